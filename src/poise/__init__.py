@@ -1,0 +1,26 @@
+"""Poise: inverse kinematics for real rigs. See README.md for the first eight lines."""
+
+from poise.clip import Clip as Clip
+from poise.clip import KeyedClip as KeyedClip
+from poise.clip import Track as Track
+from poise.errors import FileError as FileError
+from poise.errors import InputError as InputError
+from poise.errors import NotReachedError as NotReachedError
+from poise.errors import PoiseError as PoiseError
+from poise.errors import PoiseWarning as PoiseWarning
+from poise.errors import UnknownNameError as UnknownNameError
+from poise.errors import UnsupportedError as UnsupportedError
+from poise.limits import Range as Range
+from poise.pose import Pose as Pose
+from poise.pose import Transforms as Transforms
+from poise.rig import Rig as Rig
+from poise.rig import Skin as Skin
+from poise.rig import load as load
+from poise.rig import save as save
+from poise.rotations import rotation_between as rotation_between
+from poise.skeleton import Coupling as Coupling
+from poise.skeleton import Joint as Joint
+from poise.skeleton import Kind as Kind
+from poise.skeleton import Skeleton as Skeleton
+
+__version__ = "0.1.0"

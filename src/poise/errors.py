@@ -1,0 +1,83 @@
+"""What can go wrong by misuse or bad input; outcomes of a solve are a Status, never an exception.
+
+PoiseError
+|- FileError          a file is broken, unsupported or cannot be written
+|- UnknownNameError   a name that does not exist; the message lists what does
+|- InputError         a value that cannot be used
+|- UnsupportedError   a solver or format is asked for what it cannot do
+`- NotReachedError    raised by Result.require() only
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+_SHOWN_NAMES = 12
+
+
+class PoiseError(Exception):
+    """The root of every exception that Poise raises on purpose."""
+
+
+class PoiseWarning(UserWarning):
+    """Something in a file was repaired or ignored; the sentence also stands in `Rig.notes`."""
+
+
+class FileError(PoiseError):
+    """A file that cannot be read or written: `path: place: reason`.
+
+    `place` says where inside the file: a line, a joint, an accessor. It may be empty.
+    """
+
+    def __init__(self, path: str | PathLike[str], reason: str, *, place: str = "") -> None:
+        self.path = str(path)
+        self.place = place
+        self.reason = reason
+        super().__init__(": ".join(part for part in (self.path, place, reason) if part))
+
+
+class UnknownNameError(PoiseError):
+    """A name that nothing has. The message offers the nearest names and lists what exists."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, plural: str = "") -> None:
+        self.name = name
+        names = list(known)
+        near = _nearest(name, names)
+        hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
+        super().__init__(f"no {kind} {name!r}{hint} {plural or kind + 's'}: {listed(names)}")
+
+
+class InputError(PoiseError, ValueError):
+    """A value that cannot be used; the message says which, what is allowed and what to do."""
+
+
+class UnsupportedError(PoiseError):
+    """Asked for something that this solver, joint kind or format cannot do."""
+
+
+class NotReachedError(PoiseError):
+    """A result whose goals were not met, raised only on request by `Result.require()`."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Join names for a message, and say how many more there are when the list is long."""
+    names = list(names)
+    if not names:
+        return "(none)"
+    rest = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f", ... and {rest} more" if rest > 0 else "")
+
+
+def _nearest(name: str, names: list[str]) -> list[str]:
+    """Find names that differ little, ignoring case and the usual separators."""
+    plain = {_plain(known): known for known in reversed(names)}
+    return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.75)]
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -1,0 +1,71 @@
+"""Reading and writing whole files, and the head of a file that tells a wrong suffix."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from poise.errors import FileError
+
+_MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a regular, non-empty file; anything else is a FileError."""
+    try:
+        with path.open("rb", opener=_without_blocking) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise FileError(path, "is not a regular file")
+            data = file.read()
+    except OSError as error:
+        raise FileError(path, error.strerror or str(error)) from error
+    except ValueError as error:  # a NUL in the name
+        raise FileError(path, str(error)) from error
+    if not data:
+        raise FileError(path, "the file is empty")
+    return data
+
+
+def _without_blocking(name: str, flags: int) -> int:
+    """Open so that a named pipe or device answers at once instead of waiting for a writer."""
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write under a temporary name in the same folder, then rename: the file is complete or not there."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise FileError(path, f"cannot write here: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise FileError(path, f"cannot write: {error.strerror}") from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def guessed_kind(data: bytes) -> str:
+    """Say what a file looks like by its first bytes; empty when nothing is recognised."""
+    for magic, what in _MAGIC.items():
+        if data.startswith(magic):
+            return what
+    head = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head[:9].upper() == b"HIERARCHY":
+        return "a BVH file"
+    if head.startswith(b"{"):
+        return "a JSON (perhaps glTF) file"
+    if head.startswith(b"<"):
+        return "an XML (perhaps URDF) file"
+    return ""

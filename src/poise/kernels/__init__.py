@@ -1,0 +1,19 @@
+"""Scalar kernels: plain functions on numbers, compiled by Numba when a kernel module is first used.
+
+`poise.kernels.forward` and the others are imported on first access, so that `import poise` and commands
+that never solve do not pay for Numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+_MODULES = ("ccd", "chain", "forward", "limits", "linear")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

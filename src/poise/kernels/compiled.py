@@ -1,0 +1,47 @@
+"""`kernel`: compile a plain Python function with Numba and cache it on disk.
+
+Numba stamps a cached function with the file it stands in only, so that a change in a function that it
+calls from another file would go unnoticed and old machine code would run. Here every kernel is stamped
+with a hash over the whole kernel package instead: changing any kernel file recompiles all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _package_stamp() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+STAMP = _package_stamp()
+
+
+def kernel(function: Function) -> Function:
+    """Compile a kernel that Python calls: cached on disk, releases the GIL, division by zero gives inf or NaN."""
+    compiled: Any = njit(cache=True, error_model="numpy", nogil=True)(function)
+    _stamp(compiled)
+    return compiled
+
+
+def inline(function: Function) -> Function:
+    """Compile a small helper that only kernels call; it is built into its caller."""
+    return njit(error_model="numpy", nogil=True, forceinline=True)(function)  # pyright: ignore[reportReturnType]
+
+
+def _stamp(compiled: Any) -> None:
+    """Replace the stamp of Numba's cache index. A private attribute: a test guards it for each Numba release."""
+    cache = getattr(compiled, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1
+    if cache is not None:
+        cache._cache_file._source_stamp = STAMP  # noqa: SLF001  (Numba has no public way)

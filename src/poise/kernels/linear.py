@@ -1,0 +1,167 @@
+"""Vectors and unit quaternions (w x y z) as values: each function is its formula."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.compiled import inline
+
+
+class Vec(NamedTuple):
+    """x y z."""
+
+    x: float
+    y: float
+    z: float
+
+
+class Quat(NamedTuple):
+    """w x y z, unit length: the rotation by 2 acos(w) about (x, y, z)."""
+
+    w: float
+    x: float
+    y: float
+    z: float
+
+
+@inline
+def vec_at(rows, i):
+    """Row i of an (n, 3) array."""
+    return Vec(rows[i, 0], rows[i, 1], rows[i, 2])
+
+
+@inline
+def quat_at(rows, i):
+    """Row i of an (n, 4) array."""
+    return Quat(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3])
+
+
+@inline
+def put_vec(rows, i, v):
+    """Store a vector in row i."""
+    rows[i, 0] = v.x
+    rows[i, 1] = v.y
+    rows[i, 2] = v.z
+
+
+@inline
+def put_quat(rows, i, q):
+    """Store a quaternion in row i."""
+    rows[i, 0] = q.w
+    rows[i, 1] = q.x
+    rows[i, 2] = q.y
+    rows[i, 3] = q.z
+
+
+@inline
+def add(a, b):
+    """a + b."""
+    return Vec(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+@inline
+def sub(a, b):
+    """a - b."""
+    return Vec(a.x - b.x, a.y - b.y, a.z - b.z)
+
+
+@inline
+def scale(a, k):
+    """k a."""
+    return Vec(a.x * k, a.y * k, a.z * k)
+
+
+@inline
+def dot(a, b):
+    """a . b."""
+    return a.x * b.x + a.y * b.y + a.z * b.z
+
+
+@inline
+def cross(a, b):
+    """a x b."""
+    return Vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+
+
+@inline
+def norm(a):
+    """|a|."""
+    return math.sqrt(dot(a, a))
+
+
+@inline
+def multiply(a, b):
+    """The rotation b, then a."""
+    return Quat(
+        a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+        a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+        a.w * b.y + a.y * b.w + a.z * b.x - a.x * b.z,
+        a.w * b.z + a.z * b.w + a.x * b.y - a.y * b.x,
+    )
+
+
+@inline
+def conjugate(q):
+    """The inverse rotation."""
+    return Quat(q.w, -q.x, -q.y, -q.z)
+
+
+@inline
+def normalise(q):
+    """q / |q|."""
+    k = 1.0 / math.sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
+    return Quat(q.w * k, q.x * k, q.y * k, q.z * k)
+
+
+@inline
+def rotate(q, v):
+    """q v q*, as v + 2 w (u x v) + 2 u x (u x v)."""
+    tx = 2.0 * (q.y * v.z - q.z * v.y)
+    ty = 2.0 * (q.z * v.x - q.x * v.z)
+    tz = 2.0 * (q.x * v.y - q.y * v.x)
+    return Vec(
+        v.x + q.w * tx + q.y * tz - q.z * ty,
+        v.y + q.w * ty + q.z * tx - q.x * tz,
+        v.z + q.w * tz + q.x * ty - q.y * tx,
+    )
+
+
+@inline
+def about(axis, angle):
+    """The rotation by `angle` about a unit axis."""
+    s = math.sin(0.5 * angle)
+    return Quat(math.cos(0.5 * angle), s * axis.x, s * axis.y, s * axis.z)
+
+
+@inline
+def perpendicular(v):
+    """A unit vector perpendicular to v: v x the axis that v is least along."""
+    x, y, z = abs(v.x), abs(v.y), abs(v.z)
+    if x <= y and x <= z:
+        p = Vec(0.0, v.z, -v.y)
+    elif y <= z:
+        p = Vec(-v.z, 0.0, v.x)
+    else:
+        p = Vec(v.y, -v.x, 0.0)
+    return scale(p, 1.0 / norm(p))
+
+
+@inline
+def rotation_between(a, b):
+    """Shortest rotation of direction a onto direction b; half a turn about any perpendicular if opposite.
+
+    With unit vectors and m = a + b it is (m.m / 2, a x m), normalised: no digits are lost near half a
+    turn. A vector with no length, or none that can be squared, has no direction: the identity.
+    """
+    square = dot(a, a) * dot(b, b)
+    if not (square > 0.0 and square < math.inf):
+        return Quat(1.0, 0.0, 0.0, 0.0)
+    a = scale(a, 1.0 / norm(a))
+    m = add(a, scale(b, 1.0 / norm(b)))
+    mm = dot(m, m)
+    if mm < 1e-30:
+        p = perpendicular(a)
+        return Quat(0.0, p.x, p.y, p.z)
+    c = cross(a, m)
+    return normalise(Quat(0.5 * mm, c.x, c.y, c.z))

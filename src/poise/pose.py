@@ -1,0 +1,231 @@
+"""Pose: a skeleton and a q. Leading axes of q are a batch. It knows its local and world transforms."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels, rotations
+from poise.arrays import Floats, finite, frozen
+from poise.errors import InputError
+from poise.skeleton import Kind, Skeleton
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, eq=False)
+class Transforms:
+    """Affine transforms of the joints of a skeleton, with the pose's leading batch axes.
+
+    `transforms["hand.L"]` is the same for one joint: its arrays lose the joint axis.
+    """
+
+    skeleton: Skeleton
+    affine: Floats  # (..., n, 3, 4), or (..., 3, 4) for one joint
+
+    def __getitem__(self, joint: str) -> Transforms:
+        return Transforms(self.skeleton, self.affine[..., self.skeleton.index(joint), :, :])
+
+    @property
+    def positions(self) -> Floats:
+        """(..., n, 3) in file units."""
+        return self.affine[..., 3]
+
+    @cached_property
+    def rotations(self) -> Floats:
+        """(..., n, 4) w x y z, w >= 0: the nearest rotation to the linear part, scale and mirroring taken out."""
+        return rotations.from_matrix(rotation_part(self.affine[..., :3]))
+
+    @cached_property
+    def matrices(self) -> Floats:
+        """(..., n, 4, 4) acting on column vectors."""
+        bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*self.affine.shape[:-2], 1, 4))
+        return np.concatenate([self.affine, bottom], axis=-2)
+
+
+def rotation_part(linear: Floats) -> Floats:
+    """Nearest proper rotations (..., 3, 3) of linear maps; a mirrored map is negated first.
+
+    Similar maps (uniform scale) are divided by their scale; others go through the polar decomposition.
+    A map that flattens space to a line or point has no rotation: the identity is returned.
+    """
+    determinant = np.linalg.det(linear)
+    signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
+    lengths = np.sqrt((signed**2).sum(axis=-2))
+    longest = lengths.max(axis=-1)
+    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= 1e-12 * longest)
+    uniform &= np.abs(np.abs(determinant) - longest**3) <= 1e-12 * longest**3
+    result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
+    if not uniform.all():
+        u, s, vt = np.linalg.svd(result[~uniform])
+        turn = np.sign(np.linalg.det(u @ vt))
+        u[..., 2] *= turn[..., None]
+        flat = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
+        result[~uniform] = np.where(flat[..., None, None], np.eye(3), u @ vt)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A configuration of a skeleton.
+
+    q             (..., nq); see Skeleton.q_start for the layout
+    translations  (..., n, 3) or None: replaces the translation of A, as clips do that animate it
+    scales        (..., n, 3) or None: replaces B by this scale
+
+    Forward kinematics and saving use translations and scales; solvers never change them.
+    """
+
+    skeleton: Skeleton
+    q: Floats
+    translations: Floats | None = None
+    scales: Floats | None = None
+
+    def __post_init__(self) -> None:
+        q = finite(self.q, "q", last=self.skeleton.nq)
+        object.__setattr__(self, "q", q)
+        frozen(q)
+        for name in ("translations", "scales"):
+            value = getattr(self, name)
+            if value is not None:
+                shape = (*q.shape[:-1], len(self.skeleton), 3)
+                object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3), shape))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes; () for a single pose."""
+        return self.q.shape[:-1]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            message = "a single pose has no length; a batch of poses has"
+            raise TypeError(message)
+        return self.shape[0]
+
+    def __getitem__(self, index: int | slice | Floats) -> Pose:
+        if not self.shape:
+            message = "a single pose cannot be indexed; a batch of poses can"
+            raise TypeError(message)
+        parts = [None if value is None else value[index] for value in (self.translations, self.scales)]
+        return Pose(self.skeleton, self.q[index], *parts)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.shape}" if self.shape else ""
+        return f"Pose({self.skeleton!r}{batch})"
+
+    @cached_property
+    def _locals(self) -> tuple[Floats, Floats]:
+        """Positions (k, n, 3) and rotations (k, n, 4) of A . J, the batch flattened to k."""
+        s = self.skeleton
+        q = np.array(self.q.reshape(-1, s.nq))  # a copy: Numba would compile again for a read-only array
+        positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
+        kernels.forward.local_transforms(s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions)
+        if self.translations is not None:
+            given = self.translations.reshape(-1, len(s), 3)
+            free = s.kinds == Kind.FREE  # these carry their translation in q
+            positions = np.where(free[:, None], positions, given)
+        return positions, quaternions
+
+    @cached_property
+    def world(self) -> Transforms:
+        """World transforms of every joint, in file units."""
+        positions, quaternions = self._locals
+        affine = np.zeros((*positions.shape, 4))
+        kernels.forward.world_transforms(self.skeleton.parents, self._b(), positions, quaternions, affine)
+        return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+
+    @cached_property
+    def local(self) -> Transforms:
+        """Transforms of every joint relative to its parent: A . J . B."""
+        positions, quaternions = self._locals
+        linear = rotations.as_matrix(quaternions) @ self._b()[..., :3]
+        affine = np.concatenate([linear, positions[..., None]], axis=-1)
+        return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+
+    @property
+    def local_positions(self) -> Floats:
+        """(..., n, 3) translations relative to the parent, as a file stores them."""
+        return self._locals[0].reshape(*self.shape, len(self.skeleton), 3)
+
+    @property
+    def local_rotations(self) -> Floats:
+        """(..., n, 4) rotations w x y z relative to the parent, as a file stores them (no scale in them)."""
+        return self._locals[1].reshape(*self.shape, len(self.skeleton), 4)
+
+    def _b(self) -> Floats:
+        if self.scales is None:
+            return self.skeleton.B[None].copy()  # writable like the other, so that one compiled kernel serves both
+        b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
+        b[..., [0, 1, 2], [0, 1, 2]] = self.scales.reshape(-1, len(self.skeleton), 3)
+        return b
+
+    def with_q(self, q: Floats) -> Pose:
+        """Return this pose with another q (..., nq), translations and scales kept."""
+        return dataclasses.replace(self, q=q)
+
+    def replace(self, values: Mapping[str, ArrayLike]) -> Pose:
+        """Return this pose with the q of some joints replaced.
+
+        By joint name: a number for a hinge [rad] or slide [file units], a quaternion w x y z relative to
+        rest for a ball, seven numbers x y z w x y z for a free joint.
+        """
+        q = self.q.copy()
+        for name, value in values.items():
+            joint = self.skeleton[name]
+            if joint.coupling or joint.kind == Kind.FIXED:
+                why = f"follows {self.skeleton.names[joint.coupling.leader]!r}" if joint.coupling else "is fixed"
+                message = f"joint {name!r} {why}; it has no numbers of its own in q"
+                raise InputError(message)
+            numbers = finite(value, f"the value of {name!r}")
+            if joint.kind in (Kind.HINGE, Kind.SLIDE):
+                numbers = numbers[..., None]
+            elif numbers.shape[-1:] == (joint.kind.nq,):
+                turned = rotations.normalised(numbers[..., -4:])
+                numbers = np.concatenate([numbers[..., :-4], turned], axis=-1)
+            else:
+                message = f"the value of {name!r} ({joint.kind.name.lower()}) needs {joint.kind.nq} numbers"
+                raise InputError(message)
+            q[..., self.skeleton.q_slice(name)] = numbers
+        return self.with_q(q)
+
+    def blended(self, other: Pose, weight: ArrayLike) -> Pose:
+        """Blend towards `other` by weight 0..1: numbers in straight lines, rotations by slerp."""
+        if other.skeleton is not self.skeleton and other.skeleton != self.skeleton:
+            message = "two poses can be blended only on the same skeleton"
+            raise InputError(message)
+        weight = finite(weight, "weight")
+        q = blend_q(self.skeleton, self.q, other.q, weight)
+        return Pose(
+            self.skeleton,
+            q,
+            _mixed(self._translations(), other._translations(), weight, self.translations, other.translations),
+            _mixed(self._scales(), other._scales(), weight, self.scales, other.scales),
+        )
+
+    def _translations(self) -> Floats:
+        return self.skeleton.A[:, :3] if self.translations is None else self.translations
+
+    def _scales(self) -> Floats:
+        return np.diagonal(self.skeleton.B[:, :, :3], axis1=1, axis2=2) if self.scales is None else self.scales
+
+
+def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
+    """Interpolate configurations (..., nq): straight lines for numbers, slerp for rotations."""
+    q = a + weight[..., None] * (b - a)
+    for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
+        start = skeleton.q_start[i] + (3 if skeleton.kinds[i] == Kind.FREE else 0)
+        part = slice(int(start), int(start) + 4)
+        q[..., part] = rotations.slerp(a[..., part], b[..., part], weight)
+    return q
+
+
+def _mixed(a: Floats, b: Floats, weight: Floats, *given: Floats | None) -> Floats | None:
+    if all(value is None for value in given):
+        return None
+    return a + weight[..., None, None] * (b - a)
