@@ -1,3 +1,4 @@
+# pyright: standard
 """Scalar kernels: plain functions on numbers, compiled by Numba when a kernel module is first used.
 
 `poise.kernels.forward` and the others are imported on first access, so that `import poise` and commands

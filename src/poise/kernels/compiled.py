@@ -1,3 +1,4 @@
+# pyright: standard
 """`kernel`: compile a plain Python function with Numba and cache it on disk.
 
 Numba stamps a cached function with the file it stands in only, so that a change in a function that it

@@ -1,3 +1,4 @@
+# pyright: standard
 """Forward kinematics: world_i = world_parent . A_i . J_i(q_i) . B_i, one loop because parents come first."""
 
 from __future__ import annotations
