@@ -41,6 +41,11 @@ def inline(function: Function) -> Function:
     return njit(error_model="numpy", nogil=True, forceinline=True)(function)  # pyright: ignore[reportReturnType]
 
 
+def part(function: Function) -> Function:
+    """Compile a larger piece that only kernels call. Left to the optimiser to build in: much faster to compile."""
+    return njit(error_model="numpy", nogil=True)(function)  # pyright: ignore[reportReturnType]
+
+
 def _stamp(compiled: Any) -> None:
     """Replace the stamp of Numba's cache index. A private attribute: a test guards it for each Numba release."""
     cache = getattr(compiled, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1

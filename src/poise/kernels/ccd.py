@@ -1,0 +1,277 @@
+# pyright: standard
+"""Cyclic coordinate descent: each joint in turn brings the tip as near to the target as it alone can.
+
+One sweep is O(n). Turning a joint moves nothing between it and the base, and everything between it and
+the tip as one rigid piece. So a sweep from the tip needs the frames once and carries the tip down in
+joint coordinates; a sweep from the base needs the tip in every joint's frame once and carries the frame
+up. Both end with the tip's new position, without further forward kinematics.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.kernels.chain import (
+    BALL,
+    HINGE,
+    MOVE,
+    SLIDE,
+    link_offset,
+    link_rotation,
+    move_frame,
+    moved_point,
+    next_frame,
+    tip_position,
+)
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limits import TURN, best_angle, capped, clamp, twist_angle
+from poise.kernels.linear import (
+    Quat,
+    Vec,
+    about,
+    add,
+    conjugate,
+    cross,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    perpendicular,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_at,
+)
+
+TIP_FIRST, BASE_FIRST = 0, 1
+EXACT, PROJECT = 0, 1
+NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
+SLOW = 1e-6  # a sweep that lowers the error by less than this share of it has stalled
+
+
+@inline
+def hinge_exact(axis, value, low, high, max_turn, h, d):
+    """The hinge value in its range that brings the tip h nearest to the target d.
+
+    Turning h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
+    k1 = (d.a)(h.a), k2 = d.h, k3 = a.(h x d): one cosine with its minimum at phi = atan2(k3, k2 - k1).
+    """
+    k21 = dot(d, h) - dot(d, axis) * dot(h, axis)
+    k3 = dot(axis, cross(h, d))
+    if k3 * k3 + k21 * k21 <= NO_LEVERAGE * NO_LEVERAGE:
+        return value
+    return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
+
+
+@part
+def hinge_project(axis, value, low, high, max_turn, h, d):
+    """The classic way: turn freely, turn back so that the axis returns, read the angle, keep it in range.
+
+    The result is not the minimiser over the hinge angle and may lengthen the distance.
+    """
+    free = capped(rotation_between(h, d), max_turn)
+    turned = multiply(free, about(axis, value))
+    back = rotation_between(rotate(turned, axis), axis)
+    angle = twist_angle(multiply(back, turned), axis)
+    turns = math.floor((angle - value) / TURN + 0.5)
+    return best_angle(angle - turns * TURN, low, high)
+
+
+@inline
+def turn(kind, axis, ranges, i, x, hinge, max_turn, point, d):
+    """Move joint i so that `point` of its moved frame comes nearest to d in its frame."""
+    h = moved_point(kind, axis, x, i, point)
+    if kind == BALL:
+        step = rotation_between(h, d)
+        if max_turn < math.pi:
+            step = capped(step, max_turn)
+        put_quat(x, i, multiply(step, quat_at(x, i)))
+    elif kind == HINGE:
+        if hinge == EXACT:
+            x[i, 0] = hinge_exact(axis, x[i, 0], ranges[i, 0], ranges[i, 1], max_turn, h, d)
+        else:
+            x[i, 0] = hinge_project(axis, x[i, 0], ranges[i, 0], ranges[i, 1], max_turn, h, d)
+    elif kind == SLIDE:
+        length = dot(axis, axis)
+        if length > 0.0:
+            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, ranges[i, 0], ranges[i, 1])
+    else:
+        put_vec(x, i, add(vec_at(x, i), sub(d, h)))
+
+
+@inline
+def sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations):
+    """One sweep tip to base; returns the tip's new position."""
+    m = kinds.shape[0]
+    store_frames(kinds, axes, frames, x, origins, rotations)
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        axis = vec_at(axes, i)
+        d = rotate(conjugate(quat_at(rotations, i)), sub(target, vec_at(origins, i)))
+        turn(kinds[i], axis, ranges, i, x, hinge, max_turn, point, d)
+        point = moved_point(kinds[i], axis, x, i, point)
+        point = add(link_offset(frames, i), rotate(link_rotation(frames, i), point))
+    return point
+
+
+@part
+def store_frames(kinds, axes, frames, x, origins, rotations):
+    """Origin and rotation of every link's frame, before its motion."""
+    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(kinds.shape[0]):
+        origin, rotation = next_frame(frames, i, origin, rotation)
+        put_vec(origins, i, origin)
+        put_quat(rotations, i, rotation)
+        origin, rotation = move_frame(kinds[i], vec_at(axes, i), x, i, origin, rotation)
+
+
+@inline
+def sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins):
+    """One sweep base to tip; returns the tip's new position. `origins` holds the tip in each moved frame."""
+    m = kinds.shape[0]
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        put_vec(origins, i, point)
+        point = moved_point(kinds[i], vec_at(axes, i), x, i, point)
+        point = add(link_offset(frames, i), rotate(link_rotation(frames, i), point))
+    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(m):
+        axis = vec_at(axes, i)
+        origin, rotation = next_frame(frames, i, origin, rotation)
+        d = rotate(conjugate(rotation), sub(target, origin))
+        turn(kinds[i], axis, ranges, i, x, hinge, max_turn, vec_at(origins, i), d)
+        origin, rotation = move_frame(kinds[i], axis, x, i, origin, rotation)
+    return add(origin, rotate(rotation, tip))
+
+
+@part
+def is_straight(kinds, tip_at, origins, bend):
+    """Whether all turning joints and the tip lie on one line through the first of them, within `bend`."""
+    first = -1
+    for i in range(kinds.shape[0]):
+        if kinds[i] == BALL or kinds[i] == HINGE:
+            first = i
+            break
+    if first < 0:
+        return False
+    base = vec_at(origins, first)
+    line = sub(tip_at, base)
+    slack = math.sin(bend) * norm(line)
+    for i in range(first + 1, kinds.shape[0]):
+        away = sub(vec_at(origins, i), base)
+        if norm(cross(away, line)) > slack * norm(away):
+            return False
+    return norm(line) > 0.0
+
+
+@part
+def bend_chain(kinds, axes, ranges, line, rotations, bend, x):
+    """Turn every joint by `bend` to one side: balls about an axis across the line, hinges into their range."""
+    side = perpendicular(line)
+    for i in range(kinds.shape[0]):
+        if kinds[i] == BALL:
+            axis = rotate(conjugate(quat_at(rotations, i)), side)
+            put_quat(x, i, multiply(about(axis, bend), quat_at(x, i)))
+        elif kinds[i] == HINGE:
+            up = min(x[i, 0] + bend, ranges[i, 1])
+            down = max(x[i, 0] - bend, ranges[i, 0])
+            x[i, 0] = up if up - x[i, 0] >= x[i, 0] - down else down
+
+
+@part
+def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
+    """Bend a straight chain; returns whether it was straight and the tip's position after."""
+    tip_at = tip_position(kinds, axes, frames, tip, x)
+    store_frames(kinds, axes, frames, x, origins, rotations)
+    straight = is_straight(kinds, tip_at, origins, bend)
+    if straight:
+        bend_chain(kinds, axes, ranges, sub(tip_at, vec_at(origins, 0)), rotations, bend, x)
+        tip_at = tip_position(kinds, axes, frames, tip, x)
+    return straight, tip_at
+
+
+@kernel
+def solve(kinds, axes, ranges, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error):
+    """Solve k targets (k, 3), each from its own start (1|k, m, 4).
+
+    options: tolerance, iterations, order, hinge, bend, max_turn. counts (k, 2): sweeps, single joint updates.
+    trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    """
+    m = kinds.shape[0]
+    origins, rotations, best = np.empty((m, 3)), np.empty((m, 4)), np.empty((m, 4))
+    for k in range(targets.shape[0]):
+        x = x_out[k]
+        copy(starts[min(k, starts.shape[0] - 1)], x)
+        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        tip = vec_at(tips, min(k, tips.shape[0] - 1))
+        target = vec_at(targets, k)
+        errors[k] = descend(
+            kinds, axes, ranges, chain_frames, tip, target, options, x, counts[k], best, origins, rotations,
+            trace_x, trace_error,
+        )  # fmt: skip
+
+
+@part
+def descend(
+    kinds, axes, ranges, frames, tip, target, options, x, count, best, origins, rotations, trace_x, trace_error
+):  # fmt: skip
+    """Sweep until the tip is within tolerance, the sweeps run out or stall; x keeps the best seen."""
+    tolerance, iterations, order, hinge = options[0], int(options[1]), int(options[2]), int(options[3])
+    bend, max_turn = options[4], options[5]
+    error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
+    record(trace_x, trace_error, 0, x, error)
+    count[0] = 0
+    count[1] = 0
+    if error <= tolerance or not error < math.inf:
+        return error
+    best_error, slow = error, 0
+    copy(x, best)
+    if bend > 0.0:
+        straight, tip_at = unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations)
+        if straight:
+            count[1] += kinds.shape[0]
+            error = norm(sub(target, tip_at))
+    while count[0] < iterations and error > tolerance and slow < 3:
+        before = error
+        if order == TIP_FIRST:
+            tip_at = sweep_from_tip(
+                kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations
+            )
+        else:
+            tip_at = sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins)
+        error = norm(sub(target, tip_at))
+        count[0] += 1
+        count[1] += kinds.shape[0]
+        slow = slow + 1 if before - error <= SLOW * before else 0
+        if error < best_error:
+            best_error = error
+            copy(x, best)
+        record(trace_x, trace_error, count[0], x, error)
+    copy(best, x)
+    for i in range(kinds.shape[0]):
+        if kinds[i] == BALL and count[0] > 0:
+            put_quat(x, i, normalise(quat_at(x, i)))
+    return best_error
+
+
+@inline
+def copy(source, to):
+    """Copy link motions; a slice assignment would cost seconds of compile time."""
+    for i in range(source.shape[0]):
+        put_quat(to, i, quat_at(source, i))
+
+
+@inline
+def record(trace_x, trace_error, row, x, error):
+    """Keep the state after a sweep, if a trace was asked for."""
+    if row < trace_error.shape[0]:
+        copy(x, trace_x[row])
+        trace_error[row] = error

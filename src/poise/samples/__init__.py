@@ -1,0 +1,36 @@
+"""Small rigs that come with Poise: a skinned humanoid with a walk (GLB, BVH) and a six-axis robot arm (URDF).
+
+Made by scripts/make_samples.py of the source repository, from numbers only.
+"""
+
+from __future__ import annotations
+
+import atexit
+from contextlib import ExitStack
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from poise.errors import UnknownNameError
+
+NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf")
+
+_open_files = ExitStack()
+atexit.register(_open_files.close)
+
+
+def path(name: str) -> Path:
+    """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`. The name may leave out its suffix.
+
+    An unknown name is an UnknownNameError that lists what exists.
+    """
+    for known in NAMES:
+        if name in (known, known.rpartition(".")[0]):
+            return _folder() / known
+    raise UnknownNameError("sample", name, NAMES)
+
+
+@cache
+def _folder() -> Path:
+    """Return the folder as real files, unpacked until the program ends if the package is in an archive."""
+    return _open_files.enter_context(resources.as_file(resources.files(__name__)))
