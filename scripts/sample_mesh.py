@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sample_figure import POSITIONS, ROW, Floats
-from numpy.typing import NDArray
+from sample_figure import POSITIONS, ROW, Floats, X, Y, Z
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SIDES = 12
 _BOXY = 0.8  # exponent of the cross-section: 1 is an ellipse, smaller is more like a box
@@ -46,8 +48,13 @@ def humanoid() -> Mesh:
     parts = [_skinned(tube) for tube in tubes]
     starts = np.cumsum([0, *[len(part.positions) for part in parts]])
     triangles = [part.triangles + start for part, start in zip(parts, starts, strict=False)]
-    columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:4]]
-    return Mesh(*columns, np.concatenate(triangles).astype(np.uint16))
+    return Mesh(
+        np.concatenate([part.positions for part in parts]),
+        np.concatenate([part.normals for part in parts]),
+        np.concatenate([part.joints for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+        np.concatenate(triangles).astype(np.uint16),
+    )
 
 
 def _torso() -> Tube:
@@ -55,13 +62,13 @@ def _torso() -> Tube:
              (0.36, 0.16, 0.10), (0.47, 0.18, 0.11), (0.55, 0.17, 0.095), (0.60, 0.11, 0.07), (0.63, 0.06, 0.055),
              (0.72, 0.05, 0.052), (0.74, 0.03, 0.03)]  # fmt: skip
     bounds = [(0.21, 0.06), (0.37, 0.06), (0.62, 0.03)]
-    return Tube(np.array([0, 0.86, -0.005]), *np.eye(3)[[1, 0]], rings, ["Hips", "Spine", "Chest", "Neck"], bounds)
+    return Tube(np.array([0, 0.86, -0.005]), Y, X, rings, ["Hips", "Spine", "Chest", "Neck"], bounds)
 
 
 def _head() -> Tube:
     rings = [(0.01, 0.035, 0.05), (0.03, 0.055, 0.075), (0.09, 0.072, 0.092), (0.15, 0.075, 0.098),
              (0.20, 0.062, 0.083), (0.225, 0.035, 0.05)]  # fmt: skip
-    return Tube(np.array([0, 1.515, 0.012]), *np.eye(3)[[1, 0]], rings, ["Neck", "Head"], [(0.03, 0.03)])
+    return Tube(np.array([0, 1.515, 0.012]), Y, X, rings, ["Neck", "Head"], [(0.03, 0.03)])
 
 
 def _arm(side: str, sign: float) -> Tube:
@@ -70,7 +77,7 @@ def _arm(side: str, sign: float) -> Tube:
              (0.60, 0.045, 0.020), (0.67, 0.045, 0.018), (0.72, 0.025, 0.012)]  # fmt: skip
     joints = [f"{side}{name}" for name in ("Shoulder", "Arm", "ForeArm", "Hand")]
     bounds = [(0.03, 0.05), (0.305, 0.045), (0.555, 0.03)]
-    return Tube(np.array([sign * 0.155, 1.42, -0.006]), sign * np.eye(3)[0], np.eye(3)[2], rings, joints, bounds)
+    return Tube(np.array([sign * 0.155, 1.42, -0.006]), sign * X, Z, rings, joints, bounds)
 
 
 def _leg(side: str) -> Tube:
@@ -79,16 +86,14 @@ def _leg(side: str) -> Tube:
              (0.82, 0.034, 0.038), (0.86, 0.034, 0.04), (0.90, 0.028, 0.034)]  # fmt: skip
     joints = ["Hips", *[f"{side}{name}" for name in ("UpLeg", "Leg", "Foot")]]
     hip = POSITIONS[ROW[f"{side}UpLeg"]]
-    return Tube(
-        hip + [0, 0.03, 0.003], -np.eye(3)[1], np.eye(3)[0], rings, joints, [(0.0, 0.05), (0.45, 0.06), (0.86, 0.03)]
-    )
+    return Tube(hip + 0.03 * Y, -Y, X, rings, joints, [(0.0, 0.05), (0.45, 0.06), (0.86, 0.03)])
 
 
 def _foot(side: str) -> Tube:
     rings = [(0.0, 0.025, 0.022), (0.015, 0.036, 0.032), (0.06, 0.038, 0.034), (0.13, 0.044, 0.03),
              (0.19, 0.048, 0.026), (0.24, 0.042, 0.022), (0.262, 0.025, 0.014)]  # fmt: skip
     heel = POSITIONS[ROW[f"{side}Foot"]] * [1, 0, 0] + [0, 0.034, -0.06]
-    return Tube(heel, *np.eye(3)[[2, 0]], rings, [f"{side}Foot", f"{side}Toe"], [(0.19, 0.025)])
+    return Tube(heel, Z, X, rings, [f"{side}Foot", f"{side}Toe"], [(0.19, 0.025)])
 
 
 def _skinned(tube: Tube) -> Mesh:
@@ -122,7 +127,7 @@ def _surface(tube: Tube) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _normals(positions: Floats, triangles: NDArray[np.int64]) -> Floats:
-    """Unit vertex normals: the area-weighted mean of the faces around each vertex."""
+    """Return unit vertex normals: the area-weighted mean of the faces around each vertex."""
     a, b, c = (positions[triangles[:, k]] for k in range(3))
     normals = np.zeros_like(positions)
     for k in range(3):

@@ -10,9 +10,13 @@ from poise.errors import PoiseError as PoiseError
 from poise.errors import PoiseWarning as PoiseWarning
 from poise.errors import UnknownNameError as UnknownNameError
 from poise.errors import UnsupportedError as UnsupportedError
+from poise.goals import Position as Position
 from poise.limits import Range as Range
 from poise.pose import Pose as Pose
 from poise.pose import Transforms as Transforms
+from poise.result import Result as Result
+from poise.result import Status as Status
+from poise.result import Trace as Trace
 from poise.rig import Rig as Rig
 from poise.rig import Skin as Skin
 from poise.rig import load as load
@@ -22,5 +26,9 @@ from poise.skeleton import Coupling as Coupling
 from poise.skeleton import Joint as Joint
 from poise.skeleton import Kind as Kind
 from poise.skeleton import Skeleton as Skeleton
+
+from poise.solve import prepare as prepare
+from poise.solve import solve as solve
+from poise.solvers.ccd import CCD as CCD
 
 __version__ = "0.1.0"

@@ -95,3 +95,15 @@ def nearest_turn(angle: Floats, low: float, high: float) -> Floats:
     to_low = np.maximum(low + turn - turned, 0.0)
     clamped = np.where(beyond <= 0, turned, np.where(beyond <= to_low, high, low))
     return np.where(inside, angle, np.clip(clamped, low, high))
+
+
+def violation(skeleton: Skeleton, q: Floats) -> float:
+    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its limits."""
+    ranges = value_ranges(skeleton)
+    worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
+    for _, start, limit in ball_hinges(skeleton):
+        part = q[..., start : start + 4]
+        hinged, _ = nearest_hinge(part, limit)
+        sign = np.where((part * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+        worst = max(worst, float(2 * np.abs(sign * part - hinged).max(initial=0.0)))
+    return worst

@@ -128,8 +128,9 @@ class Pose:
         kernels.forward.local_transforms(s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions)
         if self.translations is not None:
             given = self.translations.reshape(-1, len(s), 3)
-            free = s.kinds == Kind.FREE  # these carry their translation in q
-            positions = np.where(free[:, None], positions, given)
+            kinds = s.kinds[:, None]
+            slid = np.where(kinds == Kind.SLIDE, positions - s.A[:, :3] + given, given)
+            positions = np.where(kinds == Kind.FREE, positions, slid)  # a free joint's translation is in q
         return positions, quaternions
 
     @cached_property
@@ -137,14 +138,14 @@ class Pose:
         """World transforms of every joint, in file units."""
         positions, quaternions = self._locals
         affine = np.zeros((*positions.shape, 4))
-        kernels.forward.world_transforms(self.skeleton.parents, self._b(), positions, quaternions, affine)
+        kernels.forward.world_transforms(self.skeleton.parents, self.b_affine, positions, quaternions, affine)
         return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
 
     @cached_property
     def local(self) -> Transforms:
         """Transforms of every joint relative to its parent: A . J . B."""
         positions, quaternions = self._locals
-        linear = rotations.as_matrix(quaternions) @ self._b()[..., :3]
+        linear = rotations.as_matrix(quaternions) @ self.b_affine[..., :3]
         affine = np.concatenate([linear, positions[..., None]], axis=-1)
         return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
 
@@ -158,7 +159,9 @@ class Pose:
         """(..., n, 4) rotations w x y z relative to the parent, as a file stores them (no scale in them)."""
         return self._locals[1].reshape(*self.shape, len(self.skeleton), 4)
 
-    def _b(self) -> Floats:
+    @property
+    def b_affine(self) -> Floats:
+        """(1, n, 3, 4), or one per pose where scales are given: what stands after each joint's motion."""
         if self.scales is None:
             return self.skeleton.B[None].copy()  # writable like the other, so that one compiled kernel serves both
         b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))

@@ -52,6 +52,7 @@ from poise.kernels.linear import (
 TIP_FIRST, BASE_FIRST = 0, 1
 EXACT, PROJECT = 0, 1
 NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
+LAGGING = 0.2  # base first: after a sweep that lowers the error by less than this share, one runs from the tip
 SLOW = 1e-6  # a sweep that lowers the error by less than this share of it has stalled
 
 
@@ -239,15 +240,17 @@ def descend(
         if straight:
             count[1] += kinds.shape[0]
             error = norm(sub(target, tip_at))
+    lagging = False
     while count[0] < iterations and error > tolerance and slow < 3:
         before = error
-        if order == TIP_FIRST:
+        if order == TIP_FIRST or lagging:
             tip_at = sweep_from_tip(
                 kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations
             )
         else:
             tip_at = sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins)
         error = norm(sub(target, tip_at))
+        lagging = before - error < LAGGING * before
         count[0] += 1
         count[1] += kinds.shape[0]
         slow = slow + 1 if before - error <= SLOW * before else 0
@@ -275,3 +278,27 @@ def record(trace_x, trace_error, row, x, error):
     if row < trace_error.shape[0]:
         copy(x, trace_x[row])
         trace_error[row] = error
+
+
+@kernel
+def probe(kinds, axes, ranges, frames, tips, targets, x, errors):
+    """What each joint alone could still do: the errors (k, m, 2) with its range, and without one."""
+    m = kinds.shape[0]
+    origins, rotations, one = np.empty((m, 3)), np.empty((m, 4)), np.empty((1, 4))
+    open_range = np.empty((1, 2))
+    open_range[0, 0], open_range[0, 1] = -math.inf, math.inf
+    for k in range(targets.shape[0]):
+        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        point = vec_at(tips, min(k, tips.shape[0] - 1))
+        store_frames(kinds, axes, chain_frames, x[k], origins, rotations)
+        for j in range(m):
+            i = m - 1 - j
+            axis = vec_at(axes, i)
+            d = rotate(conjugate(quat_at(rotations, i)), sub(vec_at(targets, k), vec_at(origins, i)))
+            for free in range(2):
+                put_quat(one, 0, quat_at(x[k], i))
+                allowed = open_range if free == 1 else ranges[i : i + 1]
+                turn(kinds[i], axis, allowed, 0, one, EXACT, math.inf, point, d)
+                errors[k, i, free] = norm(sub(d, moved_point(kinds[i], axis, one, 0, point)))
+            point = moved_point(kinds[i], axis, x[k], i, point)
+            point = add(link_offset(chain_frames, i), rotate(link_rotation(chain_frames, i), point))

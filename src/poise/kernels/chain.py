@@ -13,8 +13,8 @@ Everything is rigid and in units of the chain's size: the problem takes scale ou
 
 from __future__ import annotations
 
-from poise.kernels.compiled import inline
-from poise.kernels.linear import Quat, Vec, about, add, multiply, quat_at, rotate, scale, vec_at
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.linear import Quat, Vec, about, add, multiply, put_vec, quat_at, rotate, scale, vec_at
 
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3
 
@@ -75,3 +75,11 @@ def tip_position(kinds, axes, frames, tip, x):
         point = moved_point(kinds[i], vec_at(axes, i), x, i, point)
         point = add(link_offset(frames, i), rotate(link_rotation(frames, i), point))
     return point
+
+
+@kernel
+def tips(kinds, axes, frames, tip, x, out):
+    """Fill out (k, 3) with where the tips are, in the base frame, for the motions x (k, m, 4)."""
+    for k in range(x.shape[0]):
+        local = vec_at(tip, min(k, tip.shape[0] - 1))
+        put_vec(out, k, tip_position(kinds, axes, frames[min(k, frames.shape[0] - 1)], local, x[k]))

@@ -9,9 +9,12 @@ import atexit
 from contextlib import ExitStack
 from functools import cache
 from importlib import resources
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from poise.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf")
 

@@ -1,0 +1,147 @@
+"""The motion rows of a BVH file: text to numbers, numbers to q."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from poise import euler
+from poise.errors import FileError
+from poise.io._bvh_parse import line_at
+from poise.io._numbers import LARGEST, shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.arrays import Floats
+    from poise.io._bvh_document import Channels
+    from poise.io._bvh_parse import Header
+    from poise.skeleton import Skeleton
+
+_BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # what NumPy's reader takes for blanks; it warns of nothing else
+
+
+def read_rows(path: Path, data: bytes, header: Header) -> tuple[Floats, list[str]]:
+    """The motion values (frames, width) and notes about a count that differs.
+
+    The rows are the truth: a header that promises more gets what is there, one that promises less is obeyed.
+    """
+    start, width = header.time_span[1], header.width
+    text = data[start:]
+    values = _fast(text, width)
+    if values is None:
+        values = _Rows(path, data, start, width).read(header.frames)
+    if not len(values):
+        values = np.zeros((0, width))
+    if len(values) and not (np.abs(values) <= LARGEST).all():
+        _Rows(path, data, start, width).blame_value(values)
+    notes: list[str] = []
+    if header.frames != len(values):
+        kept = min(header.frames, len(values))
+        notes.append(f"the header says {header.frames} frames and the file holds {len(values)}; {kept} are used")
+        values = values[:kept]
+    return values, notes
+
+
+def _fast(text: bytes, width: int) -> Floats | None:
+    """All rows at once, or None where they are not one row per line, `width` numbers each."""
+    if not text.strip(_BLANK):
+        return None if text.strip() else np.zeros((0, width))
+    try:
+        values = np.loadtxt(BytesIO(text), comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return values if values.shape[1] == width else None
+
+
+class _Rows:
+    """Slow and careful: for rows that are broken or wrapped otherwise, and to say which number is at fault."""
+
+    def __init__(self, path: Path, data: bytes, start: int, width: int) -> None:
+        self.path = path
+        self.width = width
+        first = line_at(data, start)
+        lines = [line.split() for line in data[start:].splitlines()]
+        self.rows = [(first + i, line) for i, line in enumerate(lines) if line]
+
+    def read(self, frames: int) -> Floats:
+        """Rows that wrap in other places are taken if all the numbers together are exactly the header's frames."""
+        for line, row in self.rows:
+            self._check_words(line, row)
+        total = sum(len(row) for _, row in self.rows)
+        if not self.width:
+            raise FileError(self.path, f"{total} numbers where no joint has channels", place=f"line {self.rows[0][0]}")
+        if any(len(row) != self.width for _, row in self.rows) and total != frames * self.width:
+            self._blame_row()
+        numbers = np.array([word for _, row in self.rows for word in row], dtype=np.float64)
+        return numbers.reshape(-1, self.width)
+
+    def _check_words(self, line: int, row: list[bytes]) -> None:
+        try:
+            np.array(row, dtype=np.float64)
+            odd = next((word for word in row if b"_" in word), None)
+        except ValueError:
+            odd = next((word for word in row if not _is_number(word)), row[0])
+        if odd is not None:
+            raise FileError(self.path, f"{shown(odd.decode('latin-1'))} is not a number", place=f"line {line}")
+
+    def _blame_row(self) -> NoReturn:
+        frame, (line, row) = next((i, at) for i, at in enumerate(self.rows) if len(at[1]) != self.width)
+        raise FileError(
+            self.path, f"frame {frame} has {len(row)} numbers; the channels need {self.width}", place=f"line {line}"
+        )
+
+    def blame_value(self, values: Floats) -> NoReturn:
+        """Name the frame and the number that is not finite or too large."""
+        frame, column = (int(k) for k in np.argwhere(~(np.abs(values) <= LARGEST))[0])
+        at, place = frame * self.width + column, ""
+        for line, row in self.rows:
+            if at < len(row):
+                place = f"line {line}"
+                break
+            at -= len(row)
+        value = f"{values[frame, column]:g}"
+        raise FileError(self.path, f"frame {frame}: number {column + 1} of the row is {value}", place=place)
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return b"_" not in word
+
+
+def q_of_values(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floats) -> Floats:
+    """Configurations (frames, nq) of motion values (frames, width): positions as they are, degrees to quaternions.
+
+    All joints of one rotation order are turned at once.
+    """
+    q = np.tile(skeleton.zero_q(), (len(values), 1))
+    by_order: dict[str, list[int]] = {}
+    for i, joint in enumerate(channels):
+        if joint.rotations:
+            by_order.setdefault(joint.order, []).append(i)
+        if joint.positions:
+            start = int(skeleton.q_start[i])
+            q[:, start : start + 3] = skeleton.rest_q[start : start + 3]
+            for axis, column in joint.positions.items():
+                q[:, start + "XYZ".index(axis)] = values[:, column]
+    for order, rows in by_order.items():
+        starts = np.array([skeleton.q_start[i] + (3 if channels[i].positions else 0) for i in rows])
+        angles = np.radians(angles_of_values(channels, rows, order, values))
+        q[:, starts[:, None] + np.arange(4)] = euler.to_quaternion(angles, order)
+    return q
+
+
+def angles_of_values(channels: tuple[Channels, ...], rows: list[int], order: str, values: Floats) -> Floats:
+    """Angles (frames, rows, 3) [degrees] of some joints in one order; an axis without a channel is zero."""
+    angles = np.zeros((len(values), len(rows), 3))
+    for k, letter in enumerate(order):
+        have = [(at, channels[i].rotations[letter]) for at, i in enumerate(rows) if letter in channels[i].rotations]
+        if have:
+            at, columns = np.array(have).T
+            angles[:, at, k] = values[:, columns]
+    return angles

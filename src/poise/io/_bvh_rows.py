@@ -1,0 +1,30 @@
+"""Motion rows as text, and rotations as the degrees that stand in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise import euler
+
+if TYPE_CHECKING:
+    from poise.arrays import Floats
+
+_DECIMALS = 10  # of a degree: 2e-12 rad, and 30.000000000000004 is printed as 30.0
+
+
+def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -> Floats:
+    """Angles (frames, joints, 3) [degrees] of rotations (frames, joints, 4) in one order.
+
+    Nearest to reference angles [rad] where there are some, else without jumps from frame to frame.
+    """
+    angles = euler.from_quaternion(rotations, order)
+    angles = euler.continuous(angles) if reference is None else euler.nearest(angles, reference)
+    return np.round(np.degrees(angles), _DECIMALS) + 0.0  # + 0.0 makes -0.0 plain
+
+
+def rows_text(values: Floats, newline: bytes) -> bytes:
+    """One line per frame; each number in the fewest digits that read back as the same number."""
+    lines = [" ".join(map(repr, row)).encode() for row in values.tolist()]
+    return b"".join(line + newline for line in lines)

@@ -1,0 +1,26 @@
+"""Numbers in text files: finite, written plainly, and small enough that their squares are finite too."""
+
+from __future__ import annotations
+
+import re
+
+LARGEST = 1e100  # beyond this no length or angle is meant, and forward kinematics could overflow
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SHOWN = 40
+
+
+def number(text: str) -> float:
+    """Read one number; ValueError with the reason for anything else (nan, inf, 1e999, 1_000, 0x10 ...)."""
+    if not _PLAIN.fullmatch(text):
+        message = f"{shown(text)} is not a number"
+        raise ValueError(message)
+    value = float(text)
+    if abs(value) > LARGEST:
+        message = f"{shown(text)} is too large"
+        raise ValueError(message)
+    return value
+
+
+def shown(text: str) -> str:
+    """Quote a piece of a file in a message, shortened when it is long."""
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")

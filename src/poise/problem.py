@@ -1,0 +1,326 @@
+"""Packing: a start pose and a goal become flat arrays for the kernels. The only place that knows both worlds.
+
+The kernels see a rigid chain in its base frame and in units of its own size. Scale is taken out here: a
+joint's linear part must be s R, a rotation times one factor (negative: mirrored), because only then does
+turning the joint keep distances; offsets further out are multiplied by the factors before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Bools, Floats, Ints
+from poise.errors import UnsupportedError
+from poise.goals import Position
+from poise.legal import nearest_turn, value_ranges
+from poise.pose import Pose
+from poise.skeleton import Kind, Skeleton
+
+BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain.py, which would bring Numba in
+_SIMILAR = 1e-6  # linear parts this near to a rotation times a factor count as one
+
+
+class Link(NamedTuple):
+    """One motion of a chain: which row of the skeleton, which kernel kind, where its numbers stand in q."""
+
+    row: int
+    kind: int
+    start: int
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The joints that move for one goal, packed for the kernels. m links, k = 1 or one per start pose.
+
+    kinds, axes, ranges, frames, tips, starts: see kernels/chain.py
+    size      file units in one kernel unit: a power of two, so that scaling rounds nothing
+    bases     (k, 3, 4) world transform of the frame that the chain hangs in
+    scale     (k,) the factor of that frame; world distance = kernel distance * |scale| * size
+    """
+
+    skeleton: Skeleton
+    start: Pose
+    tip: int
+    links: tuple[Link, ...]
+    kinds: Ints
+    axes: Floats
+    ranges: Floats
+    frames: Floats
+    tips: Floats
+    starts: Floats
+    size: float
+    bases: Floats
+    scale: Floats
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints that can move."""
+        return tuple(dict.fromkeys(self.skeleton.names[link.row] for link in self.links))
+
+    @cached_property
+    def length(self) -> float:
+        """The longest of the chains' lengths in world units: the longest reach, slides at their ends."""
+        return float((self.reach[1] * self.unit).max(initial=0.0))
+
+    @property
+    def unit(self) -> Floats:
+        """(k,) world units in one kernel unit."""
+        return np.abs(self.scale) * self.size
+
+    @cached_property
+    def reach(self) -> tuple[Floats, Floats]:
+        """Shortest and longest distance (k,) of the tip from the chain's base, in kernel units, by lengths alone."""
+        spans = _spans(self)
+        longest = spans.sum(axis=1)
+        turning = not np.isin(self.kinds, (SLIDE, MOVE)).any() and len(self.links) > 0
+        shortest = np.maximum(2 * spans.max(axis=1) - longest, 0.0) if turning else np.zeros(len(spans))
+        return shortest, longest
+
+    def to_kernel(self, targets: Floats) -> Floats:
+        """World points (k, 3) in the base frame and size of the chain."""
+        linear, origin = self.bases[..., :3], self.bases[..., 3]
+        inverse = np.swapaxes(linear, 1, 2) / (self.scale**2)[:, None, None]
+        return (inverse @ (targets - origin)[..., None])[..., 0] / self.size
+
+    def q_of(self, x: Floats, moved: Bools) -> Floats:
+        """q (k, nq) with the links' motions x (k, m, 4) put in where `moved` (k,); else the start's, bit for bit."""
+        q = np.broadcast_to(self.start.q.reshape(-1, self.skeleton.nq), (len(x), self.skeleton.nq)).copy()
+        for i, link in enumerate(self.links):
+            part = _motion_to_q(self.skeleton, link, x[:, i])
+            where = slice(link.start, link.start + part.shape[-1])
+            if link.kind == MOVE:
+                part = q[:, where] + part * self.size
+            q[:, where] = np.where(moved[:, None], part, q[:, where])
+        return q
+
+
+def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
+    """Pack the chain of a goal from a legal start pose (single, or with one batch axis)."""
+    skeleton = start.skeleton
+    tip = skeleton.index(goal.joint)
+    rows = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+    if free_root:
+        rows = _with_free_root(skeleton, rows, tip)
+    links = _links(skeleton, rows, free_root=free_root)
+    base_row = skeleton.parents[rows[0]] if rows else skeleton.parents[tip]
+    bases = _base(start, int(base_row))
+    scale, _ = _similar(bases[..., :3], skeleton, int(base_row))
+    frames, tips, factors = _frames(start, links, [*rows, tip])
+    size = _size(frames, tips)
+    frames[..., :3] /= size
+    values = value_ranges(skeleton)
+    return Chain(
+        skeleton=skeleton,
+        start=start,
+        tip=tip,
+        links=links,
+        kinds=np.array([link.kind for link in links], dtype=np.int64),
+        axes=np.array([_axis(skeleton, link) for link in links]).reshape(-1, 3) * _gains(links, factors, size),
+        ranges=np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2),
+        frames=frames,
+        tips=tips / size,
+        starts=_starts(start, links),
+        size=size,
+        bases=bases,
+        scale=scale,
+    )
+
+
+def _with_free_root(skeleton: Skeleton, rows: list[int], tip: int) -> list[int]:
+    """Extend the chain to the root of its tree, which must be a free joint."""
+    above = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
+    free = [row for row in above if skeleton.kinds[row] == Kind.FREE]
+    if not free:
+        message = f"free_root=True needs a free joint above {skeleton.names[tip]!r}; there is none"
+        raise UnsupportedError(message)
+    return above[above.index(free[0]) :]
+
+
+def _links(skeleton: Skeleton, rows: list[int], *, free_root: bool) -> tuple[Link, ...]:
+    links: list[Link] = []
+    for row in rows:
+        kind, start, limit = Kind(skeleton.kinds[row]), int(skeleton.q_start[row]), skeleton.limits[row]
+        if kind == Kind.FREE:
+            if free_root and not links:
+                links.append(Link(row, MOVE, start))
+            links.append(Link(row, HINGE if limit else BALL, start + 3))
+        elif kind == Kind.BALL:
+            links.append(Link(row, HINGE if limit else BALL, start))
+        elif kind != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0:
+            links.append(Link(row, HINGE if kind == Kind.HINGE else SLIDE, start))
+    _refuse_shared(skeleton, links)
+    return tuple(links)
+
+
+def _refuse_shared(skeleton: Skeleton, links: list[Link]) -> None:
+    """Two joints of one chain that move together cannot be turned one at a time."""
+    seen: dict[int, int] = {}
+    for link in links:
+        if link.start in seen:
+            a, b = skeleton.names[seen[link.start]], skeleton.names[link.row]
+            message = f"{a!r} and {b!r} are coupled and both in the chain; ccd moves one joint at a time"
+            raise UnsupportedError(message)
+        seen[link.start] = link.row
+
+
+def _base(start: Pose, row: int) -> Floats:
+    """World transforms (k, 3, 4) of a row; the identity for -1."""
+    if row < 0:
+        return np.eye(3, 4)[None]
+    return start.world.affine.reshape(-1, len(start.skeleton), 3, 4)[:, row]
+
+
+def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats]:
+    """Fixed transforms (k, m, 7) between motions, the tips (k, 3), and the scale (k, m) before each motion."""
+    skeleton, moving = start.skeleton, {link.row for link in links}
+    before, after = _constant_parts(start, moving)
+    k = len(before)
+    carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
+    factor = np.ones(k)
+    frames: list[Floats] = []
+    factors: list[Floats] = []
+    for row in rows[:-1]:
+        carried = compose(carried, before[:, row])
+        for link in (link for link in links if link.row == row):
+            scale, rotation = _similar(carried[..., :3], skeleton, row)
+            offset = carried[..., 3] * factor[:, None]
+            frames.append(np.concatenate([offset, rotations.from_matrix(rotation)], axis=-1))
+            factor = factor * scale
+            factors.append(factor)
+            carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
+        carried = compose(carried, after[:, row])
+    tips = compose(carried, before[:, rows[-1]])[..., 3] * factor[:, None]
+    shape = (k, len(links), 7)
+    return np.stack(frames, 1) if frames else np.zeros(shape), tips, np.stack(factors, 1) if factors else np.ones((k, 0))
+
+
+def _constant_parts(start: Pose, moving: set[int]) -> tuple[Floats, Floats]:
+    """What stands before and after each joint's solved motion, as affine maps (k, n, 3, 4).
+
+    Before: A with the pose's translation; for a joint that does not move, its motion too; for a free
+    joint its translation, which only `free_root` may change (the MOVE link then starts from it).
+    """
+    skeleton = start.skeleton
+    varies = start.translations is not None or start.scales is not None or (skeleton.kinds == Kind.FREE).any()
+    pose = start if varies or not start.shape else start[:1]
+    n = len(skeleton)
+    positions = pose.local_positions.reshape(-1, n, 3).copy()
+    quaternions = pose.local_rotations.reshape(-1, n, 4).copy()
+    for row in moving:
+        quaternions[:, row] = skeleton.A[row, 3:]
+        if skeleton.kinds[row] == Kind.SLIDE:
+            positions[:, row] = skeleton.A[row, :3] if pose.translations is None else _given(pose, row)
+    before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
+    after = np.broadcast_to(pose.b_affine, before.shape)
+    return before, after
+
+
+def _given(pose: Pose, row: int) -> Floats:
+    assert pose.translations is not None
+    return pose.translations.reshape(-1, len(pose.skeleton), 3)[:, row]
+
+
+def compose(a: Floats, b: Floats) -> Floats:
+    """The affine maps (..., 3, 4) b, then a."""
+    product = a[..., :3] @ b
+    product[..., 3] += a[..., 3]
+    return product
+
+
+def _similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats]:
+    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations; UnsupportedError if they are no such."""
+    determinant = np.linalg.det(linear)
+    scale = np.cbrt(determinant)
+    name = skeleton.names[row]
+    if (scale == 0).any():
+        raise UnsupportedError(f"the scale above {name!r} is zero: its chain has no size")
+    rotation = linear / scale[:, None, None]
+    if (np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)) > _SIMILAR).any():
+        lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
+        raise UnsupportedError(
+            f"the scale at {name!r} is not uniform ({lengths}); joints below it cannot be turned without shear"
+        )
+    return scale, rotation
+
+
+def _size(frames: Floats, tips: Floats) -> float:
+    """The power of two next above the longest span, or 1 for a chain of no length."""
+    largest = max(np.abs(frames[..., :3]).max(initial=0.0), np.abs(tips).max(initial=0.0))
+    return float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
+
+
+def _gains(links: tuple[Link, ...], factors: Floats, size: float) -> Floats:
+    """What multiplies each axis: a slide's displacement grows with the scale before it."""
+    slides = np.array([link.kind == SLIDE for link in links], dtype=bool)
+    return np.where(slides, factors[0] / size, 1.0)[:, None]
+
+
+def _axis(skeleton: Skeleton, link: Link) -> tuple[float, float, float]:
+    limit = skeleton.limits[link.row]
+    if link.kind == HINGE and limit is not None and limit.axis is not None:
+        return limit.axis
+    x, y, z = skeleton.axes[link.row]
+    return (x, y, z)
+
+
+def _range(skeleton: Skeleton, link: Link, values: Floats) -> tuple[float, float]:
+    if link.kind in (BALL, MOVE):
+        return (-np.inf, np.inf)
+    limit = skeleton.limits[link.row]
+    if limit is not None and limit.axis is not None:
+        return (limit.low, limit.high)
+    ratio, offset = skeleton.coupling_rows[link.row]
+    low, high = sorted(ratio * values[link.start] + offset)
+    return (low, high)
+
+
+def _starts(start: Pose, links: tuple[Link, ...]) -> Floats:
+    """Each link's motion in the start pose (k, m, 4)."""
+    skeleton = start.skeleton
+    q = start.q.reshape(-1, skeleton.nq)
+    x = np.zeros((len(q), len(links), 4))
+    for i, link in enumerate(links):
+        limit = skeleton.limits[link.row]
+        if link.kind == BALL:
+            x[:, i] = q[:, link.start : link.start + 4]
+        elif link.kind == MOVE:
+            continue  # its translation stands in the frame; the motion is what is added to it
+        elif limit is not None and limit.axis is not None:
+            angle = rotations.twist_angle(q[:, link.start : link.start + 4], np.array(limit.axis))
+            x[:, i, 0] = nearest_turn(angle, limit.low, limit.high)
+        else:
+            ratio, offset = skeleton.coupling_rows[link.row]
+            x[:, i, 0] = ratio * q[:, link.start] + offset
+    return x
+
+
+def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
+    """A link's numbers in q (k, 1, 3 or 4) from its motion x (k, 4); for a move, what is added to them."""
+    limit = skeleton.limits[link.row]
+    if link.kind == MOVE:
+        return x[:, :3]
+    if link.kind == BALL:
+        return x
+    if link.kind == HINGE and limit is not None and limit.axis is not None:
+        return rotations.about(np.array(limit.axis), x[:, 0])
+    ratio, offset = skeleton.coupling_rows[link.row]
+    low, high = value_ranges(skeleton)[link.start]
+    return np.clip((x[:, :1] - offset) / ratio, low, high)
+
+
+def _spans(chain: Chain) -> Floats:
+    """Longest distance (k, m) that each link can put between its frame's origin and the next one's."""
+    ends = np.concatenate([chain.frames[:, 1:, :3], chain.tips[:, None]], axis=1)
+    spans = np.sqrt((ends**2).sum(axis=-1))[:, : len(chain.links)]
+    for i, link in enumerate(chain.links):
+        if link.kind == MOVE:
+            spans[:, i] = np.inf
+        elif link.kind == SLIDE:
+            reached = [ends[:, i] + chain.axes[i] * value for value in chain.ranges[i]]
+            spans[:, i] = np.max([np.sqrt((point**2).sum(axis=-1)) for point in reached], axis=0)
+    return spans

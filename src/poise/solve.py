@@ -1,0 +1,175 @@
+"""solve(): choose a solver, pack the problem, run, judge."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import solvers
+from poise.errors import InputError, UnsupportedError
+from poise.goals import Goal, Position
+from poise.pose import Pose
+from poise.problem import Chain, pack
+from poise.result import Result, judge, kernel_targets
+from poise.skeleton import Kind
+
+_CHARACTER = 1e-4  # of the chain's length
+_ROBOT = 1e-6  # file units: URDF is in metres
+
+
+def solve(
+    start: Pose,
+    goals: Goal | Sequence[Goal],
+    *,
+    solver: str | solvers.Solver = "auto",
+    tolerance: float | None = None,
+    free_root: bool = False,
+    trace: bool = False,
+) -> Result:
+    """Find a pose that meets the goals, limits kept, starting from `start`.
+
+    start      a pose, or a batch of poses (leading axes), one per target
+    goals      a Position; leading axes of its target are a batch
+    solver     a name ("ccd"; "auto" chooses) or a solver value such as poise.CCD(iterations=50)
+    tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length if
+               the skeleton has ball or free joints (a character), else 1e-6 (a robot)
+    free_root  let the free root joint above the chain move as well, turn and translate
+    trace      keep the error and q after every iteration (one target only)
+
+    A start outside its limits is first moved inside, and `Result.moved_inside` names the joints. A start
+    that meets its goals comes back unchanged, bit for bit. What cannot be done is a Status, not an exception.
+
+    Raises UnknownNameError for a joint or solver that does not exist, InputError for values that cannot be
+    used, UnsupportedError for what the solver cannot do.
+    """
+    began = time.perf_counter()
+    goal = _only(goals)
+    chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
+    shape = np.broadcast_shapes(_batch(start, goal), goal.target.shape[:-1])
+    start, goal, moved_inside = _prepared(start, goal, shape)
+    chain = pack(start, goal, free_root=free_root)
+    return _run(chain, goal, chosen, _tolerance(chain, tolerance), shape, moved_inside, trace=trace, began=began)
+
+
+def prepare(
+    start: Pose,
+    goal: Goal,
+    *,
+    solver: str | solvers.Solver = "auto",
+    tolerance: float | None = None,
+    free_root: bool = False,
+) -> Callable[[ArrayLike], Result]:
+    """Pack a chain once for repeated targets: `reach = prepare(rig.rest, goal)`, then `reach(target)`.
+
+    Each call starts from the same pose and gives the same Result as solve() with that target.
+    """
+    if start.shape:
+        raise InputError("prepare() takes a single start pose; give solve() a batch")
+    chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
+    start, _, moved_inside = _prepared(start, goal, ())
+    chain = pack(start, goal, free_root=free_root)
+    allowed = _tolerance(chain, tolerance)
+
+    def reach(target: ArrayLike) -> Result:
+        began = time.perf_counter()
+        wanted = Position(goal.joint, target, root=goal.root)
+        shape = wanted.target.shape[:-1]
+        return _run(chain, wanted, chosen, allowed, shape, moved_inside, trace=False, began=began)
+
+    return reach
+
+
+def _only(goals: Goal | Sequence[Goal]) -> Goal:
+    every = [goals] if isinstance(goals, Position) else list(goals)
+    if not all(isinstance(goal, Position) for goal in every):
+        raise InputError("goals must be poise.Position values")
+    if len(every) != 1:
+        raise UnsupportedError(f"ccd solves one Position goal at a time; got {len(every)} goals")
+    return every[0]
+
+
+def _batch(start: Pose, goal: Goal) -> tuple[int, ...]:
+    try:
+        np.broadcast_shapes(start.shape, goal.target.shape[:-1])
+    except ValueError as error:
+        raise InputError(
+            f"a batch of {start.shape} start poses does not go with targets of shape {goal.target.shape[:-1]}"
+        ) from error
+    return start.shape
+
+
+def _prepared(start: Pose, goal: Goal, shape: tuple[int, ...]) -> tuple[Pose, Goal, tuple[str, ...]]:
+    """Move the start inside its limits, and flatten batch axes to one where the start has any."""
+    q, moved_inside = start.skeleton.legal(start.q)
+    start = start.with_q(q)
+    if start.shape:
+        rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
+        assert rows[0] is not None
+        start = Pose(start.skeleton, rows[0][:, 0], rows[1], rows[2])
+        goal = Position(goal.joint, np.broadcast_to(goal.target, (*shape, 3)), root=goal.root)
+    return start, goal, moved_inside
+
+
+def _flat(value: Any, shape: tuple[int, ...]) -> Any:
+    if value is None:
+        return None
+    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(-1, *value.shape[-2:])
+
+
+def _tolerance(chain: Chain, given: float | None) -> float:
+    if given is not None:
+        if not (np.isfinite(given) and given >= 0):
+            raise InputError(f"tolerance must be a finite length of 0 or more, not {given!r}")
+        return float(given)
+    is_character = (chain.skeleton.kinds >= Kind.BALL).any()
+    return _CHARACTER * chain.length if is_character and np.isfinite(chain.length) else _ROBOT
+
+
+def _run(
+    chain: Chain,
+    goal: Goal,
+    solver: solvers.Solver,
+    tolerance: float,
+    shape: tuple[int, ...],
+    moved_inside: tuple[str, ...],
+    *,
+    trace: bool,
+    began: float,
+) -> Result:
+    k = int(np.prod(shape))
+    if trace and k != 1:
+        raise InputError(f"trace=True keeps the iterations of one target; there are {k}")
+    targets = kernel_targets(chain, goal, k)
+    answer = solver.run(chain, targets, tolerance / float(chain.unit.max()), trace=trace)
+    q = chain.q_of(answer.x, answer.moved)
+    pose, errors, codes, violation = judge(chain, goal, q, answer, tolerance)
+    return Result(
+        pose=_shaped(pose, shape),
+        goals=(goal,),
+        errors=errors.reshape(*shape, 1),
+        codes=codes.reshape(shape),
+        iterations=answer.iterations.reshape(shape),
+        joint_updates=answer.joint_updates.reshape(shape),
+        seconds=time.perf_counter() - began,
+        solver=solver.name,
+        tolerance=tolerance,
+        moved_inside=moved_inside,
+        violation=violation,
+        chain=chain,
+        x=answer.x,
+        trace=answer.trace,
+    )
+
+
+def _shaped(pose: Pose, shape: tuple[int, ...]) -> Pose:
+    def shaped(value: Any, last: int) -> Any:
+        return None if value is None else value.reshape(*shape, *value.shape[-last:])
+
+    return dataclasses.replace(
+        pose, q=shaped(pose.q, 1), translations=shaped(pose.translations, 2), scales=shaped(pose.scales, 2)
+    )

@@ -1,0 +1,44 @@
+"""One solver per file; the folder is the registry, the file name is the solver's name.
+
+A solver file has a frozen class `Solver` with the options, its `name`, and `run(chain, targets, tolerance,
+trace)`. It is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any, Protocol
+
+from poise.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from poise.arrays import Floats
+    from poise.problem import Chain
+    from poise.result import Answer
+
+
+class Solver(Protocol):
+    """One algorithm with its options, a frozen value."""
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        ...
+
+    def run(self, chain: Chain, targets: Floats, tolerance: float, *, trace: bool) -> Answer:
+        """Solve the targets (k, 3) and tolerance of a chain, both in kernel units."""
+        ...
+
+
+def names() -> tuple[str, ...]:
+    """Names of the solvers that exist."""
+    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def named(name: str, **options: Any) -> Solver:
+    """Make a solver by name; an unknown name is an UnknownNameError that lists what exists."""
+    if name not in names():
+        raise UnknownNameError("solver", name, names())
+    solver: Solver = importlib.import_module(f"{__name__}.{name}").Solver(**options)
+    return solver
