@@ -53,7 +53,7 @@ _LINKS = [
 _JOINTS = [
     _Joint("base_turn", "base", "turret", "0 0 0.2", "0 0 0", "0 0 1", (-170, 170), 2.6),
     _Joint("shoulder", "turret", "upper_arm", "0 0 0.1", "0 0 0", "0 1 0", (-95, 130), 2.6),
-    _Joint("elbow", "upper_arm", "forearm", "0 0 0.4", "0 0 0", "0 1 0", (-90, 150), 2.6),
+    _Joint("elbow", "upper_arm", "forearm", "0 0 0.4", "0 0 0", "0 1 0", (-100, 150), 2.6),
     _Joint("forearm_roll", "forearm", "forearm_tube", "0.24 0 0", "0 0 0", "1 0 0", (-180, 180), 3.5),
     _Joint("wrist_bend", "forearm_tube", "wrist", "0.14 0 0", _DOWN, "0 1 0", (-200, 35), 3.5),
     _Joint("tool_roll", "wrist", "flange", "0.08 0 0", "0 0 0", "1 0 0", (-350, 350), 4.5),

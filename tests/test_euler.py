@@ -62,7 +62,9 @@ def test_many_at_once_agree_with_scipy():
     q = Rotation.random(2000, random_state=7).as_quat(scalar_first=True)
     for order in euler.ORDERS:
         expected = Rotation.from_quat(q, scalar_first=True).as_euler(order)
-        np.testing.assert_allclose(euler.from_quaternion(q.reshape(20, 100, 4), order).reshape(-1, 3), expected, atol=1e-9)
+        np.testing.assert_allclose(
+            euler.from_quaternion(q.reshape(20, 100, 4), order).reshape(-1, 3), expected, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("order", euler.ORDERS)

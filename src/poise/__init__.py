@@ -26,7 +26,6 @@ from poise.skeleton import Coupling as Coupling
 from poise.skeleton import Joint as Joint
 from poise.skeleton import Kind as Kind
 from poise.skeleton import Skeleton as Skeleton
-
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
 from poise.solvers.ccd import CCD as CCD

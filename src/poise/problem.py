@@ -65,7 +65,7 @@ class Chain:
     @cached_property
     def length(self) -> float:
         """The longest of the chains' lengths in world units: the longest reach, slides at their ends."""
-        return float((self.reach[1] * self.unit).max(initial=0.0))
+        return float((self.reach[:, 1] * self.unit).max(initial=0.0))
 
     @property
     def unit(self) -> Floats:
@@ -73,13 +73,13 @@ class Chain:
         return np.abs(self.scale) * self.size
 
     @cached_property
-    def reach(self) -> tuple[Floats, Floats]:
-        """Shortest and longest distance (k,) of the tip from the chain's base, in kernel units, by lengths alone."""
+    def reach(self) -> Floats:
+        """(k, 2) shortest and longest distance of the tip from the first link, in kernel units, by lengths alone."""
         spans = _spans(self)
         longest = spans.sum(axis=1)
         turning = not np.isin(self.kinds, (SLIDE, MOVE)).any() and len(self.links) > 0
         shortest = np.maximum(2 * spans.max(axis=1) - longest, 0.0) if turning else np.zeros(len(spans))
-        return shortest, longest
+        return np.stack([shortest, longest], axis=-1)
 
     def to_kernel(self, targets: Floats) -> Floats:
         """World points (k, 3) in the base frame and size of the chain."""
@@ -105,7 +105,7 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     tip = skeleton.index(goal.joint)
     rows = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     if free_root:
-        rows = _with_free_root(skeleton, rows, tip)
+        rows = _with_free_root(skeleton, tip)
     links = _links(skeleton, rows, free_root=free_root)
     base_row = skeleton.parents[rows[0]] if rows else skeleton.parents[tip]
     bases = _base(start, int(base_row))
@@ -131,7 +131,7 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     )
 
 
-def _with_free_root(skeleton: Skeleton, rows: list[int], tip: int) -> list[int]:
+def _with_free_root(skeleton: Skeleton, tip: int) -> list[int]:
     """Extend the chain to the root of its tree, which must be a free joint."""
     above = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
     free = [row for row in above if skeleton.kinds[row] == Kind.FREE]
@@ -186,7 +186,7 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
     factors: list[Floats] = []
     for row in rows[:-1]:
         carried = compose(carried, before[:, row])
-        for link in (link for link in links if link.row == row):
+        for _ in range(sum(link.row == row for link in links)):
             scale, rotation = _similar(carried[..., :3], skeleton, row)
             offset = carried[..., 3] * factor[:, None]
             frames.append(np.concatenate([offset, rotations.from_matrix(rotation)], axis=-1))
@@ -196,7 +196,11 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
         carried = compose(carried, after[:, row])
     tips = compose(carried, before[:, rows[-1]])[..., 3] * factor[:, None]
     shape = (k, len(links), 7)
-    return np.stack(frames, 1) if frames else np.zeros(shape), tips, np.stack(factors, 1) if factors else np.ones((k, 0))
+    return (
+        np.stack(frames, 1) if frames else np.zeros(shape),
+        tips,
+        np.stack(factors, 1) if factors else np.ones((k, 0)),
+    )
 
 
 def _constant_parts(start: Pose, moving: set[int]) -> tuple[Floats, Floats]:

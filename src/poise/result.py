@@ -210,7 +210,7 @@ def _why(chain: Chain, targets: Floats, x: Floats, tolerance: float) -> Ints:
 
 def _reaches(chain: Chain, targets: Floats) -> tuple[Floats, Floats, Floats]:
     """Shortest and longest reach, and each target's distance from the chain's first joint, in kernel units."""
-    shortest, longest = chain.reach
+    shortest, longest = chain.reach.T
     first = chain.frames[:, 0, :3]
     return shortest, longest, np.sqrt(((targets - first) ** 2).sum(axis=-1))
 
@@ -234,5 +234,3 @@ def _rows(value: Floats | None, k: int) -> Floats | None:
     if value is None:
         return None
     return np.broadcast_to(value.reshape(-1, *value.shape[-2:]), (k, *value.shape[-2:]))
-
-

@@ -140,7 +140,12 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
     """
     path = Path(path)
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
-    _format(path, "write").write(thing, path, skeleton)
+    writer(path).write(thing, path, skeleton)
+
+
+def writer(path: Path) -> Any:
+    """Find the module that writes this kind of file; FileError if there is none."""
+    return _format(path, "write")
 
 
 def _format(path: Path, verb: str) -> Any:

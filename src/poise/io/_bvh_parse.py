@@ -114,7 +114,7 @@ class Scanner:
 
 
 def line_at(data: bytes, at: int) -> int:
-    """Number of the line, from 1, that a byte stands in; line ends are \\n, or \\r where there is no \\n."""
+    """Number of the line, from 1, that a byte stands in; lines end with LF, or with CR where there is no LF."""
     return data.count(b"\n" if b"\n" in data else b"\r", 0, at) + 1
 
 

@@ -19,9 +19,10 @@ def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -
 
     Nearest to reference angles [rad] where there are some, else without jumps from frame to frame.
     """
-    angles = euler.from_quaternion(rotations, order)
+    angles: Floats = euler.from_quaternion(rotations, order)
     angles = euler.continuous(angles) if reference is None else euler.nearest(angles, reference)
-    return np.round(np.degrees(angles), _DECIMALS) + 0.0  # + 0.0 makes -0.0 plain
+    degrees: Floats = np.degrees(angles)
+    return degrees.round(_DECIMALS) + 0.0  # + 0.0 makes -0.0 plain
 
 
 def rows_text(values: Floats, newline: bytes) -> bytes:

@@ -52,7 +52,9 @@ def _moving(thing: Saveable) -> Clip | Pose:
         return thing
     if len(thing.clips) > 1:
         names = listed(repr(clip.name) for clip in thing.clips)
-        message = f"a BVH file holds one clip and this rig has {len(thing.clips)}: save one of them, rig.clip(NAME): {names}"
+        message = (
+            f"a BVH file holds one clip and this rig has {len(thing.clips)}: save one of them, rig.clip(NAME): {names}"
+        )
         raise UnsupportedError(message)
     return thing.clips[0] if thing.clips else thing.pose
 
@@ -69,7 +71,9 @@ def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
         return moving.poses, step
     rate = moving.fps or 1.0 / _DEFAULT_FRAME_TIME
     if moving.duration * rate > _MOST_FRAMES:
-        message = f"a steady {rate:g} frames per second over {moving.duration:g} s are too many; call resampled(fps) first"
+        message = (
+            f"a steady {rate:g} frames per second over {moving.duration:g} s are too many; call resampled(fps) first"
+        )
         raise UnsupportedError(message)
     return moving.resampled(rate).poses, 1.0 / rate
 
@@ -174,15 +178,14 @@ def _kept(document: BvhDocument, poses: Pose, values: Floats) -> Floats:
     """Put the file's own numbers back where a joint has not changed in a frame."""
     skeleton = poses.skeleton
     same_q = poses.q == document.q
-    offsets = None if poses.translations is None else poses.translations
     result = values.copy()
     for i, joint in enumerate(document.channels):
         columns = [*joint.positions.values(), *joint.rotations.values()]
         start = int(skeleton.q_start[i])
         size = 7 if joint.positions else 4
-        if not columns or (offsets is not None and not joint.positions and not joint.rotations):
+        if not columns:
             continue
         same: Bools = same_q[:, start : start + size].all(axis=1)
-        rows = np.ix_(same, columns)
-        result[rows] = document.values[rows]
+        for column in columns:
+            result[same, column] = document.values[same, column]
     return result

@@ -15,7 +15,7 @@ _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x
 def read_bytes(path: Path) -> bytes:
     """Read a regular, non-empty file; anything else is a FileError."""
     try:
-        with open(path, "rb", opener=_without_blocking) as file:  # noqa: PTH123  (Path.open takes no opener)
+        with open(path, "rb", opener=_without_blocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise FileError(path, "is not a regular file")
             data = file.read()

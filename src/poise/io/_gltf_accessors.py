@@ -78,14 +78,11 @@ class Accessors:
 
     def floats(self, indices: Iterable[int]) -> dict[int, Floats]:
         """Decode accessors to read-only float64 arrays (count, components); not finite is refused."""
-        new = [i for i in dict.fromkeys(indices) if i not in self._decoded]
-        for i in new:
-            layout = self.layout(i)
-            self._numbers += layout.count * layout.components
+        new = {i: self.layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
+        self._numbers += sum(layout.count * layout.components for layout in new.values())
         if self._numbers > _ALWAYS_ALLOWED + self._buffers.bytes_read:
             raise BrokenError("accessors", "claim more numbers than the file's bytes can hold")
-        plain = [i for i in new if self.layout(i).plain]
-        self._decode_plain(plain)
+        self._decode_plain({i: layout for i, layout in new.items() if layout.plain})
         for i in new:
             if i not in self._decoded:
                 self._decoded[i] = self._decode(i)
@@ -95,10 +92,10 @@ class Accessors:
 
     def _check(self, i: int) -> Layout:
         accessor, place = self._accessors[i], f"accessors[{i}]"
-        size = _SIZES.get(_hashable(accessor.get("componentType")), 0)
-        components = _COMPONENTS.get(_hashable(accessor.get("type")), 0)
-        if not size or not components:
+        kind, shape = accessor.get("componentType"), accessor.get("type")
+        if type(kind) is not int or kind not in _SIZES or not isinstance(shape, str) or shape not in _COMPONENTS:
             raise BrokenError(place, "its componentType or type is unknown")
+        size, components = _SIZES[kind], _COMPONENTS[shape]
         count = natural(accessor, "count", place)
         offset = natural(accessor, "byteOffset", place, 0)
         sparse = mapping(accessor, "sparse", place) if "sparse" in accessor else None
@@ -111,7 +108,7 @@ class Accessors:
         elif count * components > _ALWAYS_ALLOWED + self._buffers.bytes_read:
             raise BrokenError(place, f"claims {count:,} elements but has no bytes")
         normalised = bool(accessor.get("normalized", False))
-        return Layout(view, offset, count, components, accessor["componentType"], normalised, sparse)
+        return Layout(view, offset, count, components, kind, normalised, sparse)
 
     def _view(self, value: Any, place: str) -> _View:
         i = index(value, len(self._views), place, "bufferView")
@@ -123,7 +120,9 @@ class Accessors:
     def _check_view(self, i: int) -> _View:
         view, place = self._views[i], f"bufferViews[{i}]"
         if "extensions" in view and self._packed and any(name in mapping(view, "extensions") for name in self._packed):
-            raise BrokenError(place, f"the skeleton's data is compressed with {self._packed[0]}, which poise cannot read")
+            raise BrokenError(
+                place, f"the skeleton's data is compressed with {self._packed[0]}, which poise cannot read"
+            )
         buffer = index(view.get("buffer"), len(self._buffers), place, "buffer")
         memory = self._memory.get(buffer)
         if memory is None:
@@ -136,24 +135,26 @@ class Accessors:
 
     # --- decoding --------------------------------------------------------------------------------
 
-    def _decode_plain(self, indices: list[int]) -> None:
+    def _decode_plain(self, layouts: dict[int, Layout]) -> None:
         """Decode tightly packed floats in one go: thousands of small accessors are usual in a rig."""
-        layouts = [self.layout(i) for i in indices]
-        runs = [
-            l.view.buffer[l.view.start + l.offset : l.view.start + l.offset + 4 * l.count * l.components]
-            for l in layouts
-            if l.view is not None
-        ]
+        runs: list[memoryview] = []
+        sizes: list[int] = []
+        for layout in layouts.values():
+            view, size = layout.view, layout.count * layout.components
+            if view is not None:
+                start = view.start + layout.offset
+                runs.append(view.buffer[start : start + 4 * size])
+                sizes.append(size)
         values = np.frombuffer(b"".join(runs), dtype="<f4").astype(np.float64)
         values.setflags(write=False)
-        sizes = [l.count * l.components for l in layouts]
-        ends = np.cumsum(sizes)
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
-            i = indices[int(np.searchsorted(ends, bad[0], side="right"))]
+            i = list(layouts)[int(np.searchsorted(np.cumsum(sizes), bad[0], side="right"))]
             raise BrokenError(f"accessors[{i}]", f"holds {values[bad[0]]}, which is not a finite number")
-        for i, layout, size, end in zip(indices, layouts, sizes, ends.tolist(), strict=True):
-            self._decoded[i] = values[end - size : end].reshape(layout.count, layout.components)
+        start = 0
+        for (i, layout), size in zip(layouts.items(), sizes, strict=True):
+            self._decoded[i] = values[start : start + size].reshape(layout.count, layout.components)
+            start += size
 
     def _decode(self, i: int) -> Floats:
         layout, place = self.layout(i), f"accessors[{i}]"
@@ -187,8 +188,8 @@ class Accessors:
     ) -> np.ndarray:
         part = mapping(sparse, key, place.rpartition(".")[0])
         if kind is None:
-            kind = _hashable(part.get("componentType"))
-            if kind not in (5121, 5123, 5125):
+            kind = part.get("componentType")
+            if type(kind) is not int or kind not in (5121, 5123, 5125):
                 raise BrokenError(place, "its componentType must be 5121, 5123 or 5125")
         view = self._view(part.get("bufferView"), place)._replace(stride=0)
         offset = natural(part, "byteOffset", place, 0)
@@ -216,10 +217,6 @@ def _strided(view: _View, offset: int, count: int, components: int, kind: int) -
     if not count:
         return np.zeros((0, components), dtype)
     return np.ndarray((count, components), dtype, view.buffer, start, (stride, dtype.itemsize))
-
-
-def _hashable(value: Any) -> Any:
-    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
 def unit_rows(values: Floats, where: Iterable[str] = ()) -> Floats:

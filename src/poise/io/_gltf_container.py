@@ -115,6 +115,8 @@ def pack(container: Container) -> bytes:
         text = json.dumps(container.json, allow_nan=False, separators=(",", ":"))
     except RecursionError as error:
         raise UnsupportedError("the document is nested too deeply to be written") from error
+    except ValueError as error:
+        raise UnsupportedError("the document holds a number too large for a double; it cannot be written") from error
     data = text.encode("ascii")
     if container.kind == "gltf":
         return data + b"\n"

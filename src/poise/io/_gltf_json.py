@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, TypeAlias, cast
 
 Json: TypeAlias = dict[str, Any]
-
-_MAY_OVERFLOW = re.compile(rb"[eE]\+?\d{3}|\d{300}")  # only such a number can be too large for a double
 
 
 class BrokenError(Exception):
@@ -22,14 +19,16 @@ class BrokenError(Exception):
 
 
 def parse(data: bytes) -> Json:
-    """Parse UTF-8 JSON into an object. NaN, Infinity and numbers too large for a double are refused."""
+    """Parse UTF-8 JSON into an object; NaN and Infinity are refused.
+
+    A number too large for a double becomes infinite here and is refused where it is used.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BrokenError("JSON", f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    number = _finite_float if _MAY_OVERFLOW.search(data) else None
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=number)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
         raise BrokenError("JSON", "is nested too deeply") from error
     except ValueError as error:  # JSONDecodeError, and integers of thousands of digits
@@ -41,13 +40,6 @@ def parse(data: bytes) -> Json:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite_float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {text[:40]} is too large")
-    return value
 
 
 def index(value: Any, count: int, place: str, what: str) -> int:

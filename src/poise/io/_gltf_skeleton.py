@@ -5,11 +5,15 @@ A = T . R and B = scale of the node, or of `extras.poise.rest` where the node sh
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from poise import rotations
+from poise.errors import InputError
+from poise.io._gltf_accessors import unit_rows
 from poise.io._gltf_extras import Extras, Rest
 from poise.pose import Pose
 from poise.skeleton import Coupling, Kind, Skeleton
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from poise.arrays import Bools, Floats
     from poise.io._gltf_nodes import Nodes
     from poise.io._gltf_notes import Notes
+    from poise.limits import Limit
 
 _NOT_JOINTS = ("mesh", "camera")
 _SAME = 1e-9  # rad or file units: a stored value that differs more from the node was edited elsewhere
@@ -54,8 +59,9 @@ def build_skeleton(nodes: Nodes, joints: set[int], turning: set[int], said: dict
     skeleton.B[:, :, :3] = B
     skeleton.B.setflags(write=False)
     rest_q = _rest_q(skeleton, nodes, extras)
-    skeleton = _limited(skeleton, rest_q, extras, notes)
-    return Read(skeleton, _pose(skeleton, nodes, extras), rest_q)
+    skeleton = dataclasses.replace(skeleton, rest_q=_with_stored_rest(skeleton, rest_q, extras))
+    skeleton = _limited(skeleton, extras, notes)
+    return Read(skeleton, _pose(skeleton, nodes, extras, rest_q), rest_q)
 
 
 def _kinds(nodes: Nodes, joints: set[int], turning: set[int], extras: dict[int, Extras]) -> np.ndarray:
@@ -78,9 +84,7 @@ def _kinds(nodes: Nodes, joints: set[int], turning: set[int], extras: dict[int, 
     return kinds
 
 
-def _couplings(
-    nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras], notes: Notes
-) -> list[Coupling | None]:
+def _couplings(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras], notes: Notes) -> list[Coupling | None]:
     """Couplings to joints with one number of their own; others are ignored with a note."""
     result: list[Coupling | None] = [None] * len(kinds)
     single = (Kind.HINGE, Kind.SLIDE)
@@ -104,6 +108,7 @@ def _rest_transforms(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras])
         A[row] = [*rest.translation, *rest.rotation]
         if rest.scale is not None:
             B[row] = np.diag(rest.scale)
+    A[kinds == Kind.FIXED, 3:] = nodes.rotations[kinds == Kind.FIXED]  # there is no q to show another in
     A[kinds == Kind.FREE] = [0, 0, 0, 1, 0, 0, 0]
     return A, B
 
@@ -113,32 +118,114 @@ def _rests(extras: dict[int, Extras]) -> list[tuple[int, Rest]]:
 
 
 def _rest_q(skeleton: Skeleton, nodes: Nodes, extras: dict[int, Extras]) -> Floats:
-    """Zero, a free joint at its rest, or what `rest.q` says."""
+    """The zero pose; a free joint's zero is where its rest is."""
     q = skeleton.zero_q()
-    for row in np.flatnonzero(skeleton.kinds == Kind.FREE).tolist():
+    for row in _of_kind(skeleton, Kind.FREE):
+        rest = extras[row].rest if row in extras else None
+        place = (rest.translation, rest.rotation) if rest else (nodes.translations[row], nodes.rotations[row])
         start = int(skeleton.q_start[row])
-        q[start : start + 7] = [*nodes.translations[row], *nodes.rotations[row]]
-    for row, rest in _rests(extras):
-        start, kind = int(skeleton.q_start[row]), Kind(int(skeleton.kinds[row]))
-        if skeleton.couplings[row] is not None:
-            continue
-        if kind == Kind.FREE:
-            q[start : start + 7] = [*rest.translation, *rest.rotation]
-        if rest.q is not None and len(rest.q) == kind.nq and kind not in (Kind.BALL, Kind.FREE):
-            q[start : start + kind.nq] = rest.q
-        elif rest.q is not None and len(rest.q) == kind.nq and any(rest.q[-4:]):
-            q[start : start + kind.nq] = [*rest.q[:-4], *rotations.normalised(rest.q[-4:])]
+        q[start : start + 7] = np.concatenate(place)
     return q
 
 
-def _limited(skeleton: Skeleton, rest_q: Floats, extras: dict[int, Extras], notes: Notes) -> Skeleton:
-    """Add the limits, one by one only if they do not go together."""
-    import dataclasses  # noqa: PLC0415
+def _with_stored_rest(skeleton: Skeleton, rest_q: Floats, extras: dict[int, Extras]) -> Floats:
+    """Replace the rest of joints by what `rest.q` says, where it has as many numbers as the joint."""
+    q = rest_q.copy()
+    for row, rest in _rests(extras):
+        kind, start = Kind(int(skeleton.kinds[row])), int(skeleton.q_start[row])
+        if rest.q is None or len(rest.q) != kind.nq or skeleton.couplings[row] is not None:
+            continue
+        values = np.array(rest.q)
+        if kind in (Kind.BALL, Kind.FREE):
+            if not values[-4:].any():
+                continue
+            values[-4:] = unit_rows(values[None, -4:])[0]
+        q[start : start + kind.nq] = values
+    return q
 
-    skeleton = dataclasses.replace(skeleton, rest_q=rest_q)
-    limits = {skeleton.names[row]: said.limit for row, said in extras.items() if said.limit is not None}
-    return skeleton.limited(limits) if limits else skeleton
+
+def _limited(skeleton: Skeleton, extras: dict[int, Extras], notes: Notes) -> Skeleton:
+    """Add the limits that fit their joints."""
+    limits: dict[str, Limit | None] = {}
+    for row, said in extras.items():
+        if said.limit is None:
+            continue
+        needs_axis = skeleton.kinds[row] in (Kind.BALL, Kind.FREE)
+        if skeleton.kinds[row] == Kind.FIXED or needs_axis != (said.limit.axis is not None):
+            notes.add("a limit in extras.poise does not fit its joint and was ignored", skeleton.names[row])
+        else:
+            limits[skeleton.names[row]] = said.limit
+    try:
+        return skeleton.limited(limits)
+    except InputError as error:
+        notes.add(f"the limits in extras.poise contradict each other and were ignored: {error}")
+        return skeleton
 
 
-def _pose(skeleton: Skeleton, nodes: Nodes, extras: dict[int, Extras]) -> Pose:
-    return Pose(skeleton, skeleton.rest_q)
+# --- the pose that the nodes show ----------------------------------------------------------------
+
+
+def _pose(skeleton: Skeleton, nodes: Nodes, extras: dict[int, Extras], rest_q: Floats) -> Pose:
+    q = rest_q.copy()
+    turns = _turns(skeleton, nodes)
+    balls = _of_kind(skeleton, Kind.BALL)
+    q[skeleton.q_start[balls][:, None] + np.arange(4)] = turns[balls]
+    for row in _of_kind(skeleton, Kind.FREE):
+        start = int(skeleton.q_start[row])
+        q[start : start + 7] = [*nodes.translations[row], *nodes.rotations[row]]
+    for row in [*_of_kind(skeleton, Kind.HINGE), *_of_kind(skeleton, Kind.SLIDE)]:
+        if skeleton.couplings[row] is None:
+            shown = hinge_values(skeleton, row, turns[row], nodes.translations[row])
+            q[skeleton.q_start[row]] = _stored_if_same(skeleton, row, float(shown), extras.get(row))
+    return Pose(skeleton, q, _translations(skeleton, nodes, q), _scales(skeleton, nodes))
+
+
+def _turns(skeleton: Skeleton, nodes: Nodes) -> Floats:
+    """Rotations (n, 4) from A's to the node's; exactly the identity where the two are the same."""
+    rest = skeleton.A[:, 3:]
+    turns = rotations.multiply(rotations.inverse(rest), nodes.rotations)
+    same = (rest == nodes.rotations).all(axis=1)
+    return np.where(same[:, None], rotations.IDENTITY, turns)
+
+
+def hinge_values(skeleton: Skeleton, row: int, turns: Floats, translations: Floats) -> Floats:
+    """Values (...) of a hinge or slide from rotations (..., 4) after A and translations (..., 3) of its node."""
+    axis, rest = skeleton.axes[row], skeleton.A[row]
+    if skeleton.kinds[row] == Kind.HINGE:
+        return rotations.twist_angle(turns, axis)
+    return (translations - rest[:3]) @ rotations.rotate(rest[3:], axis)
+
+
+def _stored_if_same(skeleton: Skeleton, row: int, shown: float, said: Extras | None) -> float:
+    """Prefer the value stored beside the node if the node still shows it: it has the turns and all digits."""
+    if said is None or said.value is None:
+        return shown
+    difference = said.value - shown
+    if skeleton.kinds[row] == Kind.HINGE:
+        difference = math.remainder(difference, 2 * math.pi)
+    return said.value if abs(difference) <= _SAME * max(1.0, abs(shown)) else shown
+
+
+def _translations(skeleton: Skeleton, nodes: Nodes, q: Floats) -> Floats | None:
+    """Every node's translation if one of them is not what A and q give; None otherwise."""
+    expected = skeleton.A[:, :3].copy()
+    for row in _of_kind(skeleton, Kind.FREE):
+        expected[row] = nodes.translations[row]
+    moved = (expected != nodes.translations).any(axis=1)
+    for row in _of_kind(skeleton, Kind.SLIDE):
+        ratio, offset = skeleton.coupling_rows[row]
+        distance = ratio * q[skeleton.q_start[row]] + offset
+        place = expected[row] + rotations.rotate(skeleton.A[row, 3:], skeleton.axes[row] * distance)
+        slack = _SAME * max(1.0, np.abs(place).max())
+        moved[row] = np.abs(place - nodes.translations[row]).max() > slack
+    return nodes.translations if moved.any() else None
+
+
+def _scales(skeleton: Skeleton, nodes: Nodes) -> Floats | None:
+    if np.array_equal(skeleton.B[:, :, :3], nodes.linear):
+        return None
+    return np.diagonal(nodes.linear, axis1=1, axis2=2).copy()
+
+
+def _of_kind(skeleton: Skeleton, kind: Kind) -> list[int]:
+    return np.flatnonzero(skeleton.kinds == kind).tolist()

@@ -11,7 +11,7 @@ _SHOWN = 40
 
 def number(text: str) -> float:
     """Read one number; ValueError with the reason for anything else (nan, inf, 1e999, 1_000, 0x10 ...)."""
-    if not _PLAIN.fullmatch(text):
+    if not is_number(text):
         message = f"{shown(text)} is not a number"
         raise ValueError(message)
     value = float(text)
@@ -19,6 +19,11 @@ def number(text: str) -> float:
         message = f"{shown(text)} is too large"
         raise ValueError(message)
     return value
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is written as a finite number, however large."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def shown(text: str) -> str:

@@ -47,12 +47,10 @@ def read(path: Path) -> Rig:
     skeleton = _skeleton(header.nodes, names)
     values, more = read_rows(path, data, header)
     frame_time, note = _frame_time(path, header)
-    times = np.arange(len(values)) * frame_time
+    times: Floats = frame_time * np.arange(len(values), dtype=np.float64)
     channels = tuple(node.channels for node in header.nodes)
     q = q_of_values(skeleton, channels, values)
-    document = BvhDocument(
-        data, header.count_span, header.time_span, names, channels, header.width, values, times, q
-    )
+    document = BvhDocument(data, header.count_span, header.time_span, names, channels, header.width, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
     clip = Clip(times, Pose(skeleton, q), path.stem)
     all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
@@ -86,7 +84,7 @@ def _skeleton(nodes: list[Node], names: tuple[str, ...]) -> Skeleton:
     kinds = [_kind(node.channels) for node in nodes]
     offsets = np.array([node.offset for node in nodes])
     free = np.array(kinds) == Kind.FREE
-    skeleton = Skeleton.build(
+    return Skeleton.build(
         names,
         [node.parent for node in nodes],
         kinds,
@@ -95,7 +93,6 @@ def _skeleton(nodes: list[Node], names: tuple[str, ...]) -> Skeleton:
         source_ids=["End Site" if node.is_end else node.name for node in nodes],
         euler=[node.channels.written_order for node in nodes],
     )
-    return skeleton
 
 
 def _kind(channels: Channels) -> Kind:
@@ -105,9 +102,11 @@ def _kind(channels: Channels) -> Kind:
 
 
 def _rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
-    parts = {Kind.FIXED: [], Kind.BALL: [1.0, 0.0, 0.0, 0.0]}
-    rows = [parts[kind] if kind in parts else [*offset, 1.0, 0.0, 0.0, 0.0] for kind, offset in zip(kinds, offsets, strict=True)]
-    return np.array([value for row in rows for value in row])
+    values: list[float] = []
+    for kind, offset in zip(kinds, offsets.tolist(), strict=True):
+        values += offset if kind == Kind.FREE else []
+        values += [1.0, 0.0, 0.0, 0.0] if kind != Kind.FIXED else []
+    return np.array(values)
 
 
 def _frame_time(path: Path, header: Header) -> tuple[float, list[str]]:

@@ -16,7 +16,6 @@ import numpy as np
 from poise.kernels.chain import (
     BALL,
     HINGE,
-    MOVE,
     SLIDE,
     link_offset,
     link_rotation,
@@ -53,7 +52,9 @@ TIP_FIRST, BASE_FIRST = 0, 1
 EXACT, PROJECT = 0, 1
 NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
 LAGGING = 0.2  # base first: after a sweep that lowers the error by less than this share, one runs from the tip
-SLOW = 1e-6  # a sweep that lowers the error by less than this share of it has stalled
+BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
+STALLED = 1e-6  # three sweeps in a row that each lower the error by less than this share of it end the solve
+SLOW = 1e-2  # the same, where a restart is left: from elsewhere the error falls faster
 
 
 @inline
@@ -174,7 +175,7 @@ def is_straight(kinds, tip_at, origins, bend):
 
 
 @part
-def bend_chain(kinds, axes, ranges, line, rotations, bend, x):
+def bend_chain(kinds, ranges, line, rotations, bend, x):
     """Turn every joint by `bend` to one side: balls about an axis across the line, hinges into their range."""
     side = perpendicular(line)
     for i in range(kinds.shape[0]):
@@ -189,58 +190,125 @@ def bend_chain(kinds, axes, ranges, line, rotations, bend, x):
 
 @part
 def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
-    """Bend a straight chain; returns whether it was straight and the tip's position after."""
+    """Bend a chain if it is straight; returns whether it was."""
     tip_at = tip_position(kinds, axes, frames, tip, x)
     store_frames(kinds, axes, frames, x, origins, rotations)
     straight = is_straight(kinds, tip_at, origins, bend)
     if straight:
-        bend_chain(kinds, axes, ranges, sub(tip_at, vec_at(origins, 0)), rotations, bend, x)
-        tip_at = tip_position(kinds, axes, frames, tip, x)
-    return straight, tip_at
+        bend_chain(kinds, ranges, sub(tip_at, vec_at(origins, 0)), rotations, bend, x)
+    return straight
+
+
+@part
+def kick(kinds, ranges, start, attempt, x):
+    """Start again from elsewhere: a mix of the start pose and a point of a low-discrepancy sequence.
+
+    The first attempts stay near the start, the fourth and later ones range over all that the limits allow.
+    The sequence is Roberts' R_d: u_i = frac(1/2 + n g^-(i+1)) with g^(d+1) = g + 1. It is the same for every
+    problem, so that a result depends on nothing but its own problem.
+    """
+    d = 4 * kinds.shape[0]
+    g = 1.5
+    for _ in range(32):
+        g = (1.0 + g) ** (1.0 / (d + 1.0))
+    share = min(1.0, 0.25 * attempt)
+    copy(start, x)
+    for i in range(kinds.shape[0]):
+        u = draw(g, 4 * i, attempt)
+        if kinds[i] == BALL:
+            axis = Vec(draw(g, 4 * i + 1, attempt) - 0.5, draw(g, 4 * i + 2, attempt) - 0.5, 0.5 - u)
+            if norm(axis) > 0.0:
+                put_quat(x, i, multiply(about(scale(axis, 1.0 / norm(axis)), share * BALL_KICK), quat_at(x, i)))
+        elif kinds[i] == HINGE or kinds[i] == SLIDE:
+            spread = math.pi if kinds[i] == HINGE else 0.5
+            low, high = max(ranges[i, 0], x[i, 0] - spread), min(ranges[i, 1], x[i, 0] + spread)
+            x[i, 0] += share * (low + u * (high - low) - x[i, 0])
+
+
+@inline
+def draw(g, dimension, n):
+    """Coordinate of the n-th point of the R_d sequence, in 0..1."""
+    value = 0.5 + n * g ** (-(dimension + 1.0))
+    return value - math.floor(value)
 
 
 @kernel
-def solve(kinds, axes, ranges, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error):
+def solve(
+    kinds, axes, ranges, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x, trace_error
+):  # fmt: skip
     """Solve k targets (k, 3), each from its own start (1|k, m, 4).
 
-    options: tolerance, iterations, order, hinge, bend, max_turn. counts (k, 2): sweeps, single joint updates.
-    trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    reach (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside
+    is not worth a restart. options: tolerance, iterations, order, hinge, bend, max_turn, restarts.
+    counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are
+    filled for the last target.
     """
     m = kinds.shape[0]
-    origins, rotations, best = np.empty((m, 3)), np.empty((m, 4)), np.empty((m, 4))
+    scratch = np.empty((2, m, 4))
+    best = np.empty((m, 4))
     for k in range(targets.shape[0]):
-        x = x_out[k]
-        copy(starts[min(k, starts.shape[0] - 1)], x)
         chain_frames = frames[min(k, frames.shape[0] - 1)]
+        start = starts[min(k, starts.shape[0] - 1)]
         tip = vec_at(tips, min(k, tips.shape[0] - 1))
         target = vec_at(targets, k)
-        errors[k] = descend(
-            kinds, axes, ranges, chain_frames, tip, target, options, x, counts[k], best, origins, rotations,
-            trace_x, trace_error,
+        within = in_reach(reach, min(k, reach.shape[0] - 1), sub(target, link_offset(chain_frames, 0)))
+        errors[k] = search(
+            kinds, axes, ranges, chain_frames, tip, target, within, start, options, x_out[k], counts[k], best,
+            scratch[0], scratch[1], trace_x, trace_error,
         )  # fmt: skip
+
+
+@inline
+def in_reach(reach, k, offset):
+    """Whether the lengths alone allow the tip to be at this offset from the first link."""
+    return reach[k, 0] <= norm(offset) <= reach[k, 1]
+
+
+@part
+def search(
+    kinds, axes, ranges, frames, tip, target, within, start, options, x, count, best, origins, rotations,
+    trace_x, trace_error,
+):  # fmt: skip
+    """Descend from the start; where that stalls within reach, descend again from kicks. x keeps the best seen."""
+    tolerance, iterations, restarts = options[0], int(options[1]), int(options[6])
+    count[0] = 0
+    count[1] = 0
+    copy(start, x)
+    error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
+    record(trace_x, trace_error, 0, x, error)
+    if error <= tolerance or not error < math.inf:
+        return error
+    copy(x, best)
+    attempt = 0
+    while True:
+        least_gain = SLOW if within and attempt < restarts else STALLED
+        error = descend(
+            kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, error, origins,
+            rotations, trace_x, trace_error,
+        )  # fmt: skip
+        attempt += 1
+        if error <= tolerance or attempt > restarts or not within or count[0] >= iterations:
+            break
+        kick(kinds, ranges, start, attempt, x)
+    copy(best, x)
+    for i in range(kinds.shape[0]):
+        if kinds[i] == BALL and count[0] > 0:
+            put_quat(x, i, normalise(quat_at(x, i)))
+    return error
 
 
 @part
 def descend(
-    kinds, axes, ranges, frames, tip, target, options, x, count, best, origins, rotations, trace_x, trace_error
+    kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, best_error, origins, rotations,
+    trace_x, trace_error,
 ):  # fmt: skip
-    """Sweep until the tip is within tolerance, the sweeps run out or stall; x keeps the best seen."""
+    """Sweep until the tip is within tolerance, the sweeps run out or stall; `best` keeps the best seen."""
     tolerance, iterations, order, hinge = options[0], int(options[1]), int(options[2]), int(options[3])
     bend, max_turn = options[4], options[5]
+    if bend > 0.0 and unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
+        count[1] += kinds.shape[0]
     error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
-    record(trace_x, trace_error, 0, x, error)
-    count[0] = 0
-    count[1] = 0
-    if error <= tolerance or not error < math.inf:
-        return error
-    best_error, slow = error, 0
-    copy(x, best)
-    if bend > 0.0:
-        straight, tip_at = unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations)
-        if straight:
-            count[1] += kinds.shape[0]
-            error = norm(sub(target, tip_at))
-    lagging = False
+    slow, lagging = 0, False
     while count[0] < iterations and error > tolerance and slow < 3:
         before = error
         if order == TIP_FIRST or lagging:
@@ -250,18 +318,14 @@ def descend(
         else:
             tip_at = sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins)
         error = norm(sub(target, tip_at))
-        lagging = before - error < LAGGING * before
         count[0] += 1
         count[1] += kinds.shape[0]
-        slow = slow + 1 if before - error <= SLOW * before else 0
+        lagging = before - error < LAGGING * before
+        slow = slow + 1 if before - error <= least_gain * before else 0
         if error < best_error:
             best_error = error
             copy(x, best)
         record(trace_x, trace_error, count[0], x, error)
-    copy(best, x)
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL and count[0] > 0:
-            put_quat(x, i, normalise(quat_at(x, i)))
     return best_error
 
 

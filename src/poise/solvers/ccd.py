@@ -35,6 +35,11 @@ class CCD:
                 "project" is the classic formulation: turn freely, turn back so that the hinge axis returns,
                 read the angle, clamp
     max_turn    [rad] most that a joint turns in one step (damping); inf is no cap
+    restarts    how often to start again from elsewhere inside the limits when the sweeps stall short of a
+                target that the lengths allow; first near the start pose, then farther away. Sweeps of
+                restarts count as iterations. A coordinate method can stall at a limit that it would have
+                to leave first; without a restart that would look as if the limits kept the target away.
+                None: 8 base first, none in the classic order, which never restarts
 
     `CCD(order="tip-first", bend=0)` is the classic form.
     """
@@ -44,12 +49,15 @@ class CCD:
     bend: float = math.radians(2)
     hinge: Literal["exact", "project"] = "exact"
     max_turn: float = math.inf
+    restarts: int | None = None
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, ("base-first", "tip-first"))
         _one_of("hinge", self.hinge, ("exact", "project"))
         if not isinstance(self.iterations, int) or self.iterations < 0:
             raise InputError(f"iterations must be a whole number of 0 or more, not {self.iterations!r}")
+        if self.restarts is not None and (not isinstance(self.restarts, int) or self.restarts < 0):
+            raise InputError(f"restarts must be a whole number of 0 or more, not {self.restarts!r}")
         if not 0 <= self.bend < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
         if not self.max_turn > 0:
@@ -74,11 +82,12 @@ class CCD:
                 self.hinge == "project",
                 self.bend,
                 self.max_turn,
+                (8 if self.order == "base-first" else 0) if self.restarts is None else self.restarts,
             ],
             dtype=np.float64,
         )
         kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.starts, targets, options,
+            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts, targets, options,
             x, errors, counts, trace_x, trace_error,
         )  # fmt: skip
         history = None

@@ -1,0 +1,52 @@
+"""The command line: one module per verb. Exit codes: 0 done, 1 a target was not reached, 2 misuse or a bad file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+import typer
+
+import poise
+from poise.cli import demo, info, solve
+from poise.errors import PoiseError, PoiseWarning
+
+app = typer.Typer(
+    help="Inverse kinematics for real rigs: glTF, VRM and BVH characters, URDF robots.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("info")(info.info)
+app.command("solve")(solve.solve)
+app.command("demo")(demo.demo)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"poise {poise.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *, version: bool = typer.Option(False, "--version", callback=lambda wanted: _version(wanted=wanted), is_eager=True)
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line; every PoiseError becomes one line on stderr and exit code 2."""
+    warnings.simplefilter("ignore", PoiseWarning)  # the commands print Rig.notes themselves
+    try:
+        app()
+    except PoiseError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away: nothing to say
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)

@@ -1,0 +1,90 @@
+"""`poise demo`: solve on a bundled character and a bundled arm, print a table, write posed files and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from poise import samples
+from poise.errors import FileError, UnsupportedError
+from poise.goals import Position
+from poise.result import Result
+from poise.rig import load, save
+from poise.solve import solve
+
+
+class Scene(NamedTuple):
+    """One solve of the demo."""
+
+    sample: str
+    joint: str
+    target: tuple[float, float, float]
+    out: str
+
+
+SCENES = (
+    Scene("humanoid.glb", "LeftHand", (0.35, 1.55, 0.35), "humanoid_reach.glb"),
+    Scene("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
+    Scene("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
+    Scene("arm.urdf", "tool", (0.35, 0.25, 0.45), "arm_reach.json"),
+)
+
+
+def demo(
+    *,
+    folder: Annotated[Path, typer.Option("-o", "--out", help="where the posed files and pictures go")] = Path(
+        "poise-demo"
+    ),
+    headless: Annotated[bool, typer.Option("--headless", help="never wait for a person or open anything")] = False,
+) -> None:
+    """Solve on bundled rigs: a table here, posed files and pictures in a folder. Exit code 0 when all went as expected."""
+    del headless  # nothing here waits or opens a window yet; scripts may already say that they cannot
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(folder, f"cannot make this folder: {error.strerror}") from error
+    table = Table("rig", "joint", "target", "status", "left", "iterations", "us", "written")
+    for scene in SCENES:
+        result = _run(scene, folder)
+        table.add_row(
+            scene.sample,
+            scene.joint,
+            " ".join(f"{value:g}" for value in scene.target),
+            str(result.status),
+            result.length(float(result.errors[0])),
+            str(int(result.iterations)),
+            f"{result.seconds * 1e6:.0f}",
+            scene.out,
+        )
+    Console().print(table)
+    typer.echo(f"posed files and pictures are in {folder}")
+
+
+def _run(scene: Scene, folder: Path) -> Result:
+    rig = load(samples.path(scene.sample))
+    goal = Position(scene.joint, scene.target)
+    solve(rig.rest, goal)  # loads the compiled kernels: not timed
+    result = solve(rig.rest, goal)
+    save(result.pose, folder / scene.out)
+    _draw(folder / f"{Path(scene.out).stem}.png", scene, result)
+    return result
+
+
+def _draw(path: Path, scene: Scene, result: Result) -> None:
+    from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
+
+    start = result.chain.start
+    title = str(result.status).replace("_", " ")
+    try:
+        plot.draw_poses(
+            path,
+            [("rest", start), (title, result.pose)],
+            target=scene.target,
+            chain=[*result.chain.joints, scene.joint],
+        )
+    except UnsupportedError as error:
+        typer.echo(f"no picture: {error}", err=True)

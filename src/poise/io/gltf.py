@@ -1,0 +1,100 @@
+"""glTF 2.0: `.gltf`, `.glb` and `.vrm`.
+
+Every node becomes a joint, A = T . R and B = scale. What glTF has no place for (rest beside a pose, limits,
+kinds of joints) stands in `node.extras.poise`; see `_gltf_extras`. Meshes, materials and images are never
+decoded; saving keeps them as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import FileError, PoiseError
+from poise.io._files import read_bytes
+from poise.io._gltf_accessors import Accessors
+from poise.io._gltf_buffers import Buffers
+from poise.io._gltf_clips import build_clip, raw_clips, read_tracks, turning_nodes
+from poise.io._gltf_container import Container, GltfDocument, unpack
+from poise.io._gltf_extras import read_extras
+from poise.io._gltf_json import BrokenError, objects, strings
+from poise.io._gltf_nodes import Nodes, read_nodes, world
+from poise.io._gltf_notes import Notes
+from poise.io._gltf_skeleton import build_skeleton
+from poise.io._gltf_skins import build_skins, humanoid, raw_skins
+from poise.rig import Rig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.arrays import Floats
+    from poise.skeleton import Skeleton
+
+NAME = "glTF"
+SUFFIXES = (".gltf", ".glb", ".vrm")
+
+_DRACO = "KHR_draco_mesh_compression"
+_HARMLESS = (
+    "KHR_texture_", "EXT_texture_", "KHR_materials_", "KHR_lights_punctual", "KHR_mesh_quantization",
+    "EXT_mesh_gpu_instancing", "EXT_meshopt_compression", "KHR_meshopt_compression", "VRM", "VRMC_", _DRACO,
+)  # fmt: skip
+
+
+def read(path: Path) -> Rig:
+    """Read a document: its nodes, skins, animations and VRM map. Only FileError leaves this function."""
+    data = read_bytes(path)
+    try:
+        return _read(path, unpack(data, path.suffix.lower()))
+    except BrokenError as error:
+        raise FileError(path, error.reason, place=error.place) from error
+    except FileError:
+        raise
+    except PoiseError as error:
+        raise FileError(path, str(error)) from error
+
+
+def _read(path: Path, container: Container) -> Rig:
+    document, notes = container.json, Notes(*container.notes)
+    required = strings(document, "extensionsRequired")
+    _check_extensions(required, notes)
+    nodes = read_nodes(objects(document, "nodes"), notes)
+    buffers = Buffers(objects(document, "buffers"), container, path.parent)
+    accessors = Accessors(document, buffers, required)
+    skins = raw_skins(document, len(nodes.json), accessors, notes)
+    clips = raw_clips(document, len(nodes.json), accessors, notes)
+    said = read_extras(nodes.json, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
+    joints = {joint for skin in skins for joint in skin.joints}
+    made = build_skeleton(nodes, joints, turning_nodes(clips), said, notes)
+    tracks = read_tracks(clips, nodes, accessors, notes)
+    names = tuple(clip.name for clip in clips)
+    source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, tuple(tracks), names)
+    skeleton = dataclasses.replace(made.skeleton, source=source)
+    return Rig(
+        skeleton,
+        dataclasses.replace(made.pose, skeleton=skeleton),
+        tuple(build_clip(skeleton, keys, name) for keys, name in zip(tracks, names, strict=True)),
+        build_skins(skins, nodes, accessors, _rest_world(skeleton, nodes), notes),
+        humanoid(document, nodes, notes),
+        notes.sentences(),
+        path,
+    )
+
+
+def _check_extensions(required: list[str], notes: Notes) -> None:
+    for name in required:
+        if not name.startswith(_HARMLESS):
+            known = ", ".join(f"{known}*" if known.endswith("_") else known for known in _HARMLESS)
+            raise BrokenError("extensionsRequired", f"{name[:80]!a} is not understood; understood are: {known}")
+    if _DRACO in required:
+        notes.add(f"meshes are compressed ({_DRACO}) and not read; the skeleton is")
+
+
+def _rest_world(skeleton: Skeleton, nodes: Nodes) -> Floats:
+    """World transforms of A . B; a tree whose numbers overflow is refused here."""
+    rest = world(nodes.parents, skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
+    bad = np.flatnonzero(~np.isfinite(rest).all(axis=(1, 2)))
+    if len(bad):
+        raise BrokenError(f"nodes[{nodes.indices[int(bad[0])]}]", "its place in the world is too large for a number")
+    return rest
