@@ -6,7 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+# a kernel compiles at its first call, so no example has a time limit; CI must not fail by chance
+settings.register_profile("poise", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
 
 

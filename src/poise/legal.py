@@ -6,12 +6,12 @@ Arrays here, because a reader must not wait for a compiler; the scalar rule that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from poise import rotations
-from poise.arrays import Bools, Floats
+from poise.arrays import Floats
 from poise.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
 
     Values within 1e-9 of legal are returned unchanged, bit for bit.
     """
-    ranges = value_ranges(skeleton)
+    ranges = skeleton.value_ranges
     outside = (q < ranges[:, 0] - _SLACK) | (q > ranges[:, 1] + _SLACK)
     legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
-    moved_values = outside.reshape(-1, skeleton.nq).any(axis=0)
+    moved_values = outside.any(axis=tuple(range(outside.ndim - 1)))  # over the batch; nq may be 0
     moved = {i for i, start in enumerate(skeleton.q_start) if start < skeleton.nq and moved_values[start]}
     moved &= {i for i, limit in enumerate(skeleton.limits) if limit is not None}
     for i, start, limit in ball_hinges(skeleton):
@@ -72,34 +72,34 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     return legal, tuple(skeleton.names[i] for i in sorted(moved))
 
 
-def nearest_hinge(q: Floats, limit: Limit) -> tuple[Floats, Bools]:
+def nearest_hinge(q: Floats, limit: Limit) -> tuple[Floats, Any]:
     """Nearest rotation (..., 4) to q about the limit's axis inside its range; also where q was legal."""
     axis = np.asarray(limit.axis)
     angle = nearest_turn(rotations.twist_angle(q, axis), limit.low, limit.high)
     hinged = rotations.about(axis, angle)
     sign = np.where((q * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    return hinged, (np.abs(sign * q - hinged) <= 0.5 * _SLACK).all(axis=-1)
+    return hinged, np.all(np.abs(sign * q - hinged) <= 0.5 * _SLACK, axis=-1)
 
 
 def nearest_turn(angle: Floats, low: float, high: float) -> Floats:
-    """The angle [rad] in low..high that is the same modulo a turn, else the end that is nearer on the circle."""
+    """The angle [rad] in low..high that is the same modulo a turn, else the end that is nearer on the circle.
+
+    The array twin of `best_angle` in kernels/limits.py.
+    """
+    angle = np.asarray(angle, dtype=np.float64)
     turn = 2 * np.pi
-    inside = (angle >= low) & (angle <= high)
-    if np.isfinite(low):
-        turned = low + np.mod(angle - low, turn)
-    elif np.isfinite(high):
-        turned = high - np.mod(high - angle, turn)
-    else:
-        return angle
-    beyond = np.maximum(turned - high, 0.0)
-    to_low = np.maximum(low + turn - turned, 0.0)
-    clamped = np.where(beyond <= 0, turned, np.where(beyond <= to_low, high, low))
-    return np.where(inside, angle, np.clip(clamped, low, high))
+    up = angle + turn * np.ceil((low - angle) / turn) if np.isfinite(low) else angle
+    down = angle - turn * np.ceil((angle - high) / turn) if np.isfinite(high) else angle
+    turned = np.where(angle < low, up, np.where(angle > high, down, angle))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return turned
+    end = np.where(np.cos(low - angle) >= np.cos(high - angle), low, high)
+    return np.where((turned >= low) & (turned <= high), turned, end)
 
 
 def violation(skeleton: Skeleton, q: Floats) -> float:
     """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its limits."""
-    ranges = value_ranges(skeleton)
+    ranges = skeleton.value_ranges
     worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
     for _, start, limit in ball_hinges(skeleton):
         part = q[..., start : start + 4]

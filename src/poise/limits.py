@@ -72,7 +72,7 @@ Limit: TypeAlias = Range
 
 def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
     """Scale an axis to length one; zero length or anything but three finite numbers is an InputError."""
-    x, y, z = (float(value) for value in _three(axis))
+    x, y, z = _three(axis)
     if abs(x * x + y * y + z * z - 1.0) < _UNIT:
         return (x, y, z)  # unchanged, so that an axis survives saving and loading bit for bit
     largest = max(abs(x), abs(y), abs(z))
@@ -84,9 +84,9 @@ def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
     return (x / length, y / length, z / length)
 
 
-def _three(axis: ArrayLike) -> ArrayLike:
+def _three(axis: ArrayLike) -> list[float]:
     values = finite(axis, "an axis", last=3)
     if values.shape != (3,):
         message = f"an axis is three numbers; got an array of shape {values.shape}"
         raise InputError(message)
-    return values
+    return values.tolist()

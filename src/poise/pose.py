@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,7 +109,7 @@ class Pose:
             raise TypeError(message)
         return self.shape[0]
 
-    def __getitem__(self, index: int | slice | Floats) -> Pose:
+    def __getitem__(self, index: Any) -> Pose:
         if not self.shape:
             message = "a single pose cannot be indexed; a batch of poses can"
             raise TypeError(message)
@@ -123,7 +124,7 @@ class Pose:
     def _locals(self) -> tuple[Floats, Floats]:
         """Positions (k, n, 3) and rotations (k, n, 4) of A . J, the batch flattened to k."""
         s = self.skeleton
-        q = np.array(self.q.reshape(-1, s.nq))  # a copy: Numba would compile again for a read-only array
+        q = np.array(self.q.reshape(math.prod(self.shape), s.nq))  # a copy: Numba would compile again for a read-only array
         positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
         kernels.forward.local_transforms(s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions)
         if self.translations is not None:

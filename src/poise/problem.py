@@ -17,7 +17,7 @@ from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.errors import UnsupportedError
 from poise.goals import Position
-from poise.legal import nearest_turn, value_ranges
+from poise.legal import nearest_turn
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 
@@ -99,36 +99,81 @@ class Chain:
         return q
 
 
+class _Geometry(NamedTuple):
+    """The fixed transforms of a chain, scaled to its size."""
+
+    frames: Floats
+    tips: Floats
+    axes: Floats
+    size: float
+
+
+class _Layout(NamedTuple):
+    """What a chain is, whatever the pose: remembered per skeleton, because packing costs more than solving."""
+
+    rows: list[int]
+    links: tuple[Link, ...]
+    kinds: Ints
+    ranges: Floats
+    constant: _Geometry | None  # None where a pose can change it: free joints in the chain carry translations in q
+
+
 def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     """Pack the chain of a goal from a legal start pose (single, or with one batch axis)."""
     skeleton = start.skeleton
-    tip = skeleton.index(goal.joint)
-    rows = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
-    if free_root:
-        rows = _with_free_root(skeleton, tip)
-    links = _links(skeleton, rows, free_root=free_root)
-    base_row = skeleton.parents[rows[0]] if rows else skeleton.parents[tip]
-    bases = _base(start, int(base_row))
-    scale, _ = _similar(bases[..., :3], skeleton, int(base_row))
-    frames, tips, factors = _frames(start, links, [*rows, tip])
-    size = _size(frames, tips)
-    frames[..., :3] /= size
-    values = value_ranges(skeleton)
+    layout = _layout(skeleton, goal.joint, goal.root, free_root=free_root)
+    geometry = layout.constant
+    if geometry is None or start.translations is not None or start.scales is not None:
+        geometry = _geometry(start, layout.links, layout.rows)
+    base_row = int(skeleton.parents[layout.rows[0]])
+    bases = _base(start, base_row)
     return Chain(
         skeleton=skeleton,
         start=start,
-        tip=tip,
+        tip=layout.rows[-1],
+        links=layout.links,
+        kinds=layout.kinds,
+        axes=geometry.axes,
+        ranges=layout.ranges,
+        frames=geometry.frames,
+        tips=geometry.tips,
+        starts=_starts(start, layout.links),
+        size=geometry.size,
+        bases=bases,
+        scale=_similar(bases[..., :3], skeleton, base_row)[0],
+    )
+
+
+def _layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
+    known: dict[object, _Layout] = skeleton.__dict__.setdefault("_layouts", {})
+    key = (joint, root, free_root)
+    if key not in known:
+        known[key] = _new_layout(skeleton, joint, root, free_root=free_root)
+    return known[key]
+
+
+def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
+    tip = skeleton.index(joint)
+    moving = [skeleton.index(name) for name in skeleton.chain(root, joint)]
+    rows = [*(_with_free_root(skeleton, tip) if free_root else moving), tip]
+    links = _links(skeleton, rows[:-1], free_root=free_root)
+    values = skeleton.value_ranges
+    is_constant = not (skeleton.kinds[rows] == Kind.FREE).any()
+    return _Layout(
+        rows=rows,
         links=links,
         kinds=np.array([link.kind for link in links], dtype=np.int64),
-        axes=np.array([_axis(skeleton, link) for link in links]).reshape(-1, 3) * _gains(links, factors, size),
         ranges=np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2),
-        frames=frames,
-        tips=tips / size,
-        starts=_starts(start, links),
-        size=size,
-        bases=bases,
-        scale=scale,
+        constant=_geometry(Pose(skeleton, skeleton.rest_q), links, rows) if is_constant else None,
     )
+
+
+def _geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> _Geometry:
+    frames, tips, factors = _frames(start, links, rows)
+    size = _size(frames, tips)
+    frames[..., :3] /= size
+    axes = np.array([_axis(start.skeleton, link) for link in links]).reshape(-1, 3)
+    return _Geometry(frames, tips / size, axes * _gains(links, factors, size), size)
 
 
 def _with_free_root(skeleton: Skeleton, tip: int) -> list[int]:
@@ -313,7 +358,7 @@ def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
     if link.kind == HINGE and limit is not None and limit.axis is not None:
         return rotations.about(np.array(limit.axis), x[:, 0])
     ratio, offset = skeleton.coupling_rows[link.row]
-    low, high = value_ranges(skeleton)[link.start]
+    low, high = skeleton.value_ranges[link.start]
     return np.clip((x[:, :1] - offset) / ratio, low, high)
 
 

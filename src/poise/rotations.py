@@ -14,18 +14,19 @@ from poise.errors import InputError
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
+_STRAIGHT = 1e-9  # [rad] below this the weights of slerp equal those of a straight line to rounding
 _OPPOSITE = 1e-30  # |a + b|^2 of two unit vectors below this: opposite to rounding, any perpendicular axis will do
 
 
 def normalised(q: ArrayLike) -> Floats:
     """Scale quaternions (..., 4) to unit length. Zero length is an InputError, never a NaN."""
-    q = finite(q, "a quaternion", last=4)
-    largest = np.abs(q).max(axis=-1, keepdims=True)
+    given = finite(q, "a quaternion", last=4)
+    largest = np.abs(given).max(axis=-1, keepdims=True)
     if (largest == 0.0).any():
         message = "a quaternion of zero length is no rotation; the identity is (1, 0, 0, 0)"
         raise InputError(message)
-    q = q / largest  # first, so that squares of huge or tiny numbers stay representable
-    return q / np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    scaled = given / largest  # first, so that squares of huge or tiny numbers stay representable
+    return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
@@ -147,7 +148,7 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
     chord, sum_ = a - b, a + b
     h = 2 * np.arctan2(np.sqrt((chord * chord).sum(-1, keepdims=True)), np.sqrt((sum_ * sum_).sum(-1, keepdims=True)))
-    small = h < 1e-9  # below, the weights equal those of a straight line to rounding
+    small = h < _STRAIGHT
     safe = np.where(small, 1.0, np.sin(h))
     weight_a = np.where(small, 1 - t, np.sin((1 - t) * h) / safe)
     weight_b = np.where(small, t, np.sin(t * h) / safe)

@@ -36,7 +36,7 @@ def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     document = _parse(path)
     unknown = set(document) - {"chains", "joints"}
     if unknown:
-        raise FileError(path, f"unknown table {sorted(unknown)[0]!r}; known: chains, joints")
+        raise FileError(path, f"unknown table {min(unknown)!r}; known: chains, joints")
     for pattern, table in _tables(document, "joints", path):
         place = f"joints.{pattern!r}"
         try:
@@ -72,7 +72,7 @@ def _tables(document: dict[str, Any], key: str, path: Path) -> list[tuple[str, d
 def _range(table: dict[str, Any], place: str, path: Path) -> Range:
     unknown = set(table) - set(_JOINT_KEYS)
     if unknown:
-        raise FileError(path, f"unknown key {sorted(unknown)[0]!r}; known: {', '.join(_JOINT_KEYS)}", place=place)
+        raise FileError(path, f"unknown key {min(unknown)!r}; known: {', '.join(_JOINT_KEYS)}", place=place)
     if "range" in table and "range_deg" in table:
         raise FileError(path, "give range or range_deg, not both", place=place)
     low, high = _pair(table.get("range", table.get("range_deg", [-math.inf, math.inf])), place, path)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
+
+
 class Kind(IntEnum):
     """How a joint moves: fixed not at all, hinge about an axis, slide along it, ball, free (ball and move)."""
 
@@ -61,7 +64,7 @@ class Joint(NamedTuple):
     """A read-only view of one row of a Skeleton."""
 
     name: str
-    index: int
+    row: int
     kind: Kind
     parent: str | None
     children: tuple[str, ...]
@@ -248,7 +251,7 @@ class Skeleton:
         moves = self.kinds[i] in (Kind.HINGE, Kind.SLIDE)
         return Joint(
             name=self.names[i],
-            index=i,
+            row=i,
             kind=Kind(self.kinds[i]),
             parent=None if parent < 0 else self.names[parent],
             children=tuple(self.names[child] for child in self.children[i]),
@@ -311,7 +314,7 @@ class Skeleton:
         first = len(above)
         for name in reversed(above):
             i = self.index(name)
-            limbs = [child for child in self.children[i] if child != below and self.moving_depth[child] >= 2]
+            limbs = [child for child in self.children[i] if child != below and self.moving_depth[child] >= LIMB]
             if limbs or (self.parents[i] < 0 and self.kinds[i] == Kind.FREE):
                 break
             first, below = first - 1, i
@@ -330,6 +333,13 @@ class Skeleton:
                 rows[i] = _checked(self.names[i], Kind(self.kinds[i]), limit)
         skeleton = dataclasses.replace(self, limits=tuple(rows))
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
+
+    @cached_property
+    def value_ranges(self) -> Floats:
+        """(nq, 2) lowest and highest legal value of each number in q, couplings carried over to their leaders."""
+        from poise.legal import value_ranges  # noqa: PLC0415  (legal needs the class defined here)
+
+        return value_ranges(self)
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""

@@ -64,7 +64,7 @@ def prepare(
     tolerance: float | None = None,
     free_root: bool = False,
 ) -> Callable[[ArrayLike], Result]:
-    """Pack a chain once for repeated targets: `reach = prepare(rig.rest, goal)`, then `reach(target)`.
+    """Pack a chain once for repeated targets and return a function from target to Result.
 
     Each call starts from the same pose and gives the same Result as solve() with that target.
     """

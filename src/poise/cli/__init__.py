@@ -23,16 +23,14 @@ app.command("solve")(solve.solve)
 app.command("demo")(demo.demo)
 
 
-def _version(*, wanted: bool) -> None:
+def _version(wanted: bool) -> None:  # typer calls it with one positional value
     if wanted:
         typer.echo(f"poise {poise.__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def _options(
-    *, version: bool = typer.Option(False, "--version", callback=lambda wanted: _version(wanted=wanted), is_eager=True)
-) -> None:
+def _options(*, version: bool = typer.Option(False, "--version", callback=_version, is_eager=True)) -> None:
     del version
 
 

@@ -41,7 +41,7 @@ def demo(
     ),
     headless: Annotated[bool, typer.Option("--headless", help="never wait for a person or open anything")] = False,
 ) -> None:
-    """Solve on bundled rigs: a table here, posed files and pictures in a folder. Exit code 0 when all went as expected."""
+    """Solve on bundled rigs: a table here, posed files and pictures in a folder."""
     del headless  # nothing here waits or opens a window yet; scripts may already say that they cannot
     try:
         folder.mkdir(parents=True, exist_ok=True)

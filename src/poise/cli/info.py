@@ -13,7 +13,7 @@ import typer
 from poise.limits import Range
 from poise.pose import Pose
 from poise.rig import Rig, load
-from poise.skeleton import Kind, Skeleton
+from poise.skeleton import LIMB, Kind, Skeleton
 
 _DEEPEST = 24  # levels that are indented; deeper ones line up there
 _MOST_CHAINS = 16
@@ -87,7 +87,7 @@ def chains(s: Skeleton) -> dict[str, tuple[str, str]]:
     found = dict(s.chains)
     for i in range(len(s)):
         ends = not any(s.moving_depth[child] for child in s.children[i])
-        splits = sum(s.moving_depth[child] >= 2 for child in s.children[i]) > 1  # noqa: PLR2004  (a limb, see chain())
+        splits = sum(s.moving_depth[child] >= LIMB for child in s.children[i]) > 1
         if s.parents[i] >= 0 and (splits or (ends and (s.moving_depth[i] or not s.children[i]))):
             moving = [name for name in s.chain(None, s.names[i]) if s[name].kind != Kind.FIXED]
             if len(moving) > 1:

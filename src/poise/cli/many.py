@@ -39,7 +39,7 @@ class Options(NamedTuple):
 
 
 def solve_table(start: Pose, targets: Path, out: Path | None, options: Options, *, as_json: bool) -> int:
-    """Solve every row and write the table to `out` (.csv or .npy of q), else to standard output; return the exit code."""
+    """Solve every row and write the table to `out` (.csv, .npy of q) or standard output; return the exit code."""
     points = read_targets(targets)
     if out is not None and out.suffix.lower() not in (".csv", ".npy"):
         raise FileError(out, "a table is written as .csv, or as .npy with q only")

@@ -69,6 +69,7 @@ def solve(
     if targets is not None:
         options = many.Options(joint, root, chosen, tolerance, free_root)
         raise typer.Exit(many.solve_table(start, targets, out, options, as_json=as_json))
+    assert to is not None
     if out is not None:
         writer(out)  # an unknown suffix is said before any work
     goal = Position(joint, to, root=root)
@@ -142,7 +143,7 @@ def joint_value(pose: Pose, name: str) -> float | list[float]:
     joint = pose.skeleton[name]
     numbers = pose.q[pose.skeleton.q_slice(name)]
     if joint.kind in (Kind.HINGE, Kind.SLIDE):
-        ratio, offset = pose.skeleton.coupling_rows[joint.index]
+        ratio, offset = pose.skeleton.coupling_rows[joint.row]
         return float(ratio * numbers[0] + offset)
     return numbers.tolist()
 

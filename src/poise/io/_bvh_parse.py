@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from poise.errors import FileError
 from poise.io._bvh_document import Channels, Node
 from poise.io._files import guessed_kind
-from poise.io._numbers import number, shown
+from poise.io._numbers import LONGEST_NAME, number, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ _FRAMES = re.compile(rb"\s*Frames\s*:\s*(\S+)", re.IGNORECASE)
 _FRAME_TIME = re.compile(rb"\s*Frame[ \t]*Time\s*:\s*(\S+)", re.IGNORECASE)
 _AXES = ("X", "Y", "Z")
 _MOST_CHANNELS = 6
-_MOST_JOINTS = 20_000  # thirty times a film character; keeps a hostile file of a million braces cheap
+_MOST_JOINTS = 10_000  # ten times a film character; a hostile file of a million braces stays cheap
 
 
 class Header(NamedTuple):
@@ -85,6 +85,8 @@ class Scanner:
         self.word_at, self.at = self.at, self.at + len(raw)
         if b"\0" in raw:
             self.fail("a name holds a zero byte")
+        if len(raw) > LONGEST_NAME:
+            self.fail(f"a name has more than {LONGEST_NAME} characters")
         try:
             return raw.decode("utf-8").strip()
         except UnicodeDecodeError:

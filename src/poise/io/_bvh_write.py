@@ -7,6 +7,7 @@ frame to frame without jumps. Angles are printed to 1e-10 degrees, positions exa
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,9 +81,9 @@ def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
 
 def _flat(pose: Pose) -> Pose:
     """A batch with one axis."""
-    n = len(pose.skeleton)
-    parts = [None if value is None else value.reshape(-1, n, 3) for value in (pose.translations, pose.scales)]
-    return Pose(pose.skeleton, pose.q.reshape(-1, pose.skeleton.nq), *parts)
+    n, count = len(pose.skeleton), math.prod(pose.shape)
+    parts = [None if value is None else value.reshape(count, n, 3) for value in (pose.translations, pose.scales)]
+    return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
 
 
 def _into(document: BvhDocument, moving: Clip | Pose, like: Skeleton) -> bytes:

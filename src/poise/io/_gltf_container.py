@@ -14,7 +14,6 @@ from poise.io._files import guessed_kind
 from poise.io._gltf_json import BrokenError, Json, mapping, parse
 
 if TYPE_CHECKING:
-    from poise.clip import Track
     from poise.pose import Pose
 
 _MAGIC = b"glTF"
@@ -45,7 +44,7 @@ class GltfDocument:
     container: Container
     pose: Pose
     rest_q: Floats
-    tracks: tuple[tuple[Track, ...], ...]
+    clip_keys: tuple[object, ...]  # see `_gltf_animate.clip_key`
     clip_names: tuple[str, ...]
 
 

@@ -53,6 +53,15 @@ class Extras(NamedTuple):
     coupling: Coupling | None = None
 
 
+def understood(value: Any, count: int) -> bool:
+    """Whether `extras.poise` of a node, in a document of `count` nodes, can be read."""
+    try:
+        _parse(_object(value), count)
+    except (_MalformedError, InputError, BrokenError):
+        return False
+    return True
+
+
 class _MalformedError(Exception):
     pass
 

@@ -1,10 +1,11 @@
-"""Numbers in text files: finite, written plainly, and small enough that their squares are finite too."""
+"""Numbers and names in text files. Numbers are finite, written plainly, and small enough that their squares are finite too."""
 
 from __future__ import annotations
 
 import re
 
 LARGEST = 1e100  # beyond this no length or angle is meant, and forward kinematics could overflow
+LONGEST_NAME = 1000  # characters; messages quote names
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHOWN = 40
 

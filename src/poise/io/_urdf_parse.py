@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from poise.errors import FileError
 from poise.io._files import guessed_kind
-from poise.io._numbers import shown
+from poise.io._numbers import LONGEST_NAME, shown
 from poise.io._urdf_document import Attributes, JointElement, RobotElement
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ROBOT, _PART, _DETAIL, _MESH = 0, 1, 2, 4  # depths of <robot>, of <link> and <joint>, of what is in them, of <mesh>
 _DEEPEST = 100  # a real file needs ten; keeps a hostile one from filling the memory
-_MOST_JOINTS = 20_000
+_MOST_JOINTS = 10_000
 _XACRO = "is a xacro file, a template; run `xacro FILE > robot.urdf` first"
 
 
@@ -96,6 +96,8 @@ class _Reader:
         known = self.robot.links if tag == "link" else self.robot.joints
         if not name:
             self._fail(f"a {tag} has no name")
+        if len(name) > LONGEST_NAME:
+            self._fail(f"the name {shown(name)} has more than {LONGEST_NAME} characters")
         if "${" in name:
             self._fail(_XACRO)
         if name in known:

@@ -28,7 +28,7 @@ def text_of(thing: Saveable, like: Skeleton) -> bytes:
     and for changes other than to ranges that stand in the file.
     """
     if not isinstance(thing, Rig) or thing.clips:
-        what = "clip" if isinstance(thing, Rig) or isinstance(thing, Clip) else "pose"
+        what = "clip" if isinstance(thing, Rig | Clip) else "pose"
         message = f"a URDF file describes a robot and holds no {what}; save joint values to a .json or .csv file"
         raise UnsupportedError(message)
     document = like.source

@@ -145,7 +145,7 @@ class _Reader:
 
     def _poses(self, rows: list[Floats], places: list[str]) -> Pose:
         width = len(columns_of(self.skeleton))
-        return Pose(self.skeleton, self._q(np.array(rows).reshape(-1, width), places))
+        return Pose(self.skeleton, self._q(np.array(rows).reshape(len(rows), width), places))
 
     def _q(self, numbers: Floats, places: list[str]) -> Floats:
         """Configurations (k, nq) of numbers (k, columns); a coupled joint's number must agree with its leader's."""

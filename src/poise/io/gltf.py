@@ -15,6 +15,7 @@ import numpy as np
 from poise.errors import FileError, PoiseError
 from poise.io._files import read_bytes
 from poise.io._gltf_accessors import Accessors
+from poise.io._gltf_animate import clip_key
 from poise.io._gltf_buffers import Buffers
 from poise.io._gltf_clips import build_clip, raw_clips, read_tracks, turning_nodes
 from poise.io._gltf_container import Container, GltfDocument, unpack
@@ -24,6 +25,7 @@ from poise.io._gltf_nodes import Nodes, read_nodes, world
 from poise.io._gltf_notes import Notes
 from poise.io._gltf_skeleton import build_skeleton
 from poise.io._gltf_skins import build_skins, humanoid, raw_skins
+from poise.io._gltf_write import write as write
 from poise.rig import Rig
 
 if TYPE_CHECKING:
@@ -69,12 +71,14 @@ def _read(path: Path, container: Container) -> Rig:
     made = build_skeleton(nodes, joints, turning_nodes(clips), said, notes)
     tracks = read_tracks(clips, nodes, accessors, notes)
     names = tuple(clip.name for clip in clips)
-    source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, tuple(tracks), names)
+    built = [build_clip(made.skeleton, keys, name) for keys, name in zip(tracks, names, strict=True)]
+    keys = tuple(map(clip_key, built))
+    source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, keys, names)
     skeleton = dataclasses.replace(made.skeleton, source=source)
     return Rig(
         skeleton,
         dataclasses.replace(made.pose, skeleton=skeleton),
-        tuple(build_clip(skeleton, keys, name) for keys, name in zip(tracks, names, strict=True)),
+        tuple(clip.on(skeleton) for clip in built),
         build_skins(skins, nodes, accessors, _rest_world(skeleton, nodes), notes),
         humanoid(document, nodes, notes),
         notes.sentences(),

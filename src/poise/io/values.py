@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +74,7 @@ def _json(poses: Pose, times: Floats | None) -> str:
     numbers = joint_numbers(skeleton, poses.q)
     if times is None and not poses.shape:
         return json.dumps({"joints": _named(skeleton, numbers)}, indent=2, ensure_ascii=False) + "\n"
-    flat = numbers.reshape(-1, numbers.shape[-1])
+    flat = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
     document: dict[str, object] = {} if times is None else {"times": times.tolist()}
     document["poses"] = [_named(skeleton, row) for row in flat]
     return json.dumps(document, indent=None, ensure_ascii=False) + "\n"
@@ -96,7 +97,7 @@ def _csv(poses: Pose, times: Floats | None) -> str:
     if twice:
         message = f"two columns would have the same name: {listed(twice)}; save to a .json file"
         raise UnsupportedError(message)
-    numbers = joint_numbers(poses.skeleton, poses.q).reshape(-1, len(columns))
+    numbers = joint_numbers(poses.skeleton, poses.q).reshape(math.prod(poses.shape), len(columns))
     rows = numbers if times is None else np.column_stack([times, numbers])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

@@ -312,9 +312,7 @@ def descend(
     while count[0] < iterations and error > tolerance and slow < 3:
         before = error
         if order == TIP_FIRST or lagging:
-            tip_at = sweep_from_tip(
-                kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations
-            )
+            tip_at = sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations)
         else:
             tip_at = sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins)
         error = norm(sub(target, tip_at))

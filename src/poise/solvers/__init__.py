@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from poise.errors import UnknownNameError
@@ -31,6 +32,7 @@ class Solver(Protocol):
         ...
 
 
+@cache
 def names() -> tuple[str, ...]:
     """Names of the solvers that exist."""
     return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))

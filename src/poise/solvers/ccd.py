@@ -68,27 +68,23 @@ class CCD:
         """The solver's name."""
         return "ccd"
 
+    def _options(self, tolerance: float) -> Floats:
+        """The options as the kernel takes them."""
+        base_first = self.order == "base-first"
+        restarts = (8 if base_first else 0) if self.restarts is None else self.restarts
+        project = self.hinge == "project"
+        return np.array([tolerance, self.iterations, base_first, project, self.bend, self.max_turn, restarts])
+
     def run(self, chain: Chain, targets: Floats, tolerance: float, *, trace: bool) -> Answer:
         """Solve the targets (k, 3) of a chain, in kernel units."""
         k, m = len(targets), len(chain.links)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        options = np.array(
-            [
-                tolerance,
-                self.iterations,
-                self.order == "base-first",
-                self.hinge == "project",
-                self.bend,
-                self.max_turn,
-                (8 if self.order == "base-first" else 0) if self.restarts is None else self.restarts,
-            ],
-            dtype=np.float64,
-        )
+        options = self._options(tolerance)
         kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts, targets, options,
-            x, errors, counts, trace_x, trace_error,
+            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts, targets,
+            options, x, errors, counts, trace_x, trace_error,
         )  # fmt: skip
         history = None
         if trace:

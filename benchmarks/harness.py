@@ -1,0 +1,110 @@
+"""What the benchmarks share: where data and caches are, percentiles, tables, results as Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+Row = dict[str, Any]
+
+
+def data_folder() -> Path | None:
+    """Folder of the shared test data (environment variable POISE_DATA), or None where there is none."""
+    folder = Path(os.environ.get("POISE_DATA", HERE.parent.parent / "shared" / "data"))
+    return folder if folder.is_dir() else None
+
+
+def cache_folder() -> Path:
+    """Where peers are installed and compiled: POISE_BENCH_CACHE, by default ~/.cache/poise-benchmarks."""
+    folder = Path(os.environ.get("POISE_BENCH_CACHE", Path.home() / ".cache" / "poise-benchmarks"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def timed(action: Callable[[], Any]) -> tuple[Any, float]:
+    """Run once; return the answer and the seconds it took."""
+    began = time.perf_counter()
+    answer = action()
+    return answer, time.perf_counter() - began
+
+
+def spread(seconds: Sequence[float] | np.ndarray, unit: float) -> tuple[float, float]:
+    """Median and 99th percentile of times, in the unit (1e-6: microseconds)."""
+    scaled = np.asarray(seconds, dtype=np.float64) / unit
+    return float(np.median(scaled)), float(np.percentile(scaled, 99))
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Format rows with the same keys as a Markdown table; numbers get three significant digits."""
+    heads = list(rows[0])
+    lines = ["| " + " | ".join(heads) + " |", "|" + "|".join("---" for _ in heads) + "|"]
+    lines += ["| " + " | ".join(_cell(row[head]) for head in heads) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def report(name: str, title: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
+    """Print a table and write it to results/NAME.md and results/NAME.json; return the Markdown."""
+    text = "\n\n".join([f"## {title}", *([table(rows)] if rows else []), *notes]) + "\n"
+    print(text, flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    document = {"title": title, "machine": machine(), "rows": list(rows), "notes": list(notes)}
+    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return text
+
+
+def machine() -> dict[str, str]:
+    """Name what the figures depend on: processor, versions."""
+    cpu = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        cpu = names[0] if names else cpu
+    packages = {name: version(name) for name in ("numpy", "numba")}
+    return {"cpu": cpu, "cores": str(os.cpu_count()), "python": platform.python_version(), **packages}
+
+
+def npm_package(name: str, release: str) -> Path:
+    """Folder holding node_modules with an npm package, installed into the cache on first use.
+
+    Raises RuntimeError with a sentence where node or npm are missing or the installation fails.
+    """
+    folder = cache_folder() / f"npm-{name}-{release}"
+    if not (folder / "node_modules" / name).is_dir():
+        folder.mkdir(exist_ok=True)
+        (folder / "package.json").write_text("{}", encoding="utf-8")
+        command = ["npm", "install", f"{name}@{release}", "--no-audit", "--no-fund"]
+        try:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=300)
+        except (OSError, subprocess.SubprocessError) as error:
+            message = f"cannot install {name} with npm: {error}"
+            raise RuntimeError(message) from error
+    return folder
+
+
+def exit_code(sentence: str) -> int:
+    """Say why a benchmark was skipped; skipping is no failure."""
+    print(sentence, file=sys.stderr)
+    return 0

@@ -1,0 +1,131 @@
+"""Clips -> animations with 32-bit keys, appended to a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from poise.clip import Clip, KeyedClip
+from poise.errors import UnsupportedError
+from poise.io._gltf_edit import Shown, as_parts, matching_rows
+from poise.io._gltf_local import Parts, local_parts, rest_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from poise.arrays import Bools, Floats
+    from poise.io._gltf_draft import Draft
+    from poise.io._gltf_json import Json
+
+_XYZW = [1, 2, 3, 0]
+
+
+class _Keys(NamedTuple):
+    """Keys of one channel, values in glTF's order of components."""
+
+    row: int
+    path: str
+    interpolation: str
+    times: Floats
+    values: Floats
+
+
+def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
+    """Append an animation. A KeyedClip gets its own keys, any other a key per frame where a joint moves."""
+    rows = matching_rows(clip.skeleton, shown.pose.skeleton).tolist()
+    channels = _keyed(clip) if isinstance(clip, KeyedClip) else _sampled(clip, rows, shown)
+    samplers: list[Json] = []
+    targets: list[Json] = []
+    times: dict[int, tuple[int, Bools]] = {}
+    for keys in channels:
+        row = rows[keys.row]
+        as_parts(draft, shown, row)
+        if id(keys.times) not in times:
+            times[id(keys.times)] = _add_times(draft, keys.times, clip.name)
+        accessor, kept = times[id(keys.times)]
+        values = keys.values[kept].reshape(-1, keys.values.shape[-1])
+        sampler = {"input": accessor, "interpolation": keys.interpolation, "output": draft.add_accessor(values)}
+        targets.append({"sampler": len(samplers), "target": {"node": shown.nodes[row], "path": keys.path}})
+        samplers.append(sampler)
+    if samplers:
+        name = _unique(clip.name or "clip", {a.get("name") for a in draft.items("animations")})
+        draft.items("animations").append({"name": name, "samplers": samplers, "channels": targets})
+
+
+def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
+    """Append key times; of several that are one time in 32 bits the last is kept. Say which are kept."""
+    if times[0] < 0:
+        raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
+    rounded = times.astype(np.float32)
+    kept = np.append(np.diff(rounded) > 0, True)  # noqa: FBT003
+    return draft.add_accessor(rounded[kept, None].astype(np.float64), bounds=True), kept
+
+
+def _keyed(clip: KeyedClip) -> Iterator[_Keys]:
+    for track in clip.tracks:
+        values = track.values[..., _XYZW] if track.path == "rotation" else track.values
+        yield _Keys(track.joint, track.path, track.interpolation, track.times, values)
+
+
+def _sampled(clip: Clip, rows: list[int], shown: Shown) -> Iterator[_Keys]:
+    """One channel for everything that is not, in every frame, as the rest and the document have it."""
+    if not len(clip):
+        return
+    frames, rest = local_parts(clip.poses), rest_parts(shown.pose)
+    still = True
+    for k, row in enumerate(rows):
+        for path in Parts._fields:
+            values: Floats = getattr(frames, path)[:, k]
+            same = [getattr(parts, path)[row] for parts in (rest, shown.parts)]
+            if any((values != value).any() for value in same):
+                still = False
+                yield _channel(k, path, clip, values)
+    if still and rows:  # a channel all the same: it keeps the clip and its duration
+        yield _channel(0, "rotation", clip, frames.rotation[:, 0])
+
+
+def _channel(k: int, path: str, clip: Clip, values: Floats) -> _Keys:
+    return _Keys(k, path, "LINEAR", clip.times, values[:, _XYZW] if path == "rotation" else values)
+
+
+def _unique(name: str, taken: set[object]) -> str:
+    new, count = name, 0
+    while new in taken:
+        count += 1
+        new = f"{name}_{count}"
+    return new
+
+
+def clip_key(clip: Clip) -> object:
+    """What stays the same object in a clip that was read and not changed, whatever its skeleton's limits."""
+    return clip.tracks if isinstance(clip, KeyedClip) else clip.poses.q
+
+
+def write_clips(
+    draft: Draft, clips: tuple[Clip, ...], keys: tuple[object, ...], names: tuple[str, ...], shown: Shown
+) -> None:
+    """Make the document's animations those of a rig: drop what it has not, rename, append what is new."""
+    kept: dict[int, str] = {}
+    new: list[Clip] = []
+    for clip in clips:
+        same = [i for i, key in enumerate(keys) if key is clip_key(clip) and i not in kept]
+        if same:
+            kept[next((i for i in same if names[i] == clip.name), same[0])] = clip.name
+        else:
+            new.append(clip)
+    if len(kept) < len(keys):
+        animations = draft.items("animations")
+        animations[:] = [animation for i, animation in enumerate(animations) if i in kept]
+    for place, i in enumerate(sorted(kept)):
+        if kept[i] != names[i]:
+            draft.items("animations")[place] = draft.items("animations")[place] | {"name": kept[i]}
+    for clip in new:
+        add_clip(draft, clip, shown)
+    if not draft.json.get("animations", True):
+        del draft.json["animations"]
+
+
+def without_frames(clip: Clip) -> bool:
+    """Whether a clip has nothing to write."""
+    return not clip.tracks if isinstance(clip, KeyedClip) else not len(clip)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation, Slerp
+
+import poise
+from poise import rotations
+from tests.strategies import rng_of, seeds, unit_quaternions, vectors
+
+UNITS = st.sampled_from([1e-300, 1e-160, 1e-9, 1.0, 1e9, 1e160, 1e300])
+
+
+def scipy_of(q):
+    return Rotation.from_quat(np.roll(q, -1, axis=-1))
+
+
+@given(seeds)
+def test_products_inverses_and_matrices_agree_with_scipy(seed):
+    rng = rng_of(seed)
+    a, b, v = unit_quaternions(rng, 5), unit_quaternions(rng, 5), rng.normal(size=(5, 3))
+    np.testing.assert_allclose(
+        rotations.as_matrix(rotations.multiply(a, b)), (scipy_of(a) * scipy_of(b)).as_matrix(), atol=1e-14
+    )
+    np.testing.assert_allclose(rotations.rotate(a, v), scipy_of(a).apply(v), atol=1e-14)
+    np.testing.assert_allclose(rotations.rotate(rotations.inverse(a), rotations.rotate(a, v)), v, atol=1e-14)
+    back = rotations.from_matrix(rotations.as_matrix(a))
+    np.testing.assert_allclose(back, np.where(a[:, :1] < 0, -a, a), atol=1e-14)
+
+
+@pytest.mark.parametrize("axis", np.eye(3))
+@pytest.mark.parametrize("angle", [0, 1e-12, 1e-8, np.pi / 2, np.pi - 1e-8, np.pi])
+def test_from_matrix_at_the_edges_of_its_four_branches(axis, angle):
+    q = rotations.about(axis, angle)
+    np.testing.assert_allclose(rotations.from_matrix(rotations.as_matrix(q)), np.abs(q), atol=1e-15)
+
+
+@given(seeds, st.floats(0, 1))
+def test_slerp_agrees_with_scipy(seed, t):
+    a, b = unit_quaternions(rng_of(seed), 2)
+    expected = Slerp([0, 1], Rotation.concatenate([scipy_of(a), scipy_of(b)]))(t)
+    assert (scipy_of(rotations.slerp(a, b, t)) * expected.inv()).magnitude() < 1e-12
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-10, 0.99e-9, 1e-9, 2.01e-9, 1e-4, np.pi - 1e-9])
+def test_slerp_at_small_angles_keeps_the_fraction(angle):
+    axis = np.array([0.0, 0.6, 0.8])
+    q = rotations.slerp(rotations.about(axis, 0.0), rotations.about(axis, angle), 0.25)
+    assert rotations.twist_angle(q, axis) == pytest.approx(0.25 * angle, rel=1e-12, abs=1e-300)
+
+
+def test_slerp_takes_the_shorter_arc_and_returns_its_ends():
+    a, b = unit_quaternions(rng_of(0), 2)
+    for t, end in ((0.0, a), (1.0, b)):
+        for sign in (1, -1):
+            q = rotations.slerp(a, sign * b, t)
+            np.testing.assert_allclose(np.abs(q @ end), 1.0, atol=1e-15)
+
+
+class TestRotationBetween:
+    @given(vectors, vectors, UNITS, UNITS)
+    def test_turns_one_direction_onto_the_other(self, a, b, unit_a, unit_b):
+        if min(np.abs(a).max(), np.abs(b).max()) < 1e-5:
+            return
+        q = poise.rotation_between(a * unit_a, b * unit_b)
+        turned = rotations.rotate(q, a / np.linalg.norm(a))
+        np.testing.assert_allclose(turned, b / np.linalg.norm(b), atol=4e-15)
+        assert np.linalg.norm(q) == pytest.approx(1, abs=1e-15)
+
+    @given(vectors, vectors)
+    def test_is_the_shortest(self, a, b):
+        if min(np.abs(a).max(), np.abs(b).max()) < 1e-5:
+            return
+        cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+        angle = 2 * np.arccos(min(abs(poise.rotation_between(a, b)[0]), 1.0))
+        assert angle == pytest.approx(np.arccos(np.clip(cosine, -1, 1)), abs=1e-7)
+
+    @pytest.mark.parametrize("a", [(1, 0, 0), (0, -1, 0), (1, 1, 1), (1e-200, 2e-200, 0), (3e250, 0, 1e250)])
+    def test_parallel_is_the_identity(self, a):
+        np.testing.assert_allclose(poise.rotation_between(a, 2 * np.array(a)), [1, 0, 0, 0], atol=1e-15)
+
+    @pytest.mark.parametrize("a", [(1, 0, 0), (0, 1, 0), (0, 0, -1), (1, 1, 1), (1e-200, 2e-200, 0), (0.3, -0.2, 5)])
+    def test_opposite_is_half_a_turn(self, a):
+        q = poise.rotation_between(a, -3 * np.array(a))
+        assert abs(q[0]) < 1e-15
+        assert abs(q[1:] @ np.array(a) / np.abs(a).max()) < 1e-15
+
+    @pytest.mark.parametrize("off", [1e-3, 1e-6, 1e-7, 1e-8, 1e-9, 1e-12, 1e-15, 1e-16, 1e-17])
+    def test_nearly_opposite_loses_no_digits(self, off):
+        a, b = np.array([1.0, 0, 0]), np.array([-1.0, off, 0])
+        turned = rotations.rotate(poise.rotation_between(a, b), a)
+        np.testing.assert_allclose(turned, b / np.linalg.norm(b), atol=3e-16)
+
+    @pytest.mark.parametrize(("a", "b"), [((0, 0, 0), (1, 0, 0)), ((1, 2, 3), (0, 0, 0)), ((0, 0, 0), (0, 0, 0))])
+    def test_zero_vector_is_the_identity(self, a, b):
+        np.testing.assert_array_equal(poise.rotation_between(a, b), [1, 0, 0, 0])
+
+    @pytest.mark.parametrize("bad", [(np.nan, 0, 0), (np.inf, 0, 0), (1, 2), "abc", 3])
+    def test_what_is_no_vector_is_refused(self, bad):
+        with pytest.raises(poise.InputError):
+            poise.rotation_between(bad, (1, 0, 0))
+
+    def test_broadcasts(self):
+        assert poise.rotation_between(np.ones((4, 1, 3)), np.ones((5, 3))).shape == (4, 5, 4)
+
+    @given(seeds)
+    def test_the_kernel_gives_the_same(self, seed):
+        from poise.kernels import linear
+
+        a, b = rng_of(seed).normal(size=(2, 3))
+        kernel = linear.rotation_between(linear.Vec(*a), linear.Vec(*b))
+        np.testing.assert_allclose(kernel, poise.rotation_between(a, b), atol=1e-15)
+
+
+def test_a_quaternion_of_zero_length_is_refused():
+    with pytest.raises(poise.InputError, match="zero length"):
+        rotations.normalised([[1, 0, 0, 0], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+def test_normalised_at_any_length(size):
+    np.testing.assert_allclose(rotations.normalised([size, 0, -size, 0]), [0.5**0.5, 0, -(0.5**0.5), 0], rtol=1e-15)
