@@ -54,7 +54,7 @@ def tips(quaternions: NDArray[np.float64], length: float) -> NDArray[np.float64]
     """
     lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
     quaternions = np.where(lengths > 0, quaternions / np.where(lengths > 0, lengths, 1.0), rotations.IDENTITY)
-    turned = np.zeros((len(quaternions), 4)) + [1.0, 0.0, 0.0, 0.0]
+    turned = np.tile(rotations.IDENTITY, (len(quaternions), 1))
     position = np.zeros((len(quaternions), 3))
     for i in range(quaternions.shape[1]):
         turned = rotations.multiply(turned, quaternions[:, i])

@@ -76,7 +76,7 @@ def listed(names: Iterable[str]) -> str:
 def _nearest(name: str, names: list[str]) -> list[str]:
     """Find names that differ little, ignoring case and the usual separators."""
     plain = {_plain(known): known for known in reversed(names)}
-    return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.75)]
+    return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.6)]
 
 
 def _plain(name: str) -> str:

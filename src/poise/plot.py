@@ -273,7 +273,7 @@ def _draw_bones(axes: Any, panel: _Panel) -> None:
     far_to_near = np.argsort(_nearness(segments).mean(axis=-1), kind="stable")
     flat = _projected(segments)
     lines = [(flat[k], colour, width) for k in far_to_near
-             for colour, width in ((_PAPER, rows[k][2] + 1.6), rows[k][1:])]  # fmt: skip
+             for colour, width in ((_PAPER, rows[k][2] + 1.0), rows[k][1:])]  # fmt: skip
     axes.add_collection(
         LineCollection(
             [line for line, _, _ in lines],

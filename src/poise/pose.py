@@ -103,6 +103,11 @@ class Pose:
         """The batch axes; () for a single pose."""
         return self.q.shape[:-1]
 
+    @property
+    def flat_q(self) -> Floats:
+        """(k, nq) the batch axes flattened to one."""
+        return self.q.reshape(int(np.prod(self.shape)), self.skeleton.nq)
+
     def __len__(self) -> int:
         if not self.shape:
             message = "a single pose has no length; a batch of poses has"

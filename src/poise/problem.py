@@ -89,7 +89,7 @@ class Chain:
 
     def q_of(self, x: Floats, moved: Bools) -> Floats:
         """q (k, nq) with the links' motions x (k, m, 4) put in where `moved` (k,); else the start's, bit for bit."""
-        q = np.broadcast_to(self.start.q.reshape(-1, self.skeleton.nq), (len(x), self.skeleton.nq)).copy()
+        q = np.broadcast_to(self.start.flat_q, (len(x), self.skeleton.nq)).copy()
         for i, link in enumerate(self.links):
             part = _motion_to_q(self.skeleton, link, x[:, i])
             where = slice(link.start, link.start + part.shape[-1])
@@ -331,7 +331,7 @@ def _range(skeleton: Skeleton, link: Link, values: Floats) -> tuple[float, float
 def _starts(start: Pose, links: tuple[Link, ...]) -> Floats:
     """Each link's motion in the start pose (k, m, 4)."""
     skeleton = start.skeleton
-    q = start.q.reshape(-1, skeleton.nq)
+    q = start.flat_q
     x = np.zeros((len(q), len(links), 4))
     for i, link in enumerate(links):
         limit = skeleton.limits[link.row]
@@ -370,6 +370,12 @@ def _spans(chain: Chain) -> Floats:
         if link.kind == MOVE:
             spans[:, i] = np.inf
         elif link.kind == SLIDE:
-            reached = [ends[:, i] + chain.axes[i] * value for value in chain.ranges[i]]
-            spans[:, i] = np.max([np.sqrt((point**2).sum(axis=-1)) for point in reached], axis=0)
+            spans[:, i] = np.max([_slid(ends[:, i], chain.axes[i], value) for value in chain.ranges[i]], axis=0)
     return spans
+
+
+def _slid(end: Floats, axis: Floats, value: float) -> Floats:
+    """Distance (k,) to a slide's far end (k, 3) when it stands at `value`; infinite where nothing stops it."""
+    if not np.isfinite(value):
+        return np.full(len(end), np.inf)
+    return np.sqrt(((end + axis * value) ** 2).sum(axis=-1))

@@ -37,7 +37,8 @@ def solve(
     goals      a Position; leading axes of its target are a batch
     solver     a name ("ccd"; "auto" chooses) or a solver value such as poise.CCD(iterations=50)
     tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length if
-               the skeleton has ball or free joints (a character), else 1e-6 (a robot)
+               the skeleton has ball or free joints (a character; of the figure's size where the chain has no
+               length of its own), else 1e-6 (a robot)
     free_root  let the free root joint above the chain move as well, turn and translate
     trace      keep the error and q after every iteration (one target only)
 
@@ -126,8 +127,12 @@ def _tolerance(chain: Chain, given: float | None) -> float:
         if not (np.isfinite(given) and given >= 0):
             raise InputError(f"tolerance must be a finite length of 0 or more, not {given!r}")
         return float(given)
-    is_character = (chain.skeleton.kinds >= Kind.BALL).any()
-    return _CHARACTER * chain.length if is_character and np.isfinite(chain.length) else _ROBOT
+    if not (chain.skeleton.kinds >= Kind.BALL).any():
+        return _ROBOT
+    if chain.links and 0 < chain.length < np.inf:
+        return _CHARACTER * chain.length
+    points = chain.start.world.positions.reshape(-1, 3)
+    return _CHARACTER * float(np.ptp(points, axis=0).max(initial=0.0)) or _ROBOT
 
 
 def _run(

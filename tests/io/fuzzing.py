@@ -30,7 +30,10 @@ def mutated(draw, seeds: list[bytes]) -> bytes:
         b = min(len(data), a + draw(st.integers(0, 80)))
         piece = draw(
             st.one_of(
-                st.just(b""), st.sampled_from(TRICKS), st.binary(max_size=6), st.just(data[a:b] * 2),
+                st.just(b""),
+                st.sampled_from(TRICKS),
+                st.binary(max_size=6),
+                st.just(data[a:b] * 2),
                 st.just(data[b : b + 40]),
             )  # fmt: skip
         )

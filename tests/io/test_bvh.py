@@ -135,7 +135,9 @@ def test_loading_does_not_import_numba(data):
 
 def test_ten_thousand_frames_load_in_half_a_second(tmp_path):
     joints = "".join(f"JOINT j{i}\n{{\nOFFSET 0 1 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n" for i in range(30))
-    head = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
+    head = (
+        "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
+    )
     values = np.random.default_rng(1).uniform(-180, 180, (10_000, 96))
     rows = "\n".join(" ".join(f"{value:.4f}" for value in row) for row in values)
     path = tmp_path / "long.bvh"
@@ -218,7 +220,9 @@ def test_an_end_site_gives_way_to_a_joint_of_its_name(small):
 
 
 def test_some_positions_and_some_rotations_only(small):
-    text = SMALL.replace("6 Xposition Yposition Zposition Zrotation Xrotation Yrotation", "3 Zposition Xrotation Xposition")
+    text = SMALL.replace(
+        "6 Xposition Yposition Zposition Zrotation Xrotation Yrotation", "3 Zposition Xrotation Xposition"
+    )
     text = text.replace("3 Yrotation Xrotation Zrotation", "2 Zrotation Yrotation")
     rig = small(text[: text.index(".0083333")] + ".01\n7 30 8 10 20\n-7 -30 -8 0 0\n")
     q = rig.clips[0].poses.q
@@ -229,7 +233,9 @@ def test_some_positions_and_some_rotations_only(small):
 
 
 def test_a_joint_without_channels_is_fixed_and_positions_alone_are_free(small):
-    text = SMALL.replace("CHANNELS 3 Yrotation Xrotation Zrotation", "").replace(" 40 50 60", "").replace(" 70 80 95", "")
+    text = (
+        SMALL.replace("CHANNELS 3 Yrotation Xrotation Zrotation", "").replace(" 40 50 60", "").replace(" 70 80 95", "")
+    )
     assert [Kind(kind) for kind in small(text).skeleton.kinds] == [Kind.FREE, Kind.FIXED, Kind.FIXED]
     text = SMALL.replace("Yrotation Xrotation Zrotation\n", "Yposition Xposition Zposition\n")
     rig = small(text)
@@ -355,7 +361,9 @@ def test_what_the_channels_cannot_hold_is_refused(small, tmp_path):
 
 @pytest.mark.parametrize("degrees", [170.0, -95.0, 90.0, 0.0])
 def test_a_turn_far_beyond_a_quarter_fits_two_channels(small, tmp_path, degrees):
-    text = SMALL.replace("3 Yrotation Xrotation Zrotation", "2 Zrotation Xrotation").replace(" 60", "").replace(" 95", "")
+    text = (
+        SMALL.replace("3 Yrotation Xrotation Zrotation", "2 Zrotation Xrotation").replace(" 60", "").replace(" 95", "")
+    )
     rig = small(text)
     turn = euler.to_quaternion(np.radians([20.0, degrees, 0.0]), "ZXY")
     again = saved(rig.pose.replace({"Knee": turn}), tmp_path)
@@ -423,7 +431,9 @@ def test_joints_that_change_their_distance_get_positions(tmp_path):
     poses = Pose(skeleton, np.tile(skeleton.rest_q, (2, 1)), translations=translations)
     again = saved(poses, tmp_path)
     assert again.skeleton.kinds[1] == Kind.FREE
-    np.testing.assert_allclose(again.clips[0].poses.world.positions[:, :2], [[[0, 0, 0], [0, 1, 0]], [[2, 0, 0], [2, 1.5, 0]]])
+    np.testing.assert_allclose(
+        again.clips[0].poses.world.positions[:, :2], [[[0, 0, 0], [0, 1, 0]], [[2, 0, 0], [2, 1.5, 0]]]
+    )
 
 
 def test_several_roots_and_names_that_cannot_stand_there_are_refused(tmp_path):

@@ -156,7 +156,9 @@ def test_numbers_without_any_channel_are_refused(tmp_path):
 
 
 def joints(n):
-    return "".join(f"{'JOINT' if i else 'ROOT'} j{i} {{ OFFSET 0 1 0 CHANNELS 3 Zrotation Xrotation Yrotation\n" for i in range(n))
+    return "".join(
+        f"{'JOINT' if i else 'ROOT'} j{i} {{ OFFSET 0 1 0 CHANNELS 3 Zrotation Xrotation Yrotation\n" for i in range(n)
+    )
 
 
 HOSTILE = {

@@ -29,7 +29,12 @@ def structured(draw) -> bytes:
         channels = draw(st.lists(channel, max_size=6, unique=True))
         lie = draw(st.sampled_from([0] * 9 + [1, -1, 10**12]))
         width += len(channels)
-        lines += [f"{word} {name}", "{", f"OFFSET {draw(number)} 1 2", f"CHANNELS {len(channels) + lie} {' '.join(channels)}"]
+        lines += [
+            f"{word} {name}",
+            "{",
+            f"OFFSET {draw(number)} 1 2",
+            f"CHANNELS {len(channels) + lie} {' '.join(channels)}",
+        ]
         depth += 1
         for _ in range(draw(st.integers(0, depth))):
             lines.append("}")

@@ -225,7 +225,9 @@ def test_a_mimic_of_a_mimic_named_before_its_leader(parsed):
     q = 0.8
     turned = Pose(skeleton, np.array([q])).world
     angles = [-2 * (0.5 * q + 0.1) + 0.5, 0.5 * q + 0.1, q]
-    np.testing.assert_allclose(turned["d"].matrices[:3, :3], Rotation.from_rotvec([sum(angles), 0, 0]).as_matrix(), atol=1e-15)
+    np.testing.assert_allclose(
+        turned["d"].matrices[:3, :3], Rotation.from_rotvec([sum(angles), 0, 0]).as_matrix(), atol=1e-15
+    )
     np.testing.assert_allclose(turned["e"].positions, [q, 0, 0], atol=1e-15)
 
 
@@ -302,7 +304,9 @@ def test_changed_limits_of_a_real_robot_come_back(data, tmp_path):
     urdf.write(changed, tmp_path / "tight.urdf", changed.skeleton)
     again = urdf.read(tmp_path / "tight.urdf")
     assert again.skeleton.limits == changed.skeleton.limits
-    before, after = ((path).read_text().splitlines() for path in (data / "urdf" / "panda.urdf", tmp_path / "tight.urdf"))
+    before, after = (
+        (path).read_text().splitlines() for path in (data / "urdf" / "panda.urdf", tmp_path / "tight.urdf")
+    )
     assert len(before) == len(after)
     assert sum(a != b for a, b in zip(before, after, strict=True)) == 7
 

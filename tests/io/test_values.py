@@ -108,7 +108,9 @@ def test_real_rigs(data, tmp_path, suffix):
 
 def test_the_order_of_columns_and_a_missing_mimic_do_not_matter(tmp_path):
     path = tmp_path / "pose.csv"
-    lines = [line.split(",") for line in written(POSE, path).replace('"ball, left', "ball").replace('"', "").splitlines()]
+    lines = [
+        line.split(",") for line in written(POSE, path).replace('"ball, left', "ball").replace('"', "").splitlines()
+    ]
     skeleton = Skeleton.build(
         ["ball" if name == "ball, left" else name for name in SKELETON.names], SKELETON.parents, SKELETON.kinds,
         axes=SKELETON.axes, couplings=SKELETON.couplings,

@@ -23,6 +23,7 @@ _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOA
 _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, FLOAT: 4}
 _COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+_ROUNDING = 1e-14  # ten times what is left in a squared length after normalising
 _ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for sharing bytes
 
 
@@ -40,7 +41,7 @@ class Layout(NamedTuple):
 
     view: _View | None
     offset: int
-    count: int
+    elements: int
     components: int
     component_type: int
     normalised: bool
@@ -79,7 +80,7 @@ class Accessors:
     def floats(self, indices: Iterable[int]) -> dict[int, Floats]:
         """Decode accessors to read-only float64 arrays (count, components); not finite is refused."""
         new = {i: self.layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
-        self._numbers += sum(layout.count * layout.components for layout in new.values())
+        self._numbers += sum(layout.elements * layout.components for layout in new.values())
         if self._numbers > _ALWAYS_ALLOWED + self._buffers.bytes_read:
             raise BrokenError("accessors", "claim more numbers than the file's bytes can hold")
         self._decode_plain({i: layout for i, layout in new.items() if layout.plain})
@@ -140,7 +141,7 @@ class Accessors:
         runs: list[memoryview] = []
         sizes: list[int] = []
         for layout in layouts.values():
-            view, size = layout.view, layout.count * layout.components
+            view, size = layout.view, layout.elements * layout.components
             if view is not None:
                 start = view.start + layout.offset
                 runs.append(view.buffer[start : start + 4 * size])
@@ -153,14 +154,14 @@ class Accessors:
             raise BrokenError(f"accessors[{i}]", f"holds {values[bad[0]]}, which is not a finite number")
         start = 0
         for (i, layout), size in zip(layouts.items(), sizes, strict=True):
-            self._decoded[i] = values[start : start + size].reshape(layout.count, layout.components)
+            self._decoded[i] = values[start : start + size].reshape(layout.elements, layout.components)
             start += size
 
     def _decode(self, i: int) -> Floats:
         layout, place = self.layout(i), f"accessors[{i}]"
-        values = np.zeros((layout.count, layout.components), dtype=_DTYPES[layout.component_type])
+        values = np.zeros((layout.elements, layout.components), dtype=_DTYPES[layout.component_type])
         if layout.view is not None:
-            values[:] = _strided(layout.view, layout.offset, layout.count, layout.components, layout.component_type)
+            values[:] = _strided(layout.view, layout.offset, layout.elements, layout.components, layout.component_type)
         if layout.sparse is not None:
             self._substitute(values, layout, place)
         result = values.astype(np.float64)
@@ -175,10 +176,10 @@ class Accessors:
         sparse = layout.sparse or {}
         place = f"{place}.sparse"
         count = natural(sparse, "count", place)
-        if count > layout.count:
-            raise BrokenError(place, f"replaces {count:,} elements of {layout.count:,}")
+        if count > layout.elements:
+            raise BrokenError(place, f"replaces {count:,} elements of {layout.elements:,}")
         rows = self._sparse_part(sparse, "indices", count, 1, f"{place}.indices")[:, 0].astype(np.int64)
-        if len(rows) and (rows.max() >= layout.count or (np.diff(rows) <= 0).any()):
+        if len(rows) and (rows.max() >= layout.elements or (np.diff(rows) <= 0).any()):
             raise BrokenError(f"{place}.indices", "must increase and stay below the accessor's count")
         kind = layout.component_type
         values[rows] = self._sparse_part(sparse, "values", count, layout.components, f"{place}.values", kind)
@@ -232,7 +233,7 @@ def unit_rows(values: Floats, where: Iterable[str] = ()) -> Floats:
         raise BrokenError(place, "a rotation of zero length is no rotation")
     with np.errstate(over="ignore", under="ignore"):
         squares = (values * values).sum(axis=1)
-    off = np.abs(squares - 1.0) > 1e-14  # rounding of a normalised one is a tenth of this
+    off = np.abs(squares - 1.0) > _ROUNDING
     scaled = values / np.where(off, largest, 1.0)[:, None]
     lengths = np.sqrt((scaled * scaled).sum(axis=1))
     return np.where(off[:, None], scaled / lengths[:, None], values)

@@ -58,7 +58,7 @@ def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
     if times[0] < 0:
         raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
     rounded = times.astype(np.float32)
-    kept = np.append(np.diff(rounded) > 0, True)  # noqa: FBT003
+    kept = np.append(np.diff(rounded) > 0, True)
     return draft.add_accessor(rounded[kept, None].astype(np.float64), bounds=True), kept
 
 

@@ -90,7 +90,7 @@ def _add_bind(draft: Draft, s: Skeleton, rest: Parts) -> None:
     bind = world(s.parents.tolist(), rest.translation, rest.rotation, linear)
     if (np.linalg.det(bind) == 0).any():
         return
-    inverse = np.linalg.inv(bind)
+    inverse: Floats = np.linalg.inv(bind).astype(np.float64)
     inverse[:, 3] = [0, 0, 0, 1]
     accessor = draft.add_accessor(inverse.transpose(0, 2, 1).reshape(-1, 16))
     draft.json["skins"][0]["inverseBindMatrices"] = accessor

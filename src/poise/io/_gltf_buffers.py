@@ -47,7 +47,7 @@ def read_inside(folder: Path, uri: str, place: str, limit: int = -1) -> bytes:
     """Read up to `limit` bytes of a regular file that a relative URI names inside `folder`."""
     target = inside(folder, uri, place)
     try:
-        with target.open("rb", opener=_without_blocking) as file:
+        with open(target, "rb", opener=_without_blocking) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise BrokenError(place, f"{target} is not a regular file")

@@ -84,14 +84,14 @@ def _sampled(sampler: Json, place: str, node: int, path: str, accessors: Accesso
     times = index(sampler.get("input"), count, place, "accessor")
     values = index(sampler.get("output"), count, place, "accessor")
     keys, output = accessors.layout(times), accessors.layout(values)
-    if keys.components != 1 or not keys.count:
+    if keys.components != 1 or not keys.elements:
         raise BrokenError(place, f"its times, accessors[{times}], must be one or more single numbers")
-    expected = keys.count * (3 if interpolation == "CUBICSPLINE" else 1)
-    if output.components != _COMPONENTS[path] or output.count != expected:
+    expected = keys.elements * (3 if interpolation == "CUBICSPLINE" else 1)
+    if output.components != _COMPONENTS[path] or output.elements != expected:
         raise BrokenError(
             place,
-            f"{keys.count:,} times need {expected:,} values of {_COMPONENTS[path]} numbers; "
-            f"accessors[{values}] has {output.count:,} of {output.components}",
+            f"{keys.elements:,} times need {expected:,} values of {_COMPONENTS[path]} numbers; "
+            f"accessors[{values}] has {output.elements:,} of {output.components}",
         )
     return _Channel(node, path, interpolation, times, values)
 

@@ -130,7 +130,7 @@ class Draft:
             if _is_relative(buffer.get("uri")):
                 self.items("buffers")[i] = buffer | {"uri": data_uri(self._read_buffer(i, path, folder))}
         for i, image in enumerate(objects(self.json, "images")):
-            uri = image.get("uri")
+            uri: Any = image.get("uri")
             if not _is_relative(uri):
                 continue
             try:

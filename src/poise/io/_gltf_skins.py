@@ -44,8 +44,8 @@ def _raw_skin(skin: Json, i: int, node_count: int, accessors: Accessors, notes: 
         return RawSkin(name, joints, None)
     accessor = index(skin["inverseBindMatrices"], len(accessors), place, "accessor")
     layout = accessors.layout(accessor)
-    if layout.components != 16 or layout.count < len(joints):  # noqa: PLR2004
-        raise BrokenError(place, f"needs {len(joints)} bind matrices; accessors[{accessor}] has {layout.count}")
+    if layout.components != 16 or layout.elements < len(joints):  # noqa: PLR2004
+        raise BrokenError(place, f"needs {len(joints)} bind matrices; accessors[{accessor}] has {layout.elements}")
     return RawSkin(name, joints, accessor)
 
 

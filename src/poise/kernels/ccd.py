@@ -270,7 +270,8 @@ def search(
     trace_x, trace_error,
 ):  # fmt: skip
     """Descend from the start; where that stalls within reach, descend again from kicks. x keeps the best seen."""
-    tolerance, iterations, restarts = options[0], int(options[1]), int(options[6])
+    tolerance, iterations = options[0], int(options[1])
+    restarts = int(options[6]) if within else 0
     count[0] = 0
     count[1] = 0
     copy(start, x)
@@ -279,17 +280,16 @@ def search(
     if error <= tolerance or not error < math.inf:
         return error
     copy(x, best)
-    attempt = 0
-    while True:
-        least_gain = SLOW if within and attempt < restarts else STALLED
+    attempt = 0 if kinds.shape[0] > 0 else restarts + 1
+    while attempt <= restarts and count[0] < iterations and error > tolerance:
+        if attempt > 0:
+            kick(kinds, ranges, start, attempt, x)
+        attempt += 1
+        least_gain = SLOW if attempt <= restarts else STALLED
         error = descend(
             kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, error, origins,
             rotations, trace_x, trace_error,
         )  # fmt: skip
-        attempt += 1
-        if error <= tolerance or attempt > restarts or not within or count[0] >= iterations:
-            break
-        kick(kinds, ranges, start, attempt, x)
     copy(best, x)
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL and count[0] > 0:

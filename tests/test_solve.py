@@ -1,0 +1,391 @@
+"""solve(): statuses, batches, limits, units, scale; what every solver must keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import poise
+from poise import Position, Range, Status, solvers
+from tests.reference import slow_kinematics
+from tests.strategies import random_q, random_skeleton, rng_of, seeds, sizes, straight_chain
+
+BALL = poise.Kind.BALL
+SOLVERS = solvers.names()
+
+
+def rest(skeleton):
+    return poise.Pose(skeleton, skeleton.rest_q)
+
+
+def arm():
+    """Shoulder and elbow hinges in the plane, a slide for the tool."""
+    return poise.Skeleton.build(
+        ["shoulder", "elbow", "rail", "tool"], range(-1, 3), [1, 1, 2, 0],
+        offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0), (0.2, 0, 0)],
+        axes=[(0, 0, 1), (0, 0, 1), (1, 0, 0), (0, 0, 0)],
+        limits=[Range(-3, 3), Range(0, 2.5), Range(0, 0.5), None],
+    )  # fmt: skip
+
+
+class TestStatus:
+    def test_reached(self):
+        result = poise.solve(rest(straight_chain(3)), Position("tip", [1, 1, 1]))
+        assert result.reached is True
+        assert result.status is Status.reached
+        assert result.require() is result
+        assert "reached: " in str(result)
+        assert "(ccd)" in str(result)
+
+    @pytest.mark.parametrize(
+        ("target", "words"), [([5, 0, 0], "2 beyond the longest reach of 3"), ([0, 3, 4], "2 beyond")]
+    )
+    def test_out_of_reach_says_by_how_much(self, target, words):
+        result = poise.solve(rest(straight_chain(3)), Position("tip", target))
+        assert result.status is Status.out_of_reach
+        assert words in result.message()
+        assert result.errors[0] == pytest.approx(2, abs=1e-3)
+        with pytest.raises(poise.NotReachedError, match="out of reach"):
+            result.require()
+
+    def test_too_near_is_out_of_reach_too(self):
+        s = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=[(0, 0, 0), (3, 0, 0), (1, 0, 0)])
+        result = poise.solve(rest(s), Position("c", [0, 1.5, 0]))
+        assert result.status is Status.out_of_reach
+        assert "0.5 inside the shortest reach of 2" in result.message()
+
+    def test_limited_names_joint_and_end(self):
+        s = arm().limited({"elbow": Range(0, 0.1), "rail": Range(0, 0)})
+        result = poise.solve(rest(s), Position("tool", [0.5, 0.5, 0]))
+        assert result.status is Status.limited
+        assert "elbow at its highest, 0.1 rad (5.73 deg)" in result.message()
+        assert "shoulder" not in result.message()
+
+    def test_stalled_when_the_iterations_run_out(self):
+        result = poise.solve(rest(straight_chain(10)), Position("tip", [3, 4, 1]), solver=poise.CCD(iterations=1))
+        assert result.status is Status.stalled
+        assert result.iterations == 1
+
+    def test_nothing_to_move(self):
+        s = poise.Skeleton.build("ab", [-1, 0], [0, 0], offsets=np.ones((2, 3)))
+        result = poise.solve(rest(s), Position("b", [5, 0, 0]))
+        assert result.status is Status.nothing_to_move
+        assert "no joint above 'b' can move" in result.message()
+        assert poise.solve(rest(s), Position("b", [2, 2, 2])).reached
+
+    def test_a_root_as_tip_has_nothing_to_move(self):
+        s = straight_chain(2)
+        assert poise.solve(rest(s), Position("j0", [1, 0, 0])).status is Status.nothing_to_move
+
+    def test_codes_are_stable(self):
+        assert [s.name for s in Status] == ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move"]
+        assert [int(s) for s in Status] == [0, 1, 2, 3, 4]
+        assert all(s.sentence for s in Status)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+class TestContract:
+    """What holds for every solver in the folder."""
+
+    @settings(max_examples=60)
+    @given(seed=seeds)
+    def test_errors_are_those_of_forward_kinematics_and_limits_hold(self, name, seed):
+        rng = rng_of(seed)
+        s = random_skeleton(rng, 6, couple=False)
+        limits = {}
+        for joint in s.names:
+            low, high = np.sort(rng.uniform(-4, 4, size=2))
+            axis = None if s[joint].kind < BALL else tuple(rng.normal(size=3))
+            if s[joint].kind and rng.random() < 0.7:
+                limits[joint] = Range(low, high, axis=axis)
+        s = s.limited(limits)
+        result = poise.solve(poise.Pose(s, random_q(rng, s)), Position("j5", rng.normal(size=3) * 2), solver=name)
+        world = slow_kinematics.world(s, result.pose.q)[5, :3, 3]
+        assert result.errors[0] == pytest.approx(np.linalg.norm(result.goals[0].target - world), abs=1e-9)
+        assert result.violation <= 1e-9
+        assert s.legal(result.pose.q)[1] == ()
+        if result.reached:
+            assert result.errors[0] <= result.tolerance * (1 + 1e-8)
+
+    @settings(max_examples=30)
+    @given(seed=seeds)
+    def test_a_start_that_meets_the_goal_comes_back_bit_for_bit(self, name, seed):
+        rng = rng_of(seed)
+        s = random_skeleton(rng, 6, couple=False)
+        pose = poise.Pose(s, random_q(rng, s))
+        result = poise.solve(pose, Position("j5", pose.world["j5"].positions), solver=name)
+        assert result.reached
+        assert result.iterations == 0
+        np.testing.assert_array_equal(result.pose.q, pose.q)
+
+    @settings(max_examples=20)
+    @given(seed=seeds)
+    def test_a_batch_gives_the_bits_of_single_solves(self, name, seed):
+        rng = rng_of(seed)
+        s = straight_chain(5).limited({"j2": Range(-1, 2, axis=(0, 0, 1))})
+        targets = rng.uniform(-4, 4, size=(2, 3, 3))
+        batch = poise.solve(rest(s), Position("tip", targets), solver=name)
+        assert batch.errors.shape == (2, 3, 1)
+        for i, j in np.ndindex(2, 3):
+            one = poise.solve(rest(s), Position("tip", targets[i, j]), solver=name)
+            np.testing.assert_array_equal(one.pose.q, batch.pose.q[i, j])
+            assert one.errors[0] == batch.errors[i, j, 0]
+            assert int(one.status) == batch.status[i, j]
+
+    @given(seed=seeds, size=sizes)
+    @settings(max_examples=30)
+    def test_units_do_not_matter(self, name, seed, size):
+        size = 2.0 ** round(math.log2(size))  # a power of two scales without rounding: bits must agree
+        rng = rng_of(seed)
+        offsets, target = rng.normal(size=(6, 3)), rng.normal(size=3) * 3
+
+        def solved(unit):
+            s = poise.Skeleton.build("abcdef", range(-1, 5), [3] * 6, offsets=offsets * unit)
+            return poise.solve(rest(s), Position("f", target * unit), solver=name)
+
+        np.testing.assert_array_equal(solved(size).pose.q, solved(1.0).pose.q)
+
+    @pytest.mark.parametrize("target", [(0, 0, 0), (0, 1e-300, 0), (0, 5, 0), (0, -5, 0), (0, 2.5, 0), (1e-9, 0, 0)])
+    @pytest.mark.parametrize("kind", [1, 3])
+    def test_degenerate_targets_give_finite_legal_poses(self, name, kind, target):
+        s = straight_chain(5, kind=kind, axes=[(0, 0, 1)] * 5)
+        result = poise.solve(rest(s), Position("tip", target), solver=name)
+        assert np.isfinite(result.pose.q).all()
+        assert result.reached == (result.errors[0] <= result.tolerance)
+
+    def test_zero_length_bones(self, name):
+        s = poise.Skeleton.build("abcd", range(-1, 3), [3] * 4, offsets=[(0, 0, 0), (0, 0, 0), (0, 1, 0), (0, 1, 0)])
+        assert poise.solve(rest(s), Position("d", [1, 0.5, 0.5]), solver=name).reached
+        s = poise.Skeleton.build("abc", range(-1, 2), [3] * 3)
+        result = poise.solve(rest(s), Position("c", [1, 0, 0]), solver=name)
+        assert result.status is Status.out_of_reach
+        assert np.isfinite(result.pose.q).all()
+
+
+class TestScale:
+    """Scale in the file: taken out where it is uniform, refused in one sentence where it is not."""
+
+    @pytest.mark.parametrize("factor", [0.01, 100.0, -1.0, -2.5])
+    def test_uniform_and_mirrored_parents(self, factor):
+        s = poise.Skeleton.build(
+            ["armature", "a", "b", "c", "tip"], range(-1, 4), [0, 3, 3, 3, 0],
+            offsets=[(1, 2, 3), *[(0, 1 / abs(factor), 0)] * 4], rotations=[(0.5, 0.5, 0.5, 0.5), *[(1, 0, 0, 0)] * 4],
+            scales=[[factor] * 3, [1, 1, 1], [2, 2, 2], [0.5, 0.5, 0.5], [3, 1, 2]],
+        )  # fmt: skip
+        base = rest(s).world["a"].positions
+        result = poise.solve(rest(s), Position("tip", base + [0.5, -1.2, 0.7]), tolerance=1e-9)
+        assert result.reached
+
+    def test_a_mirror_along_one_axis_is_uniform_too(self):
+        s = poise.Skeleton.build(
+            "abcd", range(-1, 3), [0, 3, 3, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0)],
+            scales=[(-1, 1, 1), (1, 1, 1), (1, 1, -1), (1, 1, 1)],
+        )  # fmt: skip
+        assert poise.solve(rest(s), Position("d", [-1.5, 1, 0.5]), tolerance=1e-9).reached
+
+    def test_a_stretched_parent_is_refused(self):
+        s = poise.Skeleton.build(
+            "abc",
+            range(-1, 2),
+            [3, 3, 0],
+            offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)],
+            scales=[(1, 2, 1), (1, 1, 1), (1, 1, 1)],
+        )
+        with pytest.raises(poise.UnsupportedError, match=r"scale at 'b' is not uniform \(1, 2, 1\)"):
+            poise.solve(rest(s), Position("c", [1, 1, 0], root="a"))
+
+    def test_a_zero_scale_is_refused(self):
+        s = poise.Skeleton.build("ab", [-1, 0], [3, 0], offsets=np.ones((2, 3)))
+        flat = poise.Pose(s, s.rest_q, scales=np.zeros((2, 3)))
+        s3 = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=np.ones((3, 3)))
+        flat = poise.Pose(s3, s3.rest_q, scales=np.zeros((3, 3)))
+        with pytest.raises(poise.UnsupportedError, match="zero"):
+            poise.solve(flat, Position("c", [1, 1, 0]))
+
+    def test_translations_of_the_pose_are_kept_and_used(self):
+        s = straight_chain(3)
+        t = s.A[:, :3] * 2
+        result = poise.solve(poise.Pose(s, s.rest_q, translations=t), Position("tip", [4, 2, 1]))
+        assert result.reached
+        np.testing.assert_array_equal(result.pose.translations, t)
+
+
+class TestChains:
+    def test_hinges_and_slides_with_ranges(self):
+        result = poise.solve(rest(arm()), Position("tool", [-0.6, 1.9, 0]))
+        assert result.reached
+        assert set(result.chain.joints) == {"shoulder", "elbow", "rail"}
+
+    def test_a_slide_needs_no_turn(self):
+        s = poise.Skeleton.build("ab", [-1, 0], [2, 0], axes=[(0, 3, 0), (0, 0, 0)], offsets=[(0, 0, 0), (1, 0, 0)])
+        result = poise.solve(rest(s), Position("b", [1, -7, 0]))
+        assert result.reached
+        np.testing.assert_allclose(result.pose.q, [-7], atol=1e-12)
+
+    def test_a_range_beyond_a_turn_and_one_across_pi(self):
+        for low, high in ((-10, 10), (math.radians(100), math.radians(260)), (5, 8)):
+            s = straight_chain(2, kind=1, axes=[(0, 0, 1)] * 2, limits=[Range(low, high), Range(low, high)])
+            angles = low + (high - low) * np.array([0.9, 0.2])
+            target = poise.Pose(s, angles).world["tip"].positions
+            result = poise.solve(rest(s), Position("tip", target))
+            assert result.reached
+            assert result.violation <= 0
+
+    def test_a_ball_made_a_hinge_moves_as_one(self):
+        limit = Range.degrees(0, 150, axis=(1, 0, 0))
+        s = straight_chain(2).limited({"j1": limit})
+        result = poise.solve(rest(s), Position("tip", [0.5, 0.5, 1.0]))
+        assert result.reached
+        w, x, y, z = result.pose.q[s.q_slice("j1")]
+        assert (y, z) == (0, 0)
+        assert 0 <= 2 * math.atan2(x, w) <= math.radians(150)
+
+    def test_start_outside_its_limits_is_moved_inside_and_named(self):
+        s = arm()
+        result = poise.solve(poise.Pose(s, [0, -1, 0.1]), Position("tool", [1, 1, 0]))
+        assert result.moved_inside == ("elbow",)
+        assert result.reached
+
+    def test_free_root_only_when_named(self):
+        s = poise.Skeleton.build("abc", range(-1, 2), [4, 3, 0], offsets=[(0, 0, 0), (0, 1, 0), (0, 1, 0)])
+        far = Position("c", [7, 0, 0])
+        assert poise.solve(rest(s), far).status is Status.out_of_reach
+        result = poise.solve(rest(s), far, free_root=True)
+        assert result.reached
+        assert not np.allclose(result.pose.q[:3], 0)
+        with pytest.raises(poise.UnsupportedError, match="free joint"):
+            poise.solve(rest(straight_chain(2)), Position("tip", [1, 1, 0]), free_root=True)
+
+    def test_a_free_joint_named_as_root_turns_but_does_not_translate(self):
+        s = poise.Skeleton.build("abc", range(-1, 2), [4, 3, 0], offsets=[(0, 0, 0), (0, 1, 0), (0, 1, 0)])
+        start = rest(s).replace({"a": [1, 2, 3, 1, 0, 0, 0]})
+        result = poise.solve(start, Position("c", [2, 3, 3], root="a"))
+        assert result.reached
+        np.testing.assert_array_equal(result.pose.q[:3], [1, 2, 3])
+
+    def test_a_coupled_joint_moves_its_leader(self):
+        s = poise.Skeleton.build(
+            ["base", "leader", "follower", "tip"], [-1, 0, 0, 2], [0, 2, 2, 0], offsets=np.zeros((4, 3)),
+            axes=[(0, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 0)], limits=[None, Range(0, 0.04), None, None],
+            couplings=[None, None, poise.Coupling(1, 2.0, 0.01), None],
+        )  # fmt: skip
+        result = poise.solve(rest(s), Position("tip", [0, -0.05, 0]))
+        assert result.reached
+        np.testing.assert_allclose(result.pose.q, [0.02], atol=1e-12)
+        assert poise.solve(rest(s), Position("tip", [0, -0.2, 0])).pose.q == pytest.approx([0.04])
+
+    def test_two_coupled_joints_in_one_chain_are_refused(self):
+        s = poise.Skeleton.build(
+            "abc", range(-1, 2), [1, 1, 0], axes=np.ones((3, 3)), couplings=[None, poise.Coupling(0, 1, 0), None]
+        )
+        with pytest.raises(poise.UnsupportedError, match="'a' and 'b' are coupled"):
+            poise.solve(rest(s), Position("c", [1, 0, 0]))
+
+    def test_the_rest_of_the_figure_stays(self):
+        s = poise.Skeleton.build(
+            ["hips", "a", "b", "c", "x", "y", "z"],
+            [-1, 0, 1, 2, 0, 4, 5],
+            [3] * 7,
+            offsets=np.eye(3)[[1, 0, 0, 0, 2, 2, 2]],
+        )
+        result = poise.solve(rest(s), Position("c", [1.5, 2, 1]))
+        assert result.reached
+        for joint in ("hips", "x", "y", "z"):
+            np.testing.assert_array_equal(result.pose.q[s.q_slice(joint)], [1, 0, 0, 0])
+
+
+class TestArguments:
+    def test_unknown_names(self):
+        pose = rest(straight_chain(2))
+        with pytest.raises(poise.UnknownNameError, match="no joint 'top'"):
+            poise.solve(pose, Position("top", [1, 0, 0]))
+        with pytest.raises(poise.UnknownNameError, match="no solver 'cdd'; did you mean 'ccd'"):
+            poise.solve(pose, Position("tip", [1, 0, 0]), solver="cdd")
+
+    @pytest.mark.parametrize("target", [[1, 2, 3, 4], 5, [[np.nan, 0, 0]], [np.inf, 0, 0], "xyz"])
+    def test_bad_targets(self, target):
+        with pytest.raises(poise.InputError):
+            Position("tip", target)
+
+    @pytest.mark.parametrize("tolerance", [-1, np.nan, np.inf])
+    def test_bad_tolerance(self, tolerance):
+        with pytest.raises(poise.InputError, match="tolerance"):
+            poise.solve(rest(straight_chain(2)), Position("tip", [1, 0, 0]), tolerance=tolerance)
+
+    def test_one_goal_at_a_time(self):
+        pose = rest(straight_chain(2))
+        goal = Position("tip", [1, 0, 0])
+        assert poise.solve(pose, [goal]).reached
+        with pytest.raises(poise.UnsupportedError, match="one Position goal"):
+            poise.solve(pose, [goal, goal])
+        with pytest.raises(poise.InputError, match=r"poise\.Position"):
+            poise.solve(pose, ["tip"])
+
+    def test_points_in_the_plane(self):
+        s = straight_chain(2, kind=1, axes=[(0, 0, 1)] * 2)
+        result = poise.solve(rest(s), Position("tip", [[1, 1], [0.5, -0.5]]))
+        assert result.reached.all()
+
+    def test_batches_of_starts(self):
+        s = straight_chain(3)
+        starts = poise.Pose(s, np.tile(s.rest_q, (4, 1)))
+        assert poise.solve(starts, Position("tip", [1, 1, 1])).errors.shape == (4, 1)
+        assert poise.solve(starts, Position("tip", np.ones((2, 1, 3)))).errors.shape == (2, 4, 1)
+        with pytest.raises(poise.InputError, match="does not go with"):
+            poise.solve(starts, Position("tip", np.ones((3, 3))))
+
+    def test_an_empty_batch(self):
+        result = poise.solve(rest(straight_chain(3)), Position("tip", np.zeros((0, 3))))
+        assert result.errors.shape == (0, 1)
+        assert "0 of 0 reached" in str(result)
+
+    def test_tolerance_defaults(self):
+        assert poise.solve(rest(straight_chain(4)), Position("tip", [1, 1, 1])).tolerance == pytest.approx(4e-4)
+        assert poise.solve(rest(arm()), Position("tool", [1, 1, 0])).tolerance == 1e-6
+
+
+class TestTrace:
+    def test_it_keeps_error_and_q_of_every_iteration(self):
+        pose = rest(straight_chain(5))
+        result = poise.solve(pose, Position("tip", [2, 1, 3]), tolerance=1e-9, trace=True)
+        assert len(result.trace.errors) == len(result.trace.q) == result.iterations + 1
+        np.testing.assert_array_equal(result.trace.q[0], pose.q)
+        for error, q in zip(result.trace.errors, result.trace.q, strict=True):
+            tip = poise.Pose(pose.skeleton, q).world["tip"].positions
+            assert error == pytest.approx(np.linalg.norm(tip - [2, 1, 3]), abs=1e-9)
+
+    def test_of_one_target_only(self):
+        with pytest.raises(poise.InputError, match="one target"):
+            poise.solve(rest(straight_chain(2)), Position("tip", np.ones((2, 3))), trace=True)
+
+
+@given(seeds)
+@settings(max_examples=20)
+def test_prepare_gives_what_solve_gives(seed):
+    rng = rng_of(seed)
+    pose = rest(straight_chain(5))
+    reach = poise.prepare(pose, Position("tip", [0, 0, 0]))
+    targets = rng.uniform(-4, 4, size=(3, 3))
+    np.testing.assert_array_equal(reach(targets).pose.q, poise.solve(pose, Position("tip", targets)).pose.q)
+    np.testing.assert_array_equal(reach(targets[0]).pose.q, poise.solve(pose, Position("tip", targets[0])).pose.q)
+
+
+@given(st.integers(2, 12), seeds)
+@settings(max_examples=40)
+def test_any_reachable_target_of_a_free_chain_is_reached(n, seed):
+    rng = rng_of(seed)
+    target = rng.normal(size=3)
+    target *= rng.uniform(0.1, 0.9) * n / np.linalg.norm(target)
+    assume(n > 2 or np.linalg.norm(target) > 0.1)
+    assert poise.solve(rest(straight_chain(n)), Position("tip", target), tolerance=1e-3 * n).reached
+
+
+def test_results_are_frozen_values():
+    result = poise.solve(rest(straight_chain(2)), Position("tip", [1, 1, 0]))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.seconds = 0
