@@ -232,7 +232,7 @@ class TestChains:
             s = straight_chain(2, kind=1, axes=[(0, 0, 1)] * 2, limits=[Range(low, high), Range(low, high)])
             angles = low + (high - low) * np.array([0.9, 0.2])
             target = poise.Pose(s, angles).world["tip"].positions
-            result = poise.solve(rest(s), Position("tip", target))
+            result = poise.solve(rest(s), Position("tip", target), solver=poise.CCD(iterations=1000))
             assert result.reached
             assert result.violation <= 0
 

@@ -115,7 +115,7 @@ class _Layout(NamedTuple):
     links: tuple[Link, ...]
     kinds: Ints
     ranges: Floats
-    constant: _Geometry | None  # None where a pose can change it: free joints in the chain carry translations in q
+    constant: _Geometry | None  # None where a pose can change it: a free joint or a tip that slides, by its own q
 
 
 def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
@@ -158,7 +158,7 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
     rows = [*(_with_free_root(skeleton, tip) if free_root else moving), tip]
     links = _links(skeleton, rows[:-1], free_root=free_root)
     values = skeleton.value_ranges
-    is_constant = not (skeleton.kinds[rows] == Kind.FREE).any()
+    is_constant = not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE
     return _Layout(
         rows=rows,
         links=links,
