@@ -75,7 +75,7 @@ class TestStatus:
         s = poise.Skeleton.build("ab", [-1, 0], [0, 0], offsets=np.ones((2, 3)))
         result = poise.solve(rest(s), Position("b", [5, 0, 0]))
         assert result.status is Status.nothing_to_move
-        assert "no joint above 'b' can move" in result.message()
+        assert "no joint above 'b' can move: a is fixed" in result.message()
         assert poise.solve(rest(s), Position("b", [2, 2, 2])).reached
 
     def test_a_root_as_tip_has_nothing_to_move(self):
@@ -199,9 +199,14 @@ class TestScale:
         with pytest.raises(poise.UnsupportedError, match=r"scale at 'b' is not uniform \(1, 2, 1\)"):
             poise.solve(rest(s), Position("c", [1, 1, 0], root="a"))
 
+    def test_the_noise_of_exported_scale_is_solved_through(self):
+        s = straight_chain(6)
+        scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(7, 3))
+        result = poise.solve(poise.Pose(s, s.rest_q, scales=scales), Position("tip", [2, 3, 1]), tolerance=1e-7)
+        assert result.chain.sheared
+        assert result.reached
+
     def test_a_zero_scale_is_refused(self):
-        s = poise.Skeleton.build("ab", [-1, 0], [3, 0], offsets=np.ones((2, 3)))
-        flat = poise.Pose(s, s.rest_q, scales=np.zeros((2, 3)))
         s3 = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=np.ones((3, 3)))
         flat = poise.Pose(s3, s3.rest_q, scales=np.zeros((3, 3)))
         with pytest.raises(poise.UnsupportedError, match="zero"):

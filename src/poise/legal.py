@@ -6,12 +6,13 @@ Arrays here, because a reader must not wait for a compiler; the scalar rule that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats
 from poise.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     ranges = skeleton.value_ranges
     outside = (q < ranges[:, 0] - _SLACK) | (q > ranges[:, 1] + _SLACK)
     legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
-    moved_values = outside.any(axis=tuple(range(outside.ndim - 1)))  # over the batch; nq may be 0
+    moved_values: Bools = np.asarray(outside.reshape(math.prod(outside.shape[:-1]), skeleton.nq).any(axis=0))
     moved = {i for i, start in enumerate(skeleton.q_start) if start < skeleton.nq and moved_values[start]}
     moved &= {i for i, limit in enumerate(skeleton.limits) if limit is not None}
     for i, start, limit in ball_hinges(skeleton):
@@ -72,13 +73,13 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     return legal, tuple(skeleton.names[i] for i in sorted(moved))
 
 
-def nearest_hinge(q: Floats, limit: Limit) -> tuple[Floats, Any]:
+def nearest_hinge(q: Floats, limit: Limit) -> tuple[Floats, Bools]:
     """Nearest rotation (..., 4) to q about the limit's axis inside its range; also where q was legal."""
     axis = np.asarray(limit.axis)
     angle = nearest_turn(rotations.twist_angle(q, axis), limit.low, limit.high)
     hinged = rotations.about(axis, angle)
     sign = np.where((q * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    return hinged, np.all(np.abs(sign * q - hinged) <= 0.5 * _SLACK, axis=-1)
+    return hinged, np.asarray(np.all(np.abs(sign * q - hinged) <= 0.5 * _SLACK, axis=-1))
 
 
 def nearest_turn(angle: Floats, low: float, high: float) -> Floats:

@@ -129,7 +129,8 @@ class Pose:
     def _locals(self) -> tuple[Floats, Floats]:
         """Positions (k, n, 3) and rotations (k, n, 4) of A . J, the batch flattened to k."""
         s = self.skeleton
-        q = np.array(self.q.reshape(math.prod(self.shape), s.nq))  # a copy: Numba would compile again for a read-only array
+        # a copy, because Numba would compile again for a read-only array
+        q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
         positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
         kernels.forward.local_transforms(s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions)
         if self.translations is not None:

@@ -18,11 +18,12 @@ from poise.arrays import Bools, Floats, Ints
 from poise.errors import UnsupportedError
 from poise.goals import Position
 from poise.legal import nearest_turn
-from poise.pose import Pose
+from poise.pose import Pose, rotation_part
 from poise.skeleton import Kind, Skeleton
 
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain.py, which would bring Numba in
-_SIMILAR = 1e-6  # linear parts this near to a rotation times a factor count as one
+_SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Chain.sheared)
+_EXACT = 1e-9  # and these are one
 
 
 class Link(NamedTuple):
@@ -41,6 +42,8 @@ class Chain:
     size      file units in one kernel unit: a power of two, so that scaling rounds nothing
     bases     (k, 3, 4) world transform of the frame that the chain hangs in
     scale     (k,) the factor of that frame; world distance = kernel distance * |scale| * size
+    sheared   whether any scale is not quite uniform (exported animation has noise of 1e-5 in it): the kernels'
+              chain is then a little off, and solve() corrects its targets by what forward kinematics says
     """
 
     skeleton: Skeleton
@@ -56,6 +59,7 @@ class Chain:
     size: float
     bases: Floats
     scale: Floats
+    sheared: bool
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -106,6 +110,7 @@ class _Geometry(NamedTuple):
     tips: Floats
     axes: Floats
     size: float
+    sheared: bool
 
 
 class _Layout(NamedTuple):
@@ -127,6 +132,7 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
         geometry = _geometry(start, layout.links, layout.rows)
     base_row = int(skeleton.parents[layout.rows[0]])
     bases = _base(start, base_row)
+    scale, _, sheared = _similar(bases[..., :3], skeleton, base_row)
     return Chain(
         skeleton=skeleton,
         start=start,
@@ -140,7 +146,8 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
         starts=_starts(start, layout.links),
         size=geometry.size,
         bases=bases,
-        scale=_similar(bases[..., :3], skeleton, base_row)[0],
+        scale=scale,
+        sheared=sheared or geometry.sheared,
     )
 
 
@@ -169,11 +176,11 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
 
 
 def _geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> _Geometry:
-    frames, tips, factors = _frames(start, links, rows)
+    frames, tips, factors, sheared = _frames(start, links, rows)
     size = _size(frames, tips)
     frames[..., :3] /= size
     axes = np.array([_axis(start.skeleton, link) for link in links]).reshape(-1, 3)
-    return _Geometry(frames, tips / size, axes * _gains(links, factors, size), size)
+    return _Geometry(frames, tips / size, axes * _gains(links, factors, size), size, sheared)
 
 
 def _with_free_root(skeleton: Skeleton, tip: int) -> list[int]:
@@ -220,19 +227,20 @@ def _base(start: Pose, row: int) -> Floats:
     return start.world.affine.reshape(-1, len(start.skeleton), 3, 4)[:, row]
 
 
-def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats]:
+def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats, bool]:
     """Fixed transforms (k, m, 7) between motions, the tips (k, 3), and the scale (k, m) before each motion."""
     skeleton, moving = start.skeleton, {link.row for link in links}
     before, after = _constant_parts(start, moving)
     k = len(before)
     carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
-    factor = np.ones(k)
+    factor, sheared = np.ones(k), False
     frames: list[Floats] = []
     factors: list[Floats] = []
     for row in rows[:-1]:
         carried = compose(carried, before[:, row])
         for _ in range(sum(link.row == row for link in links)):
-            scale, rotation = _similar(carried[..., :3], skeleton, row)
+            scale, rotation, off = _similar(carried[..., :3], skeleton, row)
+            sheared |= off
             offset = carried[..., 3] * factor[:, None]
             frames.append(np.concatenate([offset, rotations.from_matrix(rotation)], axis=-1))
             factor = factor * scale
@@ -240,12 +248,9 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
             carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
         carried = compose(carried, after[:, row])
     tips = compose(carried, before[:, rows[-1]])[..., 3] * factor[:, None]
-    shape = (k, len(links), 7)
-    return (
-        np.stack(frames, 1) if frames else np.zeros(shape),
-        tips,
-        np.stack(factors, 1) if factors else np.ones((k, 0)),
-    )
+    if not links:
+        return np.zeros((k, 0, 7)), tips, np.ones((k, 0)), sheared
+    return np.stack(frames, axis=1), tips, np.stack(factors, axis=1), sheared
 
 
 def _constant_parts(start: Pose, moving: set[int]) -> tuple[Floats, Floats]:
@@ -281,20 +286,24 @@ def compose(a: Floats, b: Floats) -> Floats:
     return product
 
 
-def _similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats]:
-    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations; UnsupportedError if they are no such."""
+def _similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, bool]:
+    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations, and say whether they are a little off.
+
+    UnsupportedError if they are far off.
+    """
     determinant = np.linalg.det(linear)
     scale = np.cbrt(determinant)
     name = skeleton.names[row]
     if (scale == 0).any():
         raise UnsupportedError(f"the scale above {name!r} is zero: its chain has no size")
     rotation = linear / scale[:, None, None]
-    if (np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)) > _SIMILAR).any():
+    off = float(np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(initial=0.0))
+    if off > _SIMILAR:
         lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
         raise UnsupportedError(
             f"the scale at {name!r} is not uniform ({lengths}); joints below it cannot be turned without shear"
         )
-    return scale, rotation
+    return scale, rotation_part(rotation) if off > _EXACT else rotation, off > _EXACT
 
 
 def _size(frames: Floats, tips: Floats) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from poise import kernels
 from poise.arrays import Bools, Floats, Ints
-from poise.errors import NotReachedError
+from poise.errors import NotReachedError, listed
 from poise.goals import Goal
 from poise.legal import violation
 from poise.pose import Pose
@@ -129,7 +129,7 @@ class Result:
         if status == Status.limited:
             return f"limited: limits keep the target away, {left} left; {self._blocking(i)}"
         if status == Status.nothing_to_move:
-            return f"nothing to move: no joint above {self.goals[0].joint!r} can move, {left} left"
+            return f"nothing to move: {self._immovable()}, {left} left"
         count = int(self.iterations.ravel()[i])
         return f"{status.name}: {left} left, {count} iteration{'' if count == 1 else 's'}"
 
@@ -171,6 +171,16 @@ class Result:
             parts.append(f"{self.pose.skeleton.names[link.row]} at its {end}, {amount}")
         return "; ".join(parts)
 
+    def _immovable(self) -> str:
+        joint, skeleton = self.goals[0].joint, self.pose.skeleton
+        chain = skeleton.chain(self.goals[0].root, joint)
+        if chain:
+            return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"
+        parent = skeleton[joint].parent
+        if parent is None:
+            return f"{joint!r} is a root; nothing stands above it"
+        return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
+
     def _targets(self) -> Floats:
         return kernel_targets(self.chain, self.goals[0], len(self.x))
 
@@ -182,16 +192,28 @@ def kernel_targets(chain: Chain, goal: Goal, k: int) -> Floats:
 
 def judge(chain: Chain, goal: Goal, q: Floats, answer: Answer, tolerance: float) -> tuple[Pose, Floats, Ints, float]:
     """Measure a solver's answer: the pose, errors (k,), Status codes (k,) and the largest limit violation."""
-    start = chain.start
     k = len(q)
-    pose = Pose(start.skeleton, q, *(_rows(value, k) for value in (start.translations, start.scales)))
+    pose = posed(chain, q)
     errors = np.sqrt(((pose.world.positions[:, chain.tip] - goal.target.reshape(-1, 3)) ** 2).sum(axis=-1))
     codes = np.full(k, int(Status.stalled))
     reached = errors <= tolerance * (1 + _ROUNDING)
     if not reached.all():
         codes = _why(chain, kernel_targets(chain, goal, k), answer.x, tolerance)
     codes[reached] = Status.reached
-    return pose, errors, codes, violation(start.skeleton, q)
+    return pose, errors, codes, violation(chain.skeleton, q)
+
+
+def posed(chain: Chain, q: Floats) -> Pose:
+    """The start pose with q (k, nq); its translations and scales go along."""
+    start = chain.start
+    return Pose(start.skeleton, q, *(_rows(value, len(q)) for value in (start.translations, start.scales)))
+
+
+def kernel_tips(chain: Chain, x: Floats) -> Floats:
+    """Where the kernels think the tips (k, 3) are, in kernel units."""
+    tips = np.zeros((len(x), 3))
+    kernels.chain.tips(chain.kinds, chain.axes, chain.frames, chain.tips, np.ascontiguousarray(x), tips)
+    return tips
 
 
 def _why(chain: Chain, targets: Floats, x: Floats, tolerance: float) -> Ints:
@@ -220,9 +242,7 @@ def _probe(chain: Chain, targets: Floats, x: Floats) -> tuple[Floats, Floats, Bo
     found = np.zeros((len(x), len(chain.links), 2))
     x = np.ascontiguousarray(x)
     kernels.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, targets, x, found)
-    tips = np.zeros((len(x), 3))
-    kernels.chain.tips(chain.kinds, chain.axes, chain.frames, chain.tips, x, tips)
-    errors = np.sqrt(((tips - targets) ** 2).sum(axis=-1))
+    errors = np.sqrt(((kernel_tips(chain, x) - targets) ** 2).sum(axis=-1))
     values = x[:, :, 0]
     slack = 1e-9 * np.maximum(1.0, np.abs(values))
     at_limit = (values <= chain.ranges[:, 0] + slack) | (values >= chain.ranges[:, 1] - slack)

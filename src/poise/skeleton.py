@@ -219,7 +219,7 @@ class Skeleton:
     def zero_q(self) -> Floats:
         """q (nq,) with every value zero and every rotation the identity."""
         q = np.zeros(self.nq)
-        for i, kind in enumerate(self.kinds):
+        for i, kind in enumerate(self.kinds.tolist()):
             if kind in (Kind.BALL, Kind.FREE):
                 q[self.q_start[i] + (3 if kind == Kind.FREE else 0)] = 1.0
         return q

@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import solvers
+from poise.arrays import Floats
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Goal, Position
 from poise.pose import Pose
 from poise.problem import Chain, pack
-from poise.result import Result, judge, kernel_targets
+from poise.result import Answer, Result, judge, kernel_targets, kernel_tips, posed
 from poise.skeleton import Kind
 
 _CHARACTER = 1e-4  # of the chain's length
 _ROBOT = 1e-6  # file units: URDF is in metres
+_CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
 
 
 def solve(
@@ -150,7 +152,13 @@ def _run(
     if trace and k != 1:
         raise InputError(f"trace=True keeps the iterations of one target; there are {k}")
     targets = kernel_targets(chain, goal, k)
-    answer = solver.run(chain, targets, tolerance / float(chain.unit.max()), trace=trace)
+    allowed = tolerance / float(chain.unit.max())
+    answer = solver.run(chain, targets, allowed, trace=trace)
+    for _ in range(_CORRECTIONS if chain.sheared else 0):
+        off = _off(chain, answer)
+        if not (np.sqrt(((kernel_tips(chain, answer.x) + off - targets) ** 2).sum(axis=-1)) > allowed).any():
+            break
+        answer = solver.run(chain, targets - off, allowed, trace=trace)
     q = chain.q_of(answer.x, answer.moved)
     pose, errors, codes, violation = judge(chain, goal, q, answer, tolerance)
     return Result(
@@ -169,6 +177,12 @@ def _run(
         x=answer.x,
         trace=answer.trace,
     )
+
+
+def _off(chain: Chain, answer: Answer) -> Floats:
+    """How far (k, 3) the true tips are from the kernels' tips, in kernel units, where scale is not quite uniform."""
+    pose = posed(chain, chain.q_of(answer.x, answer.moved))
+    return chain.to_kernel(pose.world.positions[:, chain.tip]) - kernel_tips(chain, answer.x)
 
 
 def _shaped(pose: Pose, shape: tuple[int, ...]) -> Pose:

@@ -167,6 +167,7 @@ HOSTILE = {
     "closing braces": "HIERARCHY ROOT a {" + "}" * 1_000_000,
     "one long name": "HIERARCHY ROOT " + "a" * 3_000_000,
     "one long number": GOOD.replace("95", "9" * 3_000_000),
+    "a long number among many": GOOD + "1 " * 300_000 + "9" * 1_000_000,
     "blanks": "HIERARCHY ROOT a" + " \n" * 1_000_000,
     "numbers instead of frames": GOOD.replace("Frames: 2", "1 " * 1_000_000),
     "many short rows": GOOD + "1\n" * 300_000,

@@ -66,7 +66,7 @@ def test_bad_inputs_are_refused(data, name, match):
         (robot(SECOND + joint(kind="screw")), "unknown type 'screw'; known: revolute, continuous"),
         (robot(SECOND + joint(kind="")), "joint 'j': no type"),
         (robot(joint() + joint("k", parent="b", child="a") + joint("m", child="c")), "no root: every link"),
-        (robot(joint("k", "fixed", "b", "c") + joint("m", "fixed", "c", "b")), "form a loop that the root 'a' does not"),
+        (robot(joint("k", "fixed", "b", "c") + joint("m", "fixed", "c", "b")), "form a loop that the root 'a'"),
         (robot(joint(parent="a", child="a") + SECOND, LINKS), "no parent joint|loop"),
         (robot(SECOND + joint(), LINKS + '<link name="a"/>'), "a second link is called 'a'"),
         (robot(SECOND + joint(), LINKS + "<link/>"), "a link has no name"),
@@ -105,7 +105,7 @@ def test_bad_inputs_are_refused(data, name, match):
         ("", "the file is empty"),
         ("   \n", "not well-formed XML: no element found"),
         ('<?xml version="1.0" encoding="cp1252"?>' + robot(joint() + SECOND), "the encoding 'cp1252' is not supported"),
-        ('<?xml version="1.0" encoding="klingon"?>' + robot(joint() + SECOND), "the encoding 'klingon' is not supported"),
+        ('<?xml version="1.0" encoding="klingon"?>' + robot(joint() + SECOND), "encoding 'klingon' is not supported"),
         ('<?xml version="1.0" encoding="utf-16"?>' + robot(joint() + SECOND), "encoding"),
         (robot("&unknown;"), "undefined entity"),
         (robot(joint() + SECOND).replace("a", "\0"), "not well-formed XML"),
@@ -162,7 +162,7 @@ HOSTILE = {
     "many numbers": lambda: robot(joint(inside=f'<origin xyz="{"9 " * 500_000}"/>') + SECOND),
     "growing ratios": lambda: long_chain(300, mimic=True).replace("<mimic ", '<mimic multiplier="1e90" '),
     "a long mimic cycle": lambda: long_chain(5000, mimic=True).replace(
-        f"l5000\"/>{LIMIT}", f"l5000\"/>{LIMIT}<mimic joint=\"j0\"/>"
+        f'l5000"/>{LIMIT}', f'l5000"/>{LIMIT}<mimic joint="j0"/>'
     ),
 }  # fmt: skip
 

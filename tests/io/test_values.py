@@ -137,7 +137,7 @@ def test_what_joint_values_cannot_hold_is_refused(tmp_path):
     with pytest.raises(UnsupportedError, match="these have one: root, hinge"):
         values.write(Pose(SKELETON, POSE.q, scales=np.full((6, 3), 2.0)), path, SKELETON)
     clip = Clip(np.zeros(1), POSE.with_q(POSE.q[None]), "walk")
-    with pytest.raises(UnsupportedError, match="this rig has clips; .* clips: 'walk'"):
+    with pytest.raises(UnsupportedError, match=r"this rig has clips; .* clips: 'walk'"):
         values.write(Rig(SKELETON, POSE, (clip,)), path, SKELETON)
     odd = Skeleton.build(["a", "a.w", "time"], [-1, 0, 1], [Kind.BALL, Kind.HINGE, Kind.HINGE], axes=np.ones((3, 3)))
     with pytest.raises(UnsupportedError, match=r"the same name: a\.w; save to a \.json file"):

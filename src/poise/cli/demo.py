@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +16,9 @@ from poise.goals import Position
 from poise.result import Result
 from poise.rig import load, save
 from poise.solve import solve
+
+
+_WIDTH = 100  # the table's own width: a pipe has no window to fit
 
 
 class Scene(NamedTuple):
@@ -27,7 +31,7 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("humanoid.glb", "LeftHand", (0.35, 1.55, 0.35), "humanoid_reach.glb"),
+    Scene("humanoid.glb", "LeftHand", (0.45, 1.75, 0.25), "humanoid_reach.glb"),
     Scene("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
     Scene("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
     Scene("arm.urdf", "tool", (0.35, 0.25, 0.45), "arm_reach.json"),
@@ -47,20 +51,23 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(folder, f"cannot make this folder: {error.strerror}") from error
-    table = Table("rig", "joint", "target", "status", "left", "iterations", "us", "written")
+    table = Table(
+        "rig", "joint", "target", "result", "left", "sweeps", "us", "written", box=SIMPLE_HEAD, pad_edge=False
+    )
     for scene in SCENES:
         result = _run(scene, folder)
         table.add_row(
             scene.sample,
             scene.joint,
             " ".join(f"{value:g}" for value in scene.target),
-            str(result.status),
+            str(result.status).replace("_", " "),
             result.length(float(result.errors[0])),
             str(int(result.iterations)),
             f"{result.seconds * 1e6:.0f}",
             scene.out,
         )
-    Console().print(table)
+    console = Console()
+    Console(width=console.width if console.is_terminal else _WIDTH).print(table)
     typer.echo(f"posed files and pictures are in {folder}")
 
 

@@ -68,24 +68,25 @@ class _Rows:
 
     def read(self, frames: int) -> Floats:
         """Rows that wrap in other places are taken if all the numbers together are exactly the header's frames."""
-        for line, row in self.rows:
-            self._check_words(line, row)
-        total = sum(len(row) for _, row in self.rows)
+        numbers = self._numbers()
         if not self.width:
-            raise FileError(self.path, f"{total} numbers where no joint has channels", place=f"line {self.rows[0][0]}")
-        if any(len(row) != self.width for _, row in self.rows) and total != frames * self.width:
+            place = f"line {self.rows[0][0]}"
+            raise FileError(self.path, f"{len(numbers)} numbers where no joint has channels", place=place)
+        if len(numbers) != frames * self.width and any(len(row) != self.width for _, row in self.rows):
             self._blame_row()
-        numbers = np.array([word for _, row in self.rows for word in row], dtype=np.float64)
         return numbers.reshape(-1, self.width)
 
-    def _check_words(self, line: int, row: list[bytes]) -> None:
+    def _numbers(self) -> Floats:
+        """All words as numbers (k,); the first that is none is refused with its line."""
+        words = [word for _, row in self.rows for word in row]
         try:
-            np.array(row, dtype=np.float64)
-            odd = next((word for word in row if b"_" in word), None)
+            numbers = np.array(words, dtype=np.float64)
         except ValueError:
-            odd = next((word for word in row if not _is_number(word)), row[0])
-        if odd is not None:
-            raise FileError(self.path, f"{shown(odd.decode('latin-1'))} is not a number", place=f"line {line}")
+            numbers = None
+        if numbers is not None and not any(b"_" in word for word in words):  # NumPy reads 1_0 as 10 here
+            return numbers
+        line, odd = next((line, word) for line, row in self.rows for word in row if not _is_number(word))
+        raise FileError(self.path, f"{shown(odd.decode('latin-1'))} is not a number", place=f"line {line}")
 
     def _blame_row(self) -> NoReturn:
         frame, (line, row) = next((i, at) for i, at in enumerate(self.rows) if len(at[1]) != self.width)
@@ -108,7 +109,7 @@ class _Rows:
 
 def _is_number(word: bytes) -> bool:
     try:
-        float(word)
+        np.array([word], dtype=np.float64)  # as above, so that what failed there fails here
     except ValueError:
         return False
     return b"_" not in word

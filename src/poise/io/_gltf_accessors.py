@@ -28,12 +28,16 @@ _ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for 
 
 
 class _View(NamedTuple):
-    """A bufferView that lies inside its buffer; `stride` is 0 when elements are tightly packed."""
+    """A bufferView that lies inside its buffer; `stride` is 0 when elements are tightly packed.
 
-    buffer: memoryview
+    `packed` names the extension that compresses it, if reading the document needs that extension.
+    """
+
+    buffer: int
     start: int
     length: int
     stride: int
+    packed: str
 
 
 class Layout(NamedTuple):
@@ -60,7 +64,7 @@ class Accessors:
         self._accessors = objects(document, "accessors")
         self._views = objects(document, "bufferViews")
         self._buffers = buffers
-        self._memory: dict[int, memoryview] = {}
+        self._sizes: dict[int, int] = {}
         self._packed = [name for name in _MESHOPT if name in required]
         self._checked: dict[int, _View] = {}
         self._layouts: dict[int, Layout] = {}
@@ -69,6 +73,16 @@ class Accessors:
 
     def __len__(self) -> int:
         return len(self._accessors)
+
+    def check_all(self) -> None:
+        """Check everything that points into buffers, also what only meshes use and what is never decoded."""
+        for i in range(len(self._buffers)):
+            if i not in self._sizes:
+                self._sizes[i] = self._buffers.size(i)
+        for i in range(len(self._views)):
+            self._view(i, "")
+        for i in range(len(self._accessors)):
+            self.layout(i)
 
     def layout(self, i: int) -> Layout:
         """Check accessor `i` against its bytes and return its layout."""
@@ -80,6 +94,8 @@ class Accessors:
     def floats(self, indices: Iterable[int]) -> dict[int, Floats]:
         """Decode accessors to read-only float64 arrays (count, components); not finite is refused."""
         new = {i: self.layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
+        for view in {layout.view for layout in new.values() if layout.view is not None}:
+            self._bytes(view)
         self._numbers += sum(layout.elements * layout.components for layout in new.values())
         if self._numbers > _ALWAYS_ALLOWED + self._buffers.bytes_read:
             raise BrokenError("accessors", "claim more numbers than the file's bytes can hold")
@@ -106,8 +122,6 @@ class Accessors:
             if view.stride == size * components:
                 view = view._replace(stride=0)
             _check_fits(view, offset, count, size, components, place)
-        elif count * components > _ALWAYS_ALLOWED + self._buffers.bytes_read:
-            raise BrokenError(place, f"claims {count:,} elements but has no bytes")
         normalised = bool(accessor.get("normalized", False))
         return Layout(view, offset, count, components, kind, normalised, sparse)
 
@@ -120,31 +134,35 @@ class Accessors:
 
     def _check_view(self, i: int) -> _View:
         view, place = self._views[i], f"bufferViews[{i}]"
-        if "extensions" in view and self._packed and any(name in mapping(view, "extensions") for name in self._packed):
-            raise BrokenError(
-                place, f"the skeleton's data is compressed with {self._packed[0]}, which poise cannot read"
-            )
+        packed = [name for name in self._packed if name in mapping(view, "extensions", place)] if self._packed else []
         buffer = index(view.get("buffer"), len(self._buffers), place, "buffer")
-        memory = self._memory.get(buffer)
-        if memory is None:
-            memory = self._memory[buffer] = memoryview(self._buffers[buffer])
+        size = self._sizes.get(buffer)
+        if size is None:
+            size = self._sizes[buffer] = self._buffers.size(buffer)
         start = natural(view, "byteOffset", place, 0)
         length = natural(view, "byteLength", place)
-        if start + length > len(memory):
-            raise BrokenError(place, f"ends at byte {start + length:,}; its buffer has {len(memory):,}")
-        return _View(memory, start, length, natural(view, "byteStride", place, 0))
+        if start + length > size:
+            raise BrokenError(place, f"ends at byte {start + length:,}; its buffer has {size:,}")
+        return _View(buffer, start, length, natural(view, "byteStride", place, 0), packed[0] if packed else "")
 
     # --- decoding --------------------------------------------------------------------------------
 
+    def _bytes(self, view: _View) -> bytes:
+        """Return the bytes of the buffer that a view is in."""
+        if view.packed:
+            raise BrokenError("", f"the skeleton's data is compressed with {view.packed}, which poise cannot read")
+        return self._buffers[view.buffer]
+
     def _decode_plain(self, layouts: dict[int, Layout]) -> None:
         """Decode tightly packed floats in one go: thousands of small accessors are usual in a rig."""
+        memory = {l.view.buffer: memoryview(self._bytes(l.view)) for l in layouts.values() if l.view}
         runs: list[memoryview] = []
         sizes: list[int] = []
         for layout in layouts.values():
             view, size = layout.view, layout.elements * layout.components
             if view is not None:
                 start = view.start + layout.offset
-                runs.append(view.buffer[start : start + 4 * size])
+                runs.append(memory[view.buffer][start : start + 4 * size])
                 sizes.append(size)
         values = np.frombuffer(b"".join(runs), dtype="<f4").astype(np.float64)
         values.setflags(write=False)
@@ -161,7 +179,9 @@ class Accessors:
         layout, place = self.layout(i), f"accessors[{i}]"
         values = np.zeros((layout.elements, layout.components), dtype=_DTYPES[layout.component_type])
         if layout.view is not None:
-            values[:] = _strided(layout.view, layout.offset, layout.elements, layout.components, layout.component_type)
+            values[:] = self._strided(
+                layout.view, layout.offset, layout.elements, layout.components, layout.component_type
+            )
         if layout.sparse is not None:
             self._substitute(values, layout, place)
         result = values.astype(np.float64)
@@ -195,7 +215,16 @@ class Accessors:
         view = self._view(part.get("bufferView"), place)._replace(stride=0)
         offset = natural(part, "byteOffset", place, 0)
         _check_fits(view, offset, count, _SIZES[kind], components, place)
-        return _strided(view, offset, count, components, kind)
+        return self._strided(view, offset, count, components, kind)
+
+    def _strided(self, view: _View, offset: int, count: int, components: int, kind: int) -> np.ndarray:
+        """View the elements in place; the bounds are checked already."""
+        dtype = np.dtype(_DTYPES[kind])
+        stride = view.stride or dtype.itemsize * components
+        if not count:
+            return np.zeros((0, components), dtype)
+        strides = (stride, dtype.itemsize)
+        return np.ndarray((count, components), dtype, self._bytes(view), view.start + offset, strides)
 
 
 def _check_fits(view: _View, offset: int, count: int, size: int, components: int, place: str) -> None:
@@ -208,16 +237,6 @@ def _check_fits(view: _View, offset: int, count: int, size: int, components: int
     needed = offset + (stride * (count - 1) + element if count else 0)
     if needed > view.length:
         raise BrokenError(place, f"needs {needed:,} bytes for {count:,} elements; its bufferView has {view.length:,}")
-
-
-def _strided(view: _View, offset: int, count: int, components: int, kind: int) -> np.ndarray:
-    """View the elements in place; the bounds are checked already."""
-    dtype = np.dtype(_DTYPES[kind])
-    stride = view.stride or dtype.itemsize * components
-    start = view.start + offset
-    if not count:
-        return np.zeros((0, components), dtype)
-    return np.ndarray((count, components), dtype, view.buffer, start, (stride, dtype.itemsize))
 
 
 def unit_rows(values: Floats, where: Iterable[str] = ()) -> Floats:

@@ -45,7 +45,7 @@ def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
             times[id(keys.times)] = _add_times(draft, keys.times, clip.name)
         accessor, kept = times[id(keys.times)]
         values = keys.values[kept].reshape(-1, keys.values.shape[-1])
-        sampler = {"input": accessor, "interpolation": keys.interpolation, "output": draft.add_accessor(values)}
+        sampler = {"input": accessor, "interpolation": keys.interpolation, "output": draft.add_accessor(values, "keys")}
         targets.append({"sampler": len(samplers), "target": {"node": shown.nodes[row], "path": keys.path}})
         samplers.append(sampler)
     if samplers:
@@ -59,7 +59,7 @@ def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
         raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
     rounded = times.astype(np.float32)
     kept = np.append(np.diff(rounded) > 0, True)
-    return draft.add_accessor(rounded[kept, None].astype(np.float64), bounds=True), kept
+    return draft.add_accessor(rounded[kept, None].astype(np.float64), "keys", bounds=True), kept
 
 
 def _keyed(clip: KeyedClip) -> Iterator[_Keys]:

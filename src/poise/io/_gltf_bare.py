@@ -92,7 +92,7 @@ def _add_bind(draft: Draft, s: Skeleton, rest: Parts) -> None:
         return
     inverse: Floats = np.linalg.inv(bind).astype(np.float64)
     inverse[:, 3] = [0, 0, 0, 1]
-    accessor = draft.add_accessor(inverse.transpose(0, 2, 1).reshape(-1, 16))
+    accessor = draft.add_accessor(inverse.transpose(0, 2, 1).reshape(-1, 16), "bind")
     draft.json["skins"][0]["inverseBindMatrices"] = accessor
 
 

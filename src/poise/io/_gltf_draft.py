@@ -33,8 +33,7 @@ class Draft:
         self.json: Json = dict(container.json)
         self._copied: set[str] = set()
         self._nodes: dict[int, Json] = {}
-        self._new = bytearray()
-        self._view = -1
+        self._new: dict[str, tuple[int, bytearray]] = {}  # use -> its bufferView and bytes
 
     def items(self, key: str) -> list[Any]:
         """Return a top-level list that may be changed; made if it is missing."""
@@ -61,24 +60,28 @@ class Draft:
             extras["poise"] = {}
         return extras["poise"]
 
-    def add_accessor(self, values: Floats, *, bounds: bool = False) -> int:
-        """Append float32 values (count, components) to the new bytes; `bounds` writes min and max too."""
+    def add_accessor(self, values: Floats, use: str, *, bounds: bool = False) -> int:
+        """Append float32 values (count, components); `bounds` writes min and max too.
+
+        Values of one `use` share a bufferView: glTF wants keys and bind matrices in different ones.
+        """
         if np.abs(values).max(initial=0.0) > _LARGEST:
             raise UnsupportedError("glTF stores keys as 32-bit floats; a number here is too large for one")
-        if self._view < 0:
-            self._view = len(self.items("bufferViews"))
+        if use not in self._new:
+            self._new[use] = (len(self.items("bufferViews")), bytearray())
             self.items("bufferViews").append({})  # completed by finish()
+        view, content = self._new[use]
         data = np.ascontiguousarray(values, dtype="<f4")
         accessor: Json = {
-            "bufferView": self._view,
-            "byteOffset": len(self._new),
+            "bufferView": view,
+            "byteOffset": len(content),
             "componentType": _FLOAT,
             "count": len(data),
             "type": _SHAPES[data.shape[1]],
         }
         if bounds:
             accessor |= {"min": data.min(axis=0).tolist(), "max": data.max(axis=0).tolist()}
-        self._new += data.tobytes()
+        content += data.tobytes()
         self.items("accessors").append(accessor)
         return len(self.items("accessors")) - 1
 
@@ -142,18 +145,20 @@ class Draft:
 
     def _place_new_bytes(self, kind: str, binary: bytes | None) -> bytes | None:
         """Append the new bytes to the BIN, or put them into a buffer of their own."""
-        buffers, new = self.items("buffers"), bytes(self._new)
-        view: Json = {"buffer": 0, "byteLength": len(new)}
+        buffers = self.items("buffers")
+        new = b"".join(content for _, content in self._new.values())
+        buffer, offset = len(buffers), 0
         if kind == "glb" and (binary is not None or not buffers):
             old = binary or b""
             old += b"\0" * (-len(old) % 4)
-            view["byteOffset"] = len(old)
+            buffer, offset = 0, len(old)
             binary = old + new
             buffers[:1] = [(buffers[0] if buffers else {}) | {"byteLength": len(binary)}]
         else:
-            view["buffer"] = len(buffers)
             buffers.append({"byteLength": len(new), "uri": data_uri(new)})
-        self.items("bufferViews")[self._view] = view
+        for view, content in self._new.values():
+            self.items("bufferViews")[view] = {"buffer": buffer, "byteOffset": offset, "byteLength": len(content)}
+            offset += len(content)
         return binary
 
 

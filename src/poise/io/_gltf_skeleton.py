@@ -48,7 +48,7 @@ def build_skeleton(nodes: Nodes, joints: set[int], turning: set[int], said: dict
         kinds.tolist(),
         offsets=A[:, :3],
         rotations=A[:, 3:],
-        axes=[(e.axis if (e := extras.get(row)) and e.axis else (0.0, 0.0, 0.0)) for row in range(len(kinds))],
+        axes=_axes(len(kinds), extras),
         couplings=couplings,
         source_ids=nodes.indices,
         euler=[extras[row].order if row in extras else "" for row in range(len(kinds))],
@@ -62,6 +62,14 @@ def build_skeleton(nodes: Nodes, joints: set[int], turning: set[int], said: dict
     skeleton = dataclasses.replace(skeleton, rest_q=_with_stored_rest(skeleton, rest_q, extras))
     skeleton = _limited(skeleton, extras, notes)
     return Read(skeleton, _pose(skeleton, nodes, extras, rest_q), rest_q)
+
+
+def _axes(count: int, extras: dict[int, Extras]) -> Floats:
+    axes = np.zeros((count, 3))
+    for row, said in extras.items():
+        if said.axis is not None:
+            axes[row] = said.axis
+    return axes
 
 
 def _kinds(nodes: Nodes, joints: set[int], turning: set[int], extras: dict[int, Extras]) -> np.ndarray:

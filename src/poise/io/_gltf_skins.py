@@ -49,6 +49,17 @@ def _raw_skin(skin: Json, i: int, node_count: int, accessors: Accessors, notes: 
     return RawSkin(name, joints, accessor)
 
 
+def check_meshes(document: Json, accessors: Accessors) -> None:
+    """Check the accessors that meshes name; their numbers are not read."""
+    for m, mesh in enumerate(objects(document, "meshes")):
+        for p, primitive in enumerate(objects(mesh, "primitives", f"meshes[{m}]")):
+            place = f"meshes[{m}].primitives[{p}]"
+            for name, accessor in mapping(primitive, "attributes", place).items():
+                index(accessor, len(accessors), place, f"accessor of {name[:40]!a}")
+            if "indices" in primitive:
+                index(primitive["indices"], len(accessors), place, "accessor of the indices")
+
+
 def build_skins(raw: list[RawSkin], nodes: Nodes, accessors: Accessors, rest: Floats, notes: Notes) -> tuple[Skin, ...]:
     """Make the skins; `rest` (n, 4, 4) are the world transforms of the rows at rest."""
     values = accessors.floats(skin.accessor for skin in raw if skin.accessor is not None)

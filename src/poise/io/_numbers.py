@@ -1,4 +1,4 @@
-"""Numbers and names in text files. Numbers are finite, written plainly, and small enough that their squares are finite too."""
+"""Numbers and names in text files: finite, written plainly, and small enough that squares are finite too."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from poise.io._gltf_json import BrokenError, objects, strings
 from poise.io._gltf_nodes import Nodes, read_nodes, world
 from poise.io._gltf_notes import Notes
 from poise.io._gltf_skeleton import build_skeleton
-from poise.io._gltf_skins import build_skins, humanoid, raw_skins
+from poise.io._gltf_skins import build_skins, check_meshes, humanoid, raw_skins
 from poise.io._gltf_write import write as write
 from poise.rig import Rig
 
@@ -64,6 +64,8 @@ def _read(path: Path, container: Container) -> Rig:
     nodes = read_nodes(objects(document, "nodes"), notes)
     buffers = Buffers(objects(document, "buffers"), container, path.parent)
     accessors = Accessors(document, buffers, required)
+    accessors.check_all()
+    check_meshes(document, accessors)
     skins = raw_skins(document, len(nodes.json), accessors, notes)
     clips = raw_clips(document, len(nodes.json), accessors, notes)
     said = read_extras(nodes.json, dict(zip(nodes.indices, nodes.names, strict=True)), notes)

@@ -1,0 +1,126 @@
+"""BVH for skeletons from other formats: a new hierarchy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from poise import euler, rotations
+from poise.clip import Clip
+from poise.errors import UnsupportedError
+from poise.io import bvh
+from poise.pose import Pose
+from poise.skeleton import Kind, Skeleton
+from tests.io.test_bvh import saved
+
+
+def bare(skeleton, **changes):
+    """The same joints as another format would give them: no BVH document."""
+    given = {
+        "offsets": skeleton.A[:, :3], "rotations": skeleton.A[:, 3:], "axes": skeleton.axes,
+        "rest_q": skeleton.rest_q, "euler": skeleton.euler,
+    }  # fmt: skip
+    return Skeleton.build(skeleton.names, skeleton.parents, skeleton.kinds, **(given | changes))
+
+
+@pytest.mark.parametrize("name", ["jumping_jacks_cmu1", "run_mass", "bvhio_example"])
+def test_joints_offsets_orders_and_motion_survive_another_format(data, name, tmp_path):
+    rig = bvh.read(data / "bvh" / f"{name}.bvh")
+    clip = Clip(rig.clips[0].times, Pose(bare(rig.skeleton), rig.clips[0].poses.q), name)
+    again = saved(clip, tmp_path)
+    assert again.skeleton == rig.skeleton
+    ours, theirs = again.clips[0].poses.world.affine, rig.clips[0].poses.world.affine
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+    np.testing.assert_allclose(again.clips[0].times, rig.clips[0].times, rtol=1e-12)
+
+
+def test_hinges_slides_and_rest_rotations_become_channels(tmp_path):
+    turn = rotations.about(np.array([1.0, 0, 0]), -0.5 * np.pi)
+    skeleton = Skeleton.build(
+        ["base", "hinge", "slide", "tool"], [-1, 0, 1, 2], [Kind.FIXED, Kind.HINGE, Kind.SLIDE, Kind.FIXED],
+        offsets=[[0, 0, 1], [0, 0, 2], [1, 0, 0], [0, 3, 0]], rotations=[turn, rotations.IDENTITY, turn, turn],
+        axes=[[0, 0, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]],
+    )  # fmt: skip
+    q = np.array([[0.0, 0.0], [0.3, 0.5], [-2.0, 1.0]])
+    poses = Pose(skeleton, q)
+    again = saved(poses, tmp_path)
+    assert again.skeleton.names == ("base", "hinge", "slide", "tool", "tool_end")
+    assert [Kind(kind) for kind in again.skeleton.kinds[:4]] == [Kind.FREE, Kind.BALL, Kind.FREE, Kind.BALL]
+    np.testing.assert_allclose(again.clips[0].poses.world.affine[:, :4], poses.world.affine, atol=1e-11)
+
+
+def test_uniform_scale_above_goes_into_the_offsets(tmp_path):
+    turn = rotations.about(np.array([1.0, 0, 0]), -0.5 * np.pi)
+    skeleton = Skeleton.build(
+        ["Armature", "Hips", "Leg"], [-1, 0, 1], [Kind.FIXED, Kind.BALL, Kind.BALL],
+        offsets=[[0, 0, 0], [0, 0, 90], [10, 0, 0]], rotations=[turn, turn, rotations.IDENTITY],
+        scales=[[0.01] * 3, [1] * 3, [1] * 3],
+    )  # fmt: skip
+    poses = Pose(skeleton, np.tile(np.concatenate([turn, turn]), (2, 1)))
+    again = saved(poses, tmp_path)
+    np.testing.assert_allclose(again.clips[0].poses.world.positions[:, :3], poses.world.positions, atol=1e-12)
+    assert again.skeleton.index("Leg") == 2
+    np.testing.assert_allclose(again.skeleton.A[2, :3], [0.1, 0, 0])
+    squashed = Pose(skeleton, poses.q, scales=[[1, 1, 1], [1, 2, 1], [1, 1, 1]])
+    with pytest.raises(UnsupportedError, match="differs by axis; these joints have it: Hips"):
+        saved(squashed, tmp_path)
+
+
+def test_joints_that_change_their_distance_get_positions(tmp_path):
+    skeleton = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL, Kind.BALL], offsets=[[0, 0, 0], [0, 1, 0]])
+    translations = [[[0, 0, 0], [0, 1, 0]], [[2, 0, 0], [0, 1.5, 0]]]
+    poses = Pose(skeleton, np.tile(skeleton.rest_q, (2, 1)), translations=translations)
+    again = saved(poses, tmp_path)
+    assert again.skeleton.kinds[1] == Kind.FREE
+    np.testing.assert_allclose(
+        again.clips[0].poses.world.positions[:, :2], [[[0, 0, 0], [0, 1, 0]], [[2, 0, 0], [2, 1.5, 0]]]
+    )
+
+
+def test_several_roots_and_names_that_cannot_stand_there_are_refused(tmp_path):
+    two = Skeleton.build(["a", "b"], [-1, -1], [Kind.BALL, Kind.BALL])
+    with pytest.raises(UnsupportedError, match="has 2: a, b"):
+        saved(Pose(two, two.rest_q), tmp_path)
+    for name in ("a{b", "a\nb", " a", "a\r"):
+        odd = Skeleton.build([name], [-1], [Kind.BALL])
+        with pytest.raises(UnsupportedError, match="cannot stand in a BVH file"):
+            saved(Pose(odd, odd.rest_q), tmp_path)
+
+
+@st.composite
+def motions(draw):
+    """A random skeleton as from another format, and a few frames of it."""
+    n = draw(st.integers(1, 7))
+    parents = [-1] + [draw(st.integers(0, i - 1)) for i in range(1, n)]
+    kinds = [draw(st.sampled_from([Kind.FREE, Kind.BALL]))]
+    kinds += [draw(st.sampled_from([Kind.BALL, Kind.HINGE, Kind.SLIDE, Kind.FIXED, Kind.FREE])) for _ in range(1, n)]
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    turns = [rotations.normalised(rng.normal(size=4)) if kind == Kind.HINGE else rotations.IDENTITY for kind in kinds]
+    skeleton = Skeleton.build(
+        [f"joint {i}" for i in range(n)], parents, kinds, offsets=rng.normal(size=(n, 3)), rotations=turns,
+        axes=rng.normal(size=(n, 3)), euler=[draw(st.sampled_from((*euler.ORDERS, ""))) for _ in range(n)],
+    )  # fmt: skip
+    frames = draw(st.integers(1, 4))
+    q = rng.normal(size=(frames, skeleton.nq)) * draw(st.sampled_from([0.01, 1.0, 50.0]))
+    for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
+        start = skeleton.q_start[i] + (3 if skeleton.kinds[i] == Kind.FREE else 0)
+        q[:, start : start + 4] = rotations.normalised(q[:, start : start + 4])
+    return Pose(skeleton, q)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(motions())
+def test_random_motion_comes_back(tmp_path, poses):
+    again = saved(poses, tmp_path)
+    world = again.clips[0].poses.world
+    size = 1.0 + np.abs(poses.world.positions).max()
+    for name, order in zip(poses.skeleton.names, poses.skeleton.euler, strict=True):
+        ours, theirs = world[name].affine, poses.world[name].affine
+        np.testing.assert_allclose(ours[..., :3], theirs[..., :3], atol=1e-10)
+        np.testing.assert_allclose(ours[..., 3], theirs[..., 3], atol=1e-10 * size)
+        assert again.skeleton.euler[again.skeleton.index(name)] == (order or "ZXY")
+    third = saved(again.clips[0].poses, tmp_path)
+    np.testing.assert_array_equal(third.clips[0].poses.q, again.clips[0].poses.q)
