@@ -33,7 +33,7 @@ def test_exact_sweeps_never_raise_the_error(seed, order, max_turn):
     start = poise.Pose(s, s.legal(random_q(rng, s))[0])
     result = poise.solve(start, Position("j6", rng.normal(size=3) * 3), solver=solver, tolerance=0, trace=True)
     errors = result.trace.errors
-    assert (np.diff(errors) <= 1e-12 * errors[:-1] + 1e-14).all()
+    assert (np.diff(errors) <= 1e-14 * max(errors[0], result.chain.length)).all()  # rounding of the chain's size
 
 
 @given(seeds)
@@ -65,18 +65,16 @@ def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
     assert math.cos(hinge_exact(*args) - hinge_project(*args)) == pytest.approx(1, abs=1e-12)
 
 
-def test_project_may_lengthen_the_distance_and_exact_may_not():
-    """The tip stands on the axis' far side, off its plane: the projected turn is not the minimiser."""
-    s = straight_chain(3, kind=1, axes=[(0, 0, 1), (1, 0, 0), (0, 0.6, 0.8)])
-    worse = {"exact": 0, "project": 0}
-    for seed in range(40):
-        target = rng_of(seed).normal(size=3)
-        for hinge in worse:
-            solver = CCD(hinge=hinge, order="tip-first", bend=0, iterations=30)
-            trace = poise.solve(rest(s), Position("tip", target), solver=solver, tolerance=0, trace=True).trace
-            worse[hinge] += (np.diff(trace.errors) > 1e-9).any()
-    assert worse["exact"] == 0
-    assert worse["project"] > 0
+@given(seeds)
+def test_the_projected_turn_goes_the_same_way_and_falls_short(seed):
+    """Turning back the axis keeps the twist of the free turn only, which is less than the minimiser."""
+    from poise.kernels.ccd import hinge_exact, hinge_project
+    from poise.kernels.linear import Vec
+
+    h, d, axis = rng_of(seed).normal(size=(3, 3))
+    args = (Vec(*axis / np.linalg.norm(axis)), 0.0, -math.inf, math.inf, math.inf, Vec(*h), Vec(*d))
+    exact, project = hinge_exact(*args), hinge_project(*args)
+    assert 0 <= project / exact <= 1 + 1e-9
 
 
 class TestStraightChain:

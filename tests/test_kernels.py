@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_changing_any_kernel_file_invalidates_the_cache(tmp_path):
     package.mkdir()
     (package / "__init__.py").touch()
     source = (compiled.__file__, "compiled.py")
-    text = open(source[0], encoding="utf-8").read()  # noqa: PTH123, SIM115
+    text = Path(source[0]).read_text(encoding="utf-8")
     (package / "compiled.py").write_text(text)
     (package / "caller.py").write_text(
         "from kernels.callee import value\nfrom kernels.compiled import kernel\n\n\n"

@@ -67,7 +67,7 @@ def check(data: bytes, path) -> bool:
     except FileError as error:
         rig = None
         assert str(error).startswith(str(path))  # noqa: PT017  (a rig would be right as well)
-        assert len(str(error)) < 20_000
+        assert len(str(error)) < 20_000  # noqa: PT017
     assert time.process_time() - start < LONGEST
     if rig is None:
         return False
@@ -78,8 +78,8 @@ def check(data: bytes, path) -> bool:
     same = path.with_name("same.glb")
     try:
         gltf.write(rig, same, rig.skeleton)
-    except UnsupportedError as error:
-        assert "too large" in str(error)  # noqa: PT017  (a saved file would be right as well)
+    except (UnsupportedError, FileError) as error:  # a number or a mesh's buffer that reading had no need of
+        assert "too large" in str(error) or "take along buffers" in str(error)  # noqa: PT017  (saving is right too)
         return True
     assert gltf.read(same).skeleton == rig.skeleton
     if data[:4] == b"glTF":
@@ -109,7 +109,7 @@ def changed_json(draw) -> bytes:
         for key in inner:
             place = place[key]
         if draw(st.booleans()):
-            place[last] = draw(ODD)
+            place[last] = copy.deepcopy(draw(ODD))  # a later change may go inside
         else:
             del place[last]
     if draw(st.integers(0, 5)) == 0:

@@ -117,13 +117,13 @@ def write_clips(
     if len(kept) < len(keys):
         animations = draft.items("animations")
         animations[:] = [animation for i, animation in enumerate(animations) if i in kept]
+        if not animations and not new:
+            del draft.json["animations"]
     for place, i in enumerate(sorted(kept)):
         if kept[i] != names[i]:
             draft.items("animations")[place] = draft.items("animations")[place] | {"name": kept[i]}
     for clip in new:
         add_clip(draft, clip, shown)
-    if not draft.json.get("animations", True):
-        del draft.json["animations"]
 
 
 def without_frames(clip: Clip) -> bool:

@@ -75,7 +75,7 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
 def hinge_project(axis, value, low, high, max_turn, h, d):
     """The classic way: turn freely, turn back so that the axis returns, read the angle, keep it in range.
 
-    The result is not the minimiser over the hinge angle and may lengthen the distance.
+    That keeps the twist of the free turn about the axis, which falls short of the minimiser.
     """
     free = capped(rotation_between(h, d), max_turn)
     turned = multiply(free, about(axis, value))
@@ -251,7 +251,7 @@ def solve(
         start = starts[min(k, starts.shape[0] - 1)]
         tip = vec_at(tips, min(k, tips.shape[0] - 1))
         target = vec_at(targets, k)
-        within = in_reach(reach, min(k, reach.shape[0] - 1), sub(target, link_offset(chain_frames, 0)))
+        within = m > 0 and in_reach(reach, min(k, reach.shape[0] - 1), sub(target, link_offset(chain_frames, 0)))
         errors[k] = search(
             kinds, axes, ranges, chain_frames, tip, target, within, start, options, x_out[k], counts[k], best,
             scratch[0], scratch[1], trace_x, trace_error,
