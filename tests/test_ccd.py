@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def test_max_turn_caps_every_step():
     s = straight_chain(3)
     solver = CCD(max_turn=0.05, bend=0, iterations=4, restarts=0)
     q = poise.solve(rest(s), Position("tip", [2, 0, 0.5]), solver=solver, tolerance=0, trace=True).trace.q
-    for before, after in zip(q, q[1:], strict=False):
+    for before, after in pairwise(q):
         turned = np.abs((before.reshape(3, 4) * after.reshape(3, 4)).sum(axis=-1)).clip(max=1)
         assert (2 * np.arccos(turned) <= 0.05 + 1e-7).all()
 

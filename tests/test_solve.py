@@ -178,7 +178,7 @@ class TestScale:
             scales=[[factor] * 3, [1, 1, 1], [2, 2, 2], [0.5, 0.5, 0.5], [3, 1, 2]],
         )  # fmt: skip
         base = rest(s).world["a"].positions
-        result = poise.solve(rest(s), Position("tip", base + [0.5, -1.2, 0.7]), tolerance=1e-9)
+        result = poise.solve(rest(s), Position("tip", base + np.array([0.5, -1.2, 0.7])), tolerance=1e-9)
         assert result.reached
 
     def test_a_mirror_along_one_axis_is_uniform_too(self):

@@ -159,7 +159,7 @@ class Result:
         return f"{inside} inside the shortest reach of {self.length(float(shortest[i_chain] * unit))}"
 
     def _blocking(self, i: int) -> str:
-        """Name the joints at a limit that would help if they could go on."""
+        """Name the joints that their limits keep, each with the end it is at."""
         blocks = _probe(self.chain, self._targets()[i : i + 1], self.x[i : i + 1])[2][0]
         parts: list[str] = []
         for j in np.flatnonzero(blocks):
@@ -238,7 +238,11 @@ def _reaches(chain: Chain, targets: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _probe(chain: Chain, targets: Floats, x: Floats) -> tuple[Floats, Floats, Bools]:
-    """Errors (k,), the error each joint alone could reach (k, m), and whether its limit keeps it from helping."""
+    """Errors (k,), the error each joint alone could reach (k, m), and which joints are kept by their limits (k, m).
+
+    Those are the joints at a limit that alone would come nearer without it; where no single one would (two
+    must bend together), all joints at a limit.
+    """
     found = np.zeros((len(x), len(chain.links), 2))
     x = np.ascontiguousarray(x)
     kernels.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, targets, x, found)
@@ -247,7 +251,8 @@ def _probe(chain: Chain, targets: Floats, x: Floats) -> tuple[Floats, Floats, Bo
     slack = 1e-9 * np.maximum(1.0, np.abs(values))
     at_limit = (values <= chain.ranges[:, 0] + slack) | (values >= chain.ranges[:, 1] - slack)
     helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
-    return errors, found[:, :, 0], at_limit & helps
+    blocks = np.where((at_limit & helps).any(axis=1, keepdims=True), at_limit & helps, at_limit)
+    return errors, found[:, :, 0], blocks
 
 
 def _rows(value: Floats | None, k: int) -> Floats | None:

@@ -51,6 +51,7 @@ def refused(path: Path, reason: str) -> None:
         ("gltf_accessor_index_minus1.gltf", "-1 does not exist"),
         ("gltf_node_own_child.gltf", "own child"),
         ("gltf_zero_quaternion.gltf", "zero length"),
+        ("gltf_skin_duplicate_joint.gltf", "more than once"),
     ],
 )
 def test_samples_that_must_be_refused(data, name, reason):
@@ -59,7 +60,6 @@ def test_samples_that_must_be_refused(data, name, reason):
 
 def test_samples_that_may_load(data):
     folder = data / "bad_inputs"
-    assert "once" in gltf.read(folder / "gltf_skin_duplicate_joint.gltf").notes[0]
     assert "compressed" in gltf.read(folder / "gltf_draco_required.gltf").notes[0]
     mirrored = gltf.read(folder / "gltf_negative_scale.gltf")
     assert mirrored.notes == ()

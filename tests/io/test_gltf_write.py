@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from poise import rotations
+from poise import __version__, rotations
 from poise.clip import Clip, KeyedClip, Track
 from poise.errors import FileError, UnsupportedError
 from poise.io import bvh, gltf, urdf
@@ -408,6 +408,9 @@ def test_urdf_to_gltf(data, tmp_path):
 
 
 def test_bare_corners(tmp_path):
+    one = Skeleton.build(["a"], [-1], [Kind.BALL])
+    gltf.write(Pose(one, one.rest_q), tmp_path / "a.glb", one)
+    assert content(tmp_path / "a.glb")[0]["asset"] == {"version": "2.0", "generator": f"poise {__version__}"}
     empty = Skeleton.build([], [], [])
     assert len(again(Pose(empty, np.zeros(0)), tmp_path / "a.glb", empty).skeleton) == 0
     two = Skeleton.build(["a", "b"], [-1, -1], [Kind.BALL, Kind.FIXED], scales=[[0, 1, 1], [1, 1, 1]])

@@ -17,7 +17,6 @@ from poise.result import Result
 from poise.rig import load, save
 from poise.solve import solve
 
-
 _WIDTH = 100  # the table's own width: a pipe has no window to fit
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from poise.arrays import Bools, Floats
     from poise.skeleton import Skeleton
 
-_SAME_LENGTH = 1e-6  # of the longest bone, and of a scale
+_SAME_LENGTH = 1e-6  # of the longest bone
+_SAME_SCALE = 1e-3  # of a scale: exported animation carries noise of 1e-5 in its scale
 _SAME_ROTATION = 1e-9  # of a quaternion's components
 _DEEPEST_INDENT = 32  # deeper lines are not indented further: a chain of 3,000 joints stays a small file
 
@@ -50,14 +51,22 @@ def new_text(poses: Pose, frame_time: float) -> bytes:
 
 
 def _check(skeleton: Skeleton) -> None:
-    roots = [name for name, parent in zip(skeleton.names, skeleton.parents, strict=True) if parent < 0]
+    roots = _roots(skeleton)
     if len(roots) != 1:
-        message = f"a BVH file is written with one root, and this skeleton has {len(roots)}: {listed(roots)}"
+        names = listed(skeleton.names[root] for root in roots)
+        message = f"a BVH file is written with one root, and this skeleton has {len(roots)}: {names}"
         raise UnsupportedError(message)
     for name in skeleton.names:
         if not name or name != name.strip() or re.search(r"[{}\r\n\0]", name):
             message = f"the joint name {name!r} cannot stand in a BVH file (braces, line breaks or blanks at its ends)"
             raise UnsupportedError(message)
+
+
+def _roots(skeleton: Skeleton) -> list[int]:
+    """Rows of the roots; those of trees in which nothing moves, such as a glTF's mesh nodes, are left out."""
+    roots = np.flatnonzero(skeleton.parents < 0)
+    moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]
+    return moving or [int(root) for root in roots[:1]]
 
 
 def _parts(poses: Pose) -> _Parts:
@@ -89,10 +98,10 @@ def _uniform_scales(poses: Pose) -> Floats:
     diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
     scales = np.broadcast_to(diagonal, (len(poses), len(skeleton), 3)) if poses.scales is None else poses.scales
     first = scales[..., :1]
-    uneven = (np.abs(scales - first) > _SAME_LENGTH * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
+    uneven = (np.abs(scales - first) > _SAME_SCALE * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
     sheared = skeleton.B.copy()
     sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
-    bad = uneven.any(axis=0) | (np.abs(sheared) > _SAME_LENGTH).any(axis=(1, 2))
+    bad = uneven.any(axis=0) | (np.abs(sheared) > _SAME_SCALE).any(axis=(1, 2))
     if bad.any():
         names = listed(skeleton.names[i] for i in np.flatnonzero(bad))
         message = f"a BVH file cannot hold scale that is mirrored or differs by axis; these joints have it: {names}"
@@ -115,7 +124,7 @@ def _hierarchy(parts: _Parts) -> tuple[list[str], list[int]]:
     """Lines of the HIERARCHY block, and the rows that have channels in the order of the file: depth first."""
     skeleton = parts.skeleton
     lines, order = ["HIERARCHY"], list[int]()
-    root = int(np.flatnonzero(skeleton.parents < 0)[0])
+    root = _roots(skeleton)[0]
     stack: list[tuple[int, int, bool]] = [(root, 0, False)]
     while stack:
         i, depth, done = stack.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
 
 def bare_document(pose: Pose) -> tuple[Draft, Shown]:
     """Make a document whose nodes show `pose`; everything to read the same joints back stands in the extras."""
-    from poise import __version__  # noqa: PLC0415  (the package imports the formats)
-
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")
     s = pose.skeleton
     _check_affine(s)
-    document: Json = {"asset": {"version": "2.0", "generator": f"poise {__version__}"}}
+    document: Json = {"asset": {"version": "2.0", "generator": f"poise {_version()}"}}
     draft = Draft(Container("gltf", document))
     parts, rest = local_parts(pose), rest_parts(pose)
     if len(s):
@@ -41,6 +40,13 @@ def bare_document(pose: Pose) -> tuple[Draft, Shown]:
             document["skins"] = [{"joints": list(range(len(s))), "skeleton": roots[0]}]
             _add_bind(draft, s, rest)
     return draft, shown_by(_without_limits(pose), _rest_q(s), list(range(len(s))))
+
+
+def _version() -> str:
+    try:
+        return metadata.version("poise")
+    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+        return "(not installed)"
 
 
 def _check_affine(s: Skeleton) -> None:

@@ -291,6 +291,12 @@ def search(
             rotations, trace_x, trace_error,
         )  # fmt: skip
     copy(best, x)
+    if attempt > 1 and count[0] < iterations and error > tolerance:  # the best of attempts that were cut short
+        error = descend(
+            kinds, axes, ranges, frames, tip, target, options, STALLED, x, count, best, error, origins, rotations,
+            trace_x, trace_error,
+        )  # fmt: skip
+        copy(best, x)
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL and count[0] > 0:
             put_quat(x, i, normalise(quat_at(x, i)))

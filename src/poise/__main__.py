@@ -1,0 +1,5 @@
+"""`python -m poise`."""
+
+from poise.cli import main
+
+main()

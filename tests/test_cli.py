@@ -1,0 +1,306 @@
+"""The command line as a person runs it: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from poise import samples
+
+
+def run(*arguments, cwd=None, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "poise", *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd,
+        env=os.environ | (env or {}), timeout=120,
+    )  # fmt: skip
+
+
+HUMANOID = samples.path("humanoid.glb")
+ARM = samples.path("arm.urdf")
+REACH = ("--joint", "LeftHand", "--to", "0.45", "1.75", "0.25")
+
+
+def test_version_and_help():
+    assert run("--version").stdout.strip() == f"poise {poise.__version__}"
+    text = run("solve", "--help").stdout
+    for option in ("--joint", "--root", "--to", "--from-clip", "--iterations", "--tolerance", "--limits", "--hinge"):
+        assert option in text
+
+
+class TestInfo:
+    def test_a_tree_people_can_read(self):
+        text = run("info", ARM).stdout
+        assert "1 unit = 1 m, +Z up" in text
+        assert "hinge, about z, -175..175 deg" in text or "hinge" in text
+        assert "└─" in text
+        assert "chains (root -> tip):" in text
+
+    def test_clips_chains_and_limits(self):
+        text = run("info", HUMANOID).stdout
+        assert "walk" in text
+        assert "left_arm: LeftArm -> LeftHand" in text or "left_arm:" in text
+        assert "hinge about" in text
+
+    def test_json(self):
+        known = json.loads(run("info", HUMANOID, "--json").stdout)
+        assert known["up"] == "y"
+        assert known["height"] == pytest.approx(1.6, abs=0.2)
+        assert {joint["kind"] for joint in known["joints"]} <= {"fixed", "hinge", "slide", "ball", "free"}
+        assert known["clips"][0]["name"] == "walk"
+
+    def test_a_chain_of_thousands(self, tmp_path):
+        links = "".join(f'<link name="l{i}"/>' for i in range(3001))
+        joints = "".join(
+            f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/></joint>'
+            for i in range(3000)
+        )
+        path = tmp_path / "long.urdf"
+        path.write_text(f'<robot name="r">{links}{joints}</robot>')
+        done = run("info", path)
+        assert done.returncode == 0
+        assert len(done.stdout) < 1_000_000
+
+
+class TestSolve:
+    def test_reached_is_0_and_the_json_is_whole(self):
+        done = run("solve", HUMANOID, *REACH, "--json")
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["status"] == "reached"
+        assert answer["reached"] is True
+        assert answer["solver"] == "ccd"
+        assert answer["position_error"] <= answer["tolerance"]
+        assert answer["microseconds"] > 0
+        rig = poise.load(HUMANOID)
+        pose = rig.rest.replace(answer["joints"])
+        np.testing.assert_allclose(pose.world["LeftHand"].positions, [0.45, 1.75, 0.25], atol=answer["tolerance"])
+        local = dict(zip(rig.skeleton.names, pose.local_rotations, strict=True))
+        for name, rotation in answer["local"].items():
+            np.testing.assert_allclose(rotation, local[name], atol=1e-12)
+
+    def test_not_reached_is_1_and_says_why(self):
+        done = run("solve", HUMANOID, "--joint", "LeftHand", "--to", "9", "9", "9")
+        assert done.returncode == 1
+        assert "out of reach: the target is" in done.stdout
+
+    @pytest.mark.parametrize("out", ["posed.glb", "posed.gltf", "posed.bvh"])
+    def test_the_pose_is_written(self, tmp_path, out):
+        done = run("solve", HUMANOID, *REACH, "-o", tmp_path / out)
+        assert done.returncode == 0, done.stderr
+        rig = poise.load(tmp_path / out)
+        pose = rig.clips[0].poses[0] if out.endswith("bvh") else rig.pose
+        np.testing.assert_allclose(pose.world["LeftHand"].positions, [0.45, 1.75, 0.25], atol=1e-3)
+        if not out.endswith("bvh"):
+            assert [clip.name for clip in rig.clips] == ["walk"]
+            np.testing.assert_array_equal(rig.rest.q, poise.load(HUMANOID).rest.q)
+
+    def test_robot_values(self, tmp_path):
+        done = run("solve", ARM, "--joint", "tool", "--to", "0.35", "0.25", "0.45", "-o", tmp_path / "arm.json")
+        assert done.returncode == 0, done.stderr + done.stdout
+        assert "joints" in (tmp_path / "arm.json").read_text()
+
+    def test_options_reach_the_solver(self):
+        for option in (("--order", "tip-first"), ("--hinge", "project"), ("--root", "LeftShoulder"), ("--no-limits",)):
+            assert run("solve", HUMANOID, *REACH, *option).returncode == 0
+        assert run("solve", HUMANOID, *REACH, "--iterations", "0").returncode == 1
+        assert run("solve", HUMANOID, *REACH, "--iterations", "0", "--tolerance", "5").returncode == 0
+
+    def test_from_a_clip(self):
+        done = run("solve", HUMANOID, *REACH, "--from-clip", "walk", "--time", "0.4", "--json")
+        assert done.returncode == 0, done.stderr
+        walked = poise.load(HUMANOID).clip("walk").at(0.4).local_rotations
+        names = poise.load(HUMANOID).skeleton.names
+        leg = names.index("RightLeg")
+        np.testing.assert_allclose(json.loads(done.stdout)["local"]["RightLeg"], walked[leg], atol=1e-12)
+
+    def test_limits_from_a_file(self, tmp_path):
+        limits = tmp_path / "stiff.ik.toml"
+        limits.write_text('[joints."Left*Arm"]\naxis = [0, 0, 1]\nrange_deg = [-1, 1]\n')
+        done = run("solve", HUMANOID, *REACH, "--limits", limits)
+        assert done.returncode == 1
+        assert "limited" in done.stdout
+
+    def test_a_picture(self, tmp_path):
+        pytest.importorskip("matplotlib")
+        assert run("solve", HUMANOID, *REACH, "--plot", tmp_path / "x.png").returncode == 0
+        assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, tmp_path):
+        (tmp_path / "matplotlib.py").write_text("raise ImportError('not installed')\n")
+        done = run("solve", HUMANOID, *REACH, "--plot", tmp_path / "x.png", env={"PYTHONPATH": str(tmp_path)})
+        assert done.returncode == 0
+        assert "poise[plot]" in done.stderr
+        assert "reached" in done.stdout
+        assert not (tmp_path / "x.png").exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ((), "--joint"),
+            (("--joint", "LeftHand"), "give a target"),
+            (("--joint", "Lefthand", "--to", "0", "0", "0"), "did you mean 'LeftHand'"),
+            (("--joint", "LeftHand", "--to", "nan", "0", "0"), "finite"),
+            (("--joint", "LeftHand", "--to", "0", "0"), "--to"),
+            (("--joint", "LeftHand", "--root", "RightArm", "--to", "0", "0", "0"), "not above"),
+            ((*REACH, "--solver", "magic"), "no solver 'magic'"),
+            ((*REACH, "--from-clip", "run"), "no clip 'run'; clips: walk"),
+            ((*REACH, "-o", "x.obj"), "cannot write files"),
+            ((*REACH, "-o", "x.fbx"), "not supported yet"),
+            ((*REACH, "-o", "nowhere/x.glb"), "nowhere"),
+            ((*REACH, "--limits", "none.toml"), "none.toml: No such file"),
+            ((*REACH, "--order", "sideways"), "sideways"),
+            ((*REACH, "--plot", "x.docx"), "docx"),
+        ],
+    )
+    def test_misuse_is_2_with_one_clear_line(self, tmp_path, arguments, words):
+        done = run("solve", HUMANOID, *arguments, cwd=tmp_path)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestTargets:
+    @pytest.fixture
+    def targets(self, tmp_path):
+        path = tmp_path / "targets.csv"
+        path.write_text("name,x,y,z\na,0.45,1.75,0.25\nb,0.5,1.2,0.3\nc,9,9,9\n")
+        return path
+
+    def test_a_table_on_standard_output(self, targets):
+        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", targets)
+        assert done.returncode == 1
+        rows = list(csv.DictReader(StringIO(done.stdout)))
+        assert [row["status"] for row in rows] == ["reached", "reached", "out_of_reach"]
+        assert "LeftArm.w" in rows[0]
+
+    def test_a_table_in_a_file(self, targets, tmp_path):
+        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", targets, "-o", tmp_path / "out.csv", "--json")
+        assert json.loads(done.stdout) == {"targets": 3, "reached": 2, "out": str(tmp_path / "out.csv")}
+        assert len((tmp_path / "out.csv").read_text().splitlines()) == 4
+        assert not list(tmp_path.glob("*.part"))
+
+    def test_npy_in_and_out(self, tmp_path):
+        np.save(tmp_path / "t.npy", [[0.45, 1.75, 0.25], [0.5, 1.2, 0.3]])
+        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", tmp_path / "t.npy", "-o", tmp_path / "q.npy")
+        assert done.returncode == 0, done.stderr
+        rig = poise.load(HUMANOID)
+        reached = poise.Pose(rig.skeleton, np.load(tmp_path / "q.npy")).world["LeftHand"].positions
+        np.testing.assert_allclose(reached, np.load(tmp_path / "t.npy"), atol=1e-3)
+
+    @pytest.mark.parametrize(
+        ("name", "content", "words"),
+        [
+            ("t.csv", b"1,2\n", "target 0: three numbers"),
+            ("t.csv", b"1,2,3\n1,x,3\n", "target 1"),
+            ("t.csv", b"1,2,inf\n", "finite"),
+            ("t.csv", b"\xff\xfe", "not a CSV"),
+            ("t.csv", b"", "empty"),
+            ("t.npy", b"junk", "not a numeric .npy"),
+            ("t.txt", b"1,2,3", ".csv or .npy"),
+        ],
+    )
+    def test_bad_tables_are_2(self, tmp_path, name, content, words):
+        (tmp_path / name).write_bytes(content)
+        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", tmp_path / name)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_demo(tmp_path):
+    done = run("demo", "--headless", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("reached") >= 3
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"humanoid_reach.glb", "humanoid_step.bvh", "arm_reach.json", "humanoid_reach.png"} <= made
+
+
+# --- files that are broken on purpose -------------------------------------------------------------
+
+LATER = {".fbx", ".usda", ".xml", ".npz"}
+REJECT, WARN, ACCEPT = "reject", "warn", "accept"
+
+
+def expected_classes(folder: Path):
+    """What the README beside the files says of each: reject, warn or accept."""
+    rows = [line.split("|") for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    return {row[1].strip(" `"): row[5].strip() for row in rows}
+
+
+def measured(*arguments):
+    """Exit code, stderr, stdout, CPU seconds and peak kilobytes of a run of the command line."""
+    code = (
+        "import resource, subprocess, sys, json\n"
+        "command = [sys.executable, '-m', 'poise', *sys.argv[1:]]\n"
+        "done = subprocess.run(command, capture_output=True, text=True, timeout=60)\n"
+        "use = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(json.dumps([done.returncode, done.stderr, done.stdout, use.ru_utime + use.ru_stime, use.ru_maxrss]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_malformed_file_is_answered_as_its_readme_says(data):
+    folder = data / "bad_inputs"
+    classes = expected_classes(folder)
+    assert len(classes) >= 40
+    _, _, _, idle_seconds, idle_kb = measured("--version")
+    for name, wanted in classes.items():
+        code, errors, output, seconds, kilobytes = measured("info", folder / name, "--json")
+        later = Path(name).suffix in LATER
+        assert "Traceback" not in errors, name
+        if later or wanted == REJECT:
+            assert code == 2, (name, errors)
+            assert len(errors.strip().splitlines()) == 1, (name, errors)
+            assert name in errors, errors
+            assert seconds - idle_seconds < 1.0, (name, seconds)
+            assert kilobytes - idle_kb < 100_000, (name, kilobytes)
+        if later:
+            assert "not supported yet" in errors, errors
+        elif wanted == ACCEPT:
+            assert code == 0, (name, errors)
+        elif wanted == WARN and code == 0:
+            assert json.loads(output)["notes"], name
+
+
+def test_no_file_outside_the_folder_is_opened(data):
+    """Watched from inside by an audit hook: what a malformed file names is never opened, and no socket is made."""
+    code = (
+        "import sys, json\n"
+        "import poise, poise.rig\n"
+        "poise.rig.formats()\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, args: seen.append((event, str(args[0]))) "
+        "if event in ('open', 'socket.__new__', 'socket.connect') else None)\n"
+        "for path in sys.argv[1:]:\n"
+        "    try:\n"
+        "        poise.load(path)\n"
+        "    except poise.PoiseError:\n"
+        "        pass\n"
+        "    except Warning:\n"
+        "        pass\n"
+        "print(json.dumps(seen))\n"
+    )
+    folder = data / "bad_inputs"
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in {".glb", ".gltf", ".bvh", ".urdf"}]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *map(str, files)], capture_output=True, text=True, check=True
+    )
+    seen = json.loads(done.stdout)
+    assert seen
+    for event, what in seen:
+        assert event == "open", (event, what)
+        is_code = what.endswith((".py", ".pyc")) or "site-packages" in what
+        assert is_code or Path(what).parent == folder, what
