@@ -17,7 +17,7 @@ from poise.result import Result
 from poise.rig import load, save
 from poise.solve import solve
 
-_WIDTH = 100  # the table's own width: a pipe has no window to fit
+_WIDTH = 116  # the table's own width: a pipe has no window to fit
 
 
 class Scene(NamedTuple):
@@ -30,10 +30,10 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("humanoid.glb", "LeftHand", (0.45, 1.75, 0.25), "humanoid_reach.glb"),
+    Scene("humanoid.glb", "LeftHand", (0.5, 1.65, 0.3), "humanoid_reach.glb"),
     Scene("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
     Scene("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
-    Scene("arm.urdf", "tool", (0.35, 0.25, 0.45), "arm_reach.json"),
+    Scene("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
 )
 
 
@@ -50,9 +50,9 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(folder, f"cannot make this folder: {error.strerror}") from error
-    table = Table(
-        "rig", "joint", "target", "result", "left", "sweeps", "us", "written", box=SIMPLE_HEAD, pad_edge=False
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("rig", "joint", "target", "result", "left", "sweeps", "us", "written"):
+        table.add_column(column, no_wrap=True)
     for scene in SCENES:
         result = _run(scene, folder)
         table.add_row(

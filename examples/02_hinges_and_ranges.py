@@ -1,0 +1,15 @@
+"""Joint limits: a ball joint becomes a hinge with a range, and an answer says which limit is in the way."""
+
+import poise
+from poise import samples
+
+rig = poise.load(samples.path("humanoid.glb"))  # its sidecar humanoid.ik.toml makes elbows and knees hinges
+print(rig.skeleton["LeftForeArm"].limit)
+
+stiff = rig.skeleton.limited({"*Arm": poise.Range.degrees(-5, 5, axis=(0, 0, 1))})
+pose = poise.Pose(stiff, stiff.rest_q)
+result = poise.solve(pose, poise.Position("LeftHand", [0.4, 1.8, 0.2], root="LeftArm"))
+print(result)  # limited: limits keep the target away, ...; LeftArm at its highest, 0.08727 rad (5 deg); ...
+
+assert result.status is poise.Status.limited
+assert result.violation <= 1e-9  # limits hold in every result, reached or not

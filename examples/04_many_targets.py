@@ -1,0 +1,20 @@
+"""A batch is a leading axis: ten thousand targets for a robot arm in one call."""
+
+import numpy as np
+
+import poise
+from poise import samples
+
+arm = poise.load(samples.path("arm.urdf"))
+low, high = arm.skeleton.value_ranges.T
+q = np.random.default_rng(1).uniform(low, high, size=(10_000, arm.skeleton.nq))
+targets = poise.Pose(arm.skeleton, q).world["tool"].positions  # reachable by construction
+
+solver = poise.CCD(iterations=1000)  # poses at the very end of the reach take CCD many sweeps
+answers = poise.solve(arm.rest, poise.Position("tool", targets), solver=solver, tolerance=1e-4)
+print(answers)  # 9990 of 10000 reached, 20 us each (ccd)
+missed = np.flatnonzero(~answers.reached)
+for i in missed[:3]:
+    print(answers.message(i))
+
+assert answers.reached.mean() > 0.99

@@ -1,0 +1,59 @@
+"""Every example runs, and so does every Python and shell line of the README."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from poise import cli, samples
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_example(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(path), str(tmp_path)])
+    runpy.run_path(str(path), run_name="__main__")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files that the README's lines name, made from the samples."""
+    for name in ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf"):
+        (tmp_path / name).write_bytes((Path(samples.__file__).parent / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_readme_python():
+    assert len(blocks("python")) >= 2
+    for code in blocks("python"):
+        exec(compile(code, "README.md", "exec"), {})  # noqa: S102
+
+
+@pytest.mark.usefixtures("folder")
+def test_readme_commands(capsys):
+    lines = [line.split("#")[0] for block in blocks("bash") for line in block.splitlines()]
+    commands = [shlex.split(line) for line in lines if line.startswith("poise ")]
+    assert len(commands) >= 4
+    for command in commands:
+        with pytest.raises(SystemExit) as ended:
+            cli.app(command[1:])
+        assert ended.value.code in (0, None), command
+    capsys.readouterr()
+
+
+def test_readme_links_exist():
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
+        assert (ROOT / target).exists(), target
