@@ -6,17 +6,17 @@ Arrays here, because a reader must not wait for a compiler; the scalar rule that
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from poise import rotations
-from poise.arrays import Bools, Floats
+from poise.arrays import Floats, Ints
 from poise.errors import InputError
+from poise.joints import Kind
 
 if TYPE_CHECKING:
-    from poise.limits import Limit
     from poise.skeleton import Skeleton
 
 _SLACK = 1e-9  # hard limits hold to this [rad, file units]; a q inside it is left alone, bit for bit
@@ -44,13 +44,28 @@ def value_ranges(skeleton: Skeleton) -> Floats:
     return ranges
 
 
-def ball_hinges(skeleton: Skeleton) -> list[tuple[int, int, Limit]]:
-    """(row, where the quaternion starts in q, range) of ball joints that a range makes hinges."""
-    return [
-        (i, int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == 4 else 0), limit)  # noqa: PLR2004  (Kind.FREE)
-        for i, limit in enumerate(skeleton.limits)
-        if limit is not None and limit.axis is not None
-    ]
+class BallHinges(NamedTuple):
+    """Ball joints that a range makes hinges, h of them."""
+
+    rows: tuple[int, ...]
+    columns: Ints  # (h, 4) where their quaternions stand in q
+    axes: Floats  # (h, 3)
+    low: Floats  # (h,)
+    high: Floats  # (h,)
+
+
+def ball_hinges(skeleton: Skeleton) -> BallHinges:
+    """Find the ball and free joints whose range has an axis."""
+    found = [(i, limit) for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is not None]
+    rows = tuple(i for i, _ in found)
+    starts = [int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == Kind.FREE else 0) for i in rows]
+    return BallHinges(
+        rows=rows,
+        columns=np.array(starts, dtype=np.int64)[:, None] + np.arange(4),
+        axes=np.array([limit.axis for _, limit in found]).reshape(-1, 3),
+        low=np.array([limit.low for _, limit in found]),
+        high=np.array([limit.high for _, limit in found]),
+    )
 
 
 def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...]]:
@@ -60,51 +75,53 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     """
     ranges = skeleton.value_ranges
     outside = (q < ranges[:, 0] - _SLACK) | (q > ranges[:, 1] + _SLACK)
-    legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
-    moved_values: Bools = np.asarray(outside.reshape(math.prod(outside.shape[:-1]), skeleton.nq).any(axis=0))
-    moved = {i for i, start in enumerate(skeleton.q_start) if start < skeleton.nq and moved_values[start]}
-    moved &= {i for i, limit in enumerate(skeleton.limits) if limit is not None}
-    for i, start, limit in ball_hinges(skeleton):
-        part = legal[..., start : start + 4]
-        hinged, kept = nearest_hinge(part, limit)
-        legal[..., start : start + 4] = np.where(kept[..., None], part, hinged)
-        if not kept.all():
-            moved.add(i)
+    moved: set[int] = set()
+    legal = q.copy()
+    if outside.any():
+        legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
+        moved_values = outside.any(axis=tuple(range(outside.ndim - 1)))
+        limited = {i for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is None}
+        moved = {i for i in limited if moved_values[skeleton.q_start[i]]}
+    hinges = skeleton.ball_hinges
+    if hinges.rows:
+        turns = legal[..., hinges.columns]
+        hinged, off = _nearest_hinges(hinges, turns)
+        kept = off <= _SLACK
+        legal[..., hinges.columns] = np.where(kept[..., None], turns, hinged)
+        off_anywhere = np.asarray(~kept).reshape(-1, len(hinges.rows)).any(axis=0)
+        moved |= {row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off}
     return legal, tuple(skeleton.names[i] for i in sorted(moved))
 
 
-def nearest_hinge(q: Floats, limit: Limit) -> tuple[Floats, Bools]:
-    """Nearest rotation (..., 4) to q about the limit's axis inside its range; also where q was legal."""
-    axis = np.asarray(limit.axis)
-    angle = nearest_turn(rotations.twist_angle(q, axis), limit.low, limit.high)
-    hinged = rotations.about(axis, angle)
-    sign = np.where((q * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    return hinged, np.asarray(np.all(np.abs(sign * q - hinged) <= 0.5 * _SLACK, axis=-1))
+def _nearest_hinges(hinges: BallHinges, turns: Floats) -> tuple[Floats, Floats]:
+    """Nearest legal rotations (..., h, 4) to `turns`, and how far [rad] (..., h) each was from legal."""
+    angles = nearest_turn(rotations.twist_angle(turns, hinges.axes), hinges.low, hinges.high)
+    hinged = rotations.about(hinges.axes, angles)
+    sign = np.where((turns * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    return hinged, 2 * np.abs(sign * turns - hinged).max(axis=-1, initial=0.0)
 
 
-def nearest_turn(angle: Floats, low: float, high: float) -> Floats:
+def nearest_turn(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
     """The angle [rad] in low..high that is the same modulo a turn, else the end that is nearer on the circle.
 
     The array twin of `best_angle` in kernels/limits.py.
     """
-    angle = np.asarray(angle, dtype=np.float64)
+    angle, low, high = (np.asarray(value, dtype=np.float64) for value in (angle, low, high))
     turn = 2 * np.pi
-    up = angle + turn * np.ceil((low - angle) / turn) if np.isfinite(low) else angle
-    down = angle - turn * np.ceil((angle - high) / turn) if np.isfinite(high) else angle
-    turned = np.where(angle < low, up, np.where(angle > high, down, angle))
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return turned
-    end = np.where(np.cos(low - angle) >= np.cos(high - angle), low, high)
-    return np.where((turned >= low) & (turned <= high), turned, end)
+    up = angle + turn * np.ceil(np.where(angle < low, low - angle, 0.0) / turn)
+    down = angle - turn * np.ceil(np.where(angle > high, angle - high, 0.0) / turn)
+    turned = np.where(angle < low, up, down)
+    two_ended = np.isfinite(low) & np.isfinite(high)
+    a, b = np.where(two_ended, low, 0.0), np.where(two_ended, high, 0.0)
+    end = np.where(np.cos(a - angle) >= np.cos(b - angle), a, b)
+    return np.where(((turned >= low) & (turned <= high)) | ~two_ended, turned, end)
 
 
 def violation(skeleton: Skeleton, q: Floats) -> float:
     """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its limits."""
     ranges = skeleton.value_ranges
     worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
-    for _, start, limit in ball_hinges(skeleton):
-        part = q[..., start : start + 4]
-        hinged, _ = nearest_hinge(part, limit)
-        sign = np.where((part * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-        worst = max(worst, float(2 * np.abs(sign * part - hinged).max(initial=0.0)))
+    hinges = skeleton.ball_hinges
+    if hinges.rows:
+        worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
     return worst

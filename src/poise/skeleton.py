@@ -10,68 +10,24 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from enum import IntEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from poise.arrays import Floats, Ints, finite, frozen
 from poise.errors import InputError, UnknownNameError, listed
+from poise.joints import Coupling, Joint, Kind, affine, check_tree, composed, rigid, unique_names, unit_axes
 from poise.limits import Limit, Range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from poise.legal import BallHinges
+
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
-
-
-class Kind(IntEnum):
-    """How a joint moves: fixed not at all, hinge about an axis, slide along it, ball, free (ball and move)."""
-
-    FIXED = 0
-    HINGE = 1
-    SLIDE = 2
-    BALL = 3
-    FREE = 4
-
-    @property
-    def nq(self) -> int:
-        """Numbers in q: hinge and slide 1, ball 4 (w x y z), free 7 (x y z w x y z)."""
-        return (0, 1, 1, 4, 7)[self]
-
-    @property
-    def nv(self) -> int:
-        """Degrees of freedom: hinge and slide 1, ball 3, free 6."""
-        return (0, 1, 1, 3, 6)[self]
-
-
-class Coupling(NamedTuple):
-    """A linear coupling (URDF mimic): this joint's value is ratio * value of `leader` + offset.
-
-    A coupled joint has no numbers of its own in q. `leader` is a row of the skeleton with numbers of
-    its own: a mimic of a mimic is composed when the skeleton is made.
-    """
-
-    leader: int
-    ratio: float
-    offset: float
-
-
-class Joint(NamedTuple):
-    """A read-only view of one row of a Skeleton."""
-
-    name: str
-    row: int
-    kind: Kind
-    parent: str | None
-    children: tuple[str, ...]
-    axis: tuple[float, float, float] | None
-    limit: Limit | None
-    coupling: Coupling | None
-    source_id: object
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +94,15 @@ class Skeleton:
         n = len(names)
         kinds_ = np.array([int(kind) for kind in kinds], dtype=np.int64)
         parents_ = np.array([int(parent) for parent in parents], dtype=np.int64)
-        _check_tree(names, parents_, kinds_)
-        couplings_ = _composed(names, tuple(couplings) if couplings is not None else (None,) * n)
+        check_tree(names, parents_, kinds_)
+        couplings_ = composed(names, tuple(couplings) if couplings is not None else (None,) * n)
         skeleton = cls(
             names=names,
             parents=parents_,
             kinds=kinds_,
-            axes=_unit_axes(names, kinds_, axes),
-            A=_rigid(n, offsets, rotations),
-            B=_affine(n, scales),
+            axes=unit_axes(names, kinds_, axes),
+            A=rigid(n, offsets, rotations),
+            B=affine(n, scales),
             rest_q=np.zeros(0),
             limits=(None,) * n,
             couplings=couplings_,
@@ -341,6 +297,13 @@ class Skeleton:
 
         return value_ranges(self)
 
+    @cached_property
+    def ball_hinges(self) -> BallHinges:
+        """The ball joints that a range with an axis makes hinges, as arrays."""
+        from poise.legal import ball_hinges  # noqa: PLC0415  (legal needs the class defined here)
+
+        return ball_hinges(self)
+
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
         from poise.legal import nearest_legal  # noqa: PLC0415  (legal needs the class defined here)
@@ -354,24 +317,6 @@ class Skeleton:
         if not rows:
             raise UnknownNameError("joint", pattern, [*self.names, *self.aliases])
         return [i for i in rows if self.kinds[i] != Kind.FIXED]
-
-
-def unique_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Make names unique in order by appending _1, _2, ...: the first keeps its name."""
-    names = list(names)
-    taken = set(names)
-    counts: dict[str, int] = {}
-    result: list[str] = []
-    seen: set[str] = set()
-    for name in names:
-        new = name
-        while new in seen:
-            counts[name] = counts.get(name, 0) + 1
-            candidate = f"{name}_{counts[name]}"
-            new = candidate if candidate not in taken else name
-        seen.add(new)
-        result.append(new)
-    return tuple(result)
 
 
 def _checked(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
@@ -390,64 +335,6 @@ def _checked(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
         message = f"{name!r} is fixed; a limit means nothing there"
         raise InputError(message)
     return limit
-
-
-def _check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
-    if not len(names) == len(parents) == len(kinds):
-        message = f"{len(names)} names, {len(parents)} parents and {len(kinds)} kinds do not match"
-        raise InputError(message)
-    for i, parent in enumerate(parents):
-        if not -1 <= parent < i:
-            message = f"joint {names[i]!r} (row {i}) has parent row {parent}; parents come first, a root has -1"
-            raise InputError(message)
-    if not np.isin(kinds, list(Kind)).all():
-        message = f"joint kinds are {', '.join(f'{k.value} {k.name.lower()}' for k in Kind)}"
-        raise InputError(message)
-
-
-def _composed(names: tuple[str, ...], couplings: tuple[Coupling | None, ...]) -> tuple[Coupling | None, ...]:
-    """Follow each coupling to a joint with numbers of its own, composing ratios and offsets."""
-    result: list[Coupling | None] = []
-    for i, start in enumerate(couplings):
-        coupling, seen = start, {i}
-        while coupling and (further := couplings[coupling.leader]):
-            if coupling.leader in seen:
-                break
-            seen.add(coupling.leader)
-            ratio, offset = coupling.ratio * further.ratio, coupling.ratio * further.offset + coupling.offset
-            coupling = Coupling(further.leader, ratio, offset)
-        if coupling and coupling.leader in seen:
-            message = f"joint {names[i]!r} is coupled in a cycle through {names[coupling.leader]!r}"
-            raise InputError(message)
-        result.append(coupling)
-    return tuple(result)
-
-
-def _unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
-    result = np.zeros((len(names), 3))
-    given = np.zeros_like(result) if axes is None else finite(axes, "axes", last=3)
-    for i in np.flatnonzero((kinds == Kind.HINGE) | (kinds == Kind.SLIDE)):
-        try:
-            result[i] = Range(0, 0, axis=tuple(given[i])).axis
-        except InputError as error:
-            message = f"joint {names[i]!r}: {error}"
-            raise InputError(message) from error
-    return result
-
-
-def _rigid(n: int, offsets: Any, rotations: Any) -> Floats:
-    A = np.tile([0.0, 0, 0, 1, 0, 0, 0], (n, 1))  # noqa: N806  (the letter of the formula)
-    if offsets is not None:
-        A[:, :3] = finite(offsets, "offsets", last=3)
-    if rotations is not None:
-        A[:, 3:] = finite(rotations, "rotations", last=4)
-    return A
-
-
-def _affine(n: int, scales: Any) -> Floats:
-    B = np.zeros((n, 3, 4))  # noqa: N806  (the letter of the formula)
-    B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else finite(scales, "scales", last=3)
-    return B
 
 
 def _same(a: Any, b: Any) -> bool:
