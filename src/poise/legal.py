@@ -86,9 +86,9 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     if hinges.rows:
         turns = legal[..., hinges.columns]
         hinged, off = _nearest_hinges(hinges, turns)
-        kept = off <= _SLACK
+        kept = np.asarray(off <= _SLACK)
         legal[..., hinges.columns] = np.where(kept[..., None], turns, hinged)
-        off_anywhere = np.asarray(~kept).reshape(-1, len(hinges.rows)).any(axis=0)
+        off_anywhere = (~kept).reshape(-1, len(hinges.rows)).any(axis=0)
         moved |= {row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off}
     return legal, tuple(skeleton.names[i] for i in sorted(moved))
 
