@@ -79,7 +79,7 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     legal = q.copy()
     if outside.any():
         legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
-        moved_values = outside.any(axis=tuple(range(outside.ndim - 1)))
+        moved_values = np.asarray(outside).reshape(-1, skeleton.nq).any(axis=0)
         limited = {i for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is None}
         moved = {i for i in limited if moved_values[skeleton.q_start[i]]}
     hinges = skeleton.ball_hinges
