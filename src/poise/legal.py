@@ -79,9 +79,9 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     legal = q.copy()
     if outside.any():
         legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
-        moved_values = np.asarray(outside).reshape(-1, skeleton.nq).any(axis=0)
+        columns = set(np.nonzero(outside)[-1].tolist())
         limited = {i for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is None}
-        moved = {i for i in limited if moved_values[skeleton.q_start[i]]}
+        moved = {i for i in limited if int(skeleton.q_start[i]) in columns}
     hinges = skeleton.ball_hinges
     if hinges.rows:
         turns = legal[..., hinges.columns]
