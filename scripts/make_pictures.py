@@ -13,7 +13,7 @@ IMAGES = Path(__file__).parent.parent / "docs" / "images"
 def main() -> None:
     """Solve the README's example and draw it."""
     rig = poise.load(samples.path("humanoid.glb"))
-    goal = poise.Position("LeftHand", [0.5, 1.65, 0.3], root="LeftArm")
+    goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
     result = poise.solve(rig.rest, goal).require()
     chain = [*result.chain.joints, goal.joint]
     IMAGES.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("humanoid.glb", "LeftHand", (0.5, 1.65, 0.3), "humanoid_reach.glb"),
+    Scene("humanoid.glb", "LeftHand", (0.4, 1.2, 0.35), "humanoid_reach.glb"),
     Scene("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
     Scene("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
     Scene("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
