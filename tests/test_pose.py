@@ -123,3 +123,14 @@ def test_a_single_pose_is_no_batch():
         len(pose)
     with pytest.raises(TypeError, match="indexed"):
         pose[0]
+
+
+def test_quaternions_in_q_are_made_unit_and_unit_ones_are_left_alone():
+    s = poise.Skeleton.build("ab", [-1, 0], [4, 3])
+    q = random_q(rng_of(3), s)
+    np.testing.assert_array_equal(poise.Pose(s, q).q, q)
+    stretched = q.copy()
+    stretched[3:] *= 3
+    np.testing.assert_allclose(poise.Pose(s, stretched).q, q, atol=1e-15)
+    with pytest.raises(poise.InputError, match="'b' in q has zero length"):
+        poise.Pose(s, np.concatenate([q[:7], np.zeros(4)]))

@@ -186,3 +186,28 @@ def test_skeletons_compare_by_value_and_pickle_without_their_source(body):
     assert s != s.limited({"spine": poise.Range(0, 1, axis=(1, 0, 0))})
     with pytest.raises(ValueError, match="read-only"):
         other.A[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"offsets": np.ones(3)}, r"offsets of 2 joints need the shape \(2, 3\)"),
+        ({"rotations": np.ones((3, 4))}, "rotations of 2 joints"),
+        ({"couplings": [None, poise.Coupling(7, 1, 0)]}, "'b' is coupled to row 7"),
+        ({"couplings": [None, poise.Coupling(-2, 1, 0)]}, "'b' is coupled to row -2"),
+        ({"kinds": [BALL, HINGE], "couplings": [None, poise.Coupling(0, 1, 0)]}, "both must be hinges or slides"),
+        (
+            {"couplings": [None, poise.Coupling(0, 0, 0)], "limits": [None, poise.Range(2, 3)]},
+            "'b' is held at 0, outside its range",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(options, message):
+    options = {"kinds": [HINGE, HINGE], "axes": np.ones((2, 3))} | options
+    with pytest.raises(poise.InputError, match=message):
+        poise.Skeleton.build("ab", [-1, 0], **options)
+
+
+def test_rotations_are_made_unit():
+    s = poise.Skeleton.build("ab", [-1, 0], [BALL, BALL], rotations=[[2, 0, 0, 0], [0.6, 0, 0.8, 0]])
+    np.testing.assert_array_equal(s.A[:, 3:], [[1, 0, 0, 0], [0.6, 0, 0.8, 0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Position, Range, Status, solvers
 from tests.reference import slow_kinematics
-from tests.strategies import random_q, random_skeleton, rng_of, seeds, sizes, straight_chain
+from tests.strategies import random_q, random_skeleton, rng_of, seeds, sizes, straight_chain, unit_quaternions
 
 BALL = poise.Kind.BALL
 SOLVERS = solvers.names()
@@ -206,6 +207,30 @@ class TestScale:
         assert result.chain.sheared
         assert result.reached
 
+    def test_noisy_scale_proves_nothing_out_of_reach(self):
+        s = straight_chain(4)
+        rng = rng_of(1)
+        scales = 1 + 2e-4 * rng.uniform(-1, 1, size=(5, 3))
+        start = poise.Pose(s, s.rest_q, scales=scales)
+        for _ in range(20):
+            q = rest(s).replace({"j0": unit_quaternions(rng)}).q
+            target = poise.Pose(s, q, scales=scales).world["tip"].positions
+            assert poise.solve(start, Position("tip", target), tolerance=1e-6).status is not Status.out_of_reach
+
+    @pytest.mark.parametrize("noise", [0.0, 1e-5, 3e-4])
+    def test_batches_of_scaled_starts_give_the_bits_of_single_solves(self, noise):
+        rng = rng_of(2)
+        s = straight_chain(5)
+        scales = (1 + noise * rng.uniform(-1, 1, size=(4, 6, 3))) * rng.uniform(0.5, 2, size=(4, 1, 1))
+        starts = poise.Pose(s, np.tile(s.rest_q, (4, 1)), scales=scales)
+        targets = rng.uniform(-2, 2, size=(4, 3))
+        batch = poise.solve(starts, Position("tip", targets))
+        many = poise.solve(starts[0], Position("tip", targets))
+        for i in range(4):
+            np.testing.assert_array_equal(poise.solve(starts[i], Position("tip", targets[i])).pose.q, batch.pose.q[i])
+            np.testing.assert_array_equal(poise.solve(starts[0], Position("tip", targets[i])).pose.q, many.pose.q[i])
+            assert batch.message(i)
+
     def test_a_zero_scale_is_refused(self):
         s3 = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=np.ones((3, 3)))
         flat = poise.Pose(s3, s3.rest_q, scales=np.zeros((3, 3)))
@@ -284,6 +309,31 @@ class TestChains:
         np.testing.assert_allclose(result.pose.q, [0.02], atol=1e-12)
         assert poise.solve(rest(s), Position("tip", [0, -0.2, 0])).pose.q == pytest.approx([0.04])
 
+    def test_a_leader_above_the_chain_is_refused(self):
+        """Moving the follower would move the base of the chain as well."""
+        couplings = [None, None, poise.Coupling(0, 1, 0), None]
+        s = poise.Skeleton.build("abcd", range(-1, 3), [1, 1, 1, 0], axes=np.ones((4, 3)), couplings=couplings)
+        with pytest.raises(poise.UnsupportedError, match="'c' and 'a' are coupled and both on the way"):
+            poise.solve(rest(s), Position("d", [1, 0, 0], root="b"))
+
+    def test_a_tip_that_slides_with_a_joint_of_its_chain_is_refused(self):
+        s = poise.Skeleton.build("ab", [-1, 0], [2, 2], axes=[(0, 0, 1)] * 2, couplings=[None, poise.Coupling(0, 1, 0)])
+        with pytest.raises(poise.UnsupportedError, match="'a' and 'b' are coupled"):
+            poise.solve(rest(s), Position("b", [0, 0, 1]))
+
+    def test_free_root_keeps_the_root_that_was_named(self):
+        s = poise.Skeleton.build("abcd", range(-1, 3), [4, 3, 3, 0], offsets=[(0, 0, 0), *[(0, 1, 0)] * 3])
+        result = poise.solve(rest(s), Position("d", [5, 1, 0], root="c"), free_root=True)
+        assert result.reached
+        assert result.chain.joints == ("a", "c")
+        np.testing.assert_array_equal(result.pose.q[s.q_slice("b")], [1, 0, 0, 0])
+
+    def test_packing_a_long_chain_is_linear(self):
+        s = straight_chain(3000)
+        began = time.process_time()
+        poise.solve(rest(s), Position("tip", [0, 1, 0]), solver=poise.CCD(iterations=1))
+        assert time.process_time() - began < 5
+
     def test_two_coupled_joints_in_one_chain_are_refused(self):
         s = poise.Skeleton.build(
             "abc", range(-1, 2), [1, 1, 0], axes=np.ones((3, 3)), couplings=[None, poise.Coupling(0, 1, 0), None]
@@ -343,6 +393,27 @@ class TestArguments:
         assert poise.solve(starts, Position("tip", np.ones((2, 1, 3)))).errors.shape == (2, 4, 1)
         with pytest.raises(poise.InputError, match="does not go with"):
             poise.solve(starts, Position("tip", np.ones((3, 3))))
+
+    def test_a_single_result_is_true_or_false_and_a_batch_neither(self):
+        pose = rest(straight_chain(3))
+        assert poise.solve(pose, Position("tip", [1, 1, 1]))
+        assert not poise.solve(pose, Position("tip", [9, 1, 1]))
+        with pytest.raises(poise.InputError, match="reached"):
+            bool(poise.solve(pose, Position("tip", [[1, 1, 1]])))
+        with pytest.raises(TypeError, match="no length"):
+            len(poise.solve(pose, Position("tip", [1, 1, 1])))
+
+    def test_the_callers_array_stays_the_callers(self):
+        target, q = np.ones(3), straight_chain(3).rest_q.copy()
+        goal, pose = Position("tip", target), poise.Pose(straight_chain(3), q)
+        target[0] = q[0] = 7
+        assert goal.target[0] == pose.q[0] == 1
+
+    def test_an_empty_batch_of_starts(self):
+        s = straight_chain(3)
+        result = poise.solve(poise.Pose(s, np.zeros((0, s.nq))), Position("tip", [1, 1, 1]))
+        assert result.errors.shape == (0, 1)
+        assert result.pose.shape == (0,)
 
     def test_an_empty_batch(self):
         result = poise.solve(rest(straight_chain(3)), Position("tip", np.zeros((0, 3))))

@@ -33,7 +33,7 @@ class Clip:
     name: str = ""
 
     def __post_init__(self) -> None:
-        times = finite(self.times, "times")
+        times = finite(self.times, "times").copy()
         if times.ndim != 1 or self.poses.shape != times.shape:
             message = f"{times.shape} times do not match poses with batch axes {self.poses.shape}"
             raise InputError(message)

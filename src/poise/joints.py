@@ -11,6 +11,9 @@ import numpy as np
 from poise.arrays import Floats, Ints, finite
 from poise.errors import InputError
 from poise.limits import Limit, unit_axis
+from poise.rotations import normalised
+
+_UNIT = 1e-12  # a squared length this near to one is one to rounding
 
 
 class Kind(IntEnum):
@@ -31,6 +34,9 @@ class Kind(IntEnum):
     def nv(self) -> int:
         """Degrees of freedom: hinge and slide 1, ball 3, free 6."""
         return (0, 1, 1, 3, 6)[self]
+
+
+_COUPLED = {Kind.HINGE, Kind.SLIDE}
 
 
 class Coupling(NamedTuple):
@@ -91,8 +97,14 @@ def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
         raise InputError(message)
 
 
-def composed(names: tuple[str, ...], couplings: tuple[Coupling | None, ...]) -> tuple[Coupling | None, ...]:
+def composed(
+    names: tuple[str, ...], kinds: Ints, couplings: tuple[Coupling | None, ...]
+) -> tuple[Coupling | None, ...]:
     """Follow each coupling to a joint with numbers of its own, composing ratios and offsets."""
+    for i, coupling in enumerate(couplings):
+        exists = coupling is None or 0 <= coupling.leader < len(names)
+        if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= _COUPLED):
+            raise InputError(f"joint {names[i]!r} is coupled to row {coupling.leader}; both must be hinges or slides")
     result: list[Coupling | None] = []
     for i, start in enumerate(couplings):
         coupling, seen = start, {i}
@@ -112,7 +124,7 @@ def composed(names: tuple[str, ...], couplings: tuple[Coupling | None, ...]) -> 
 def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
     """Unit axes (n, 3) of the hinges and slides, zero for other kinds; a hinge without an axis is refused."""
     result = np.zeros((len(names), 3))
-    given = np.zeros_like(result) if axes is None else finite(axes, "axes", last=3)
+    given = np.zeros_like(result) if axes is None else _rows(len(names), axes, "axes", 3)
     for i in np.flatnonzero((kinds == Kind.HINGE) | (kinds == Kind.SLIDE)):
         try:
             result[i] = unit_axis(given[i])
@@ -126,14 +138,24 @@ def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
     """The constant transforms A (n, 7) from offsets and rotations; the identity where one is left out."""
     A = np.tile([0.0, 0, 0, 1, 0, 0, 0], (n, 1))  # noqa: N806  (the letter of the formula)
     if offsets is not None:
-        A[:, :3] = finite(offsets, "offsets", last=3)
+        A[:, :3] = _rows(n, offsets, "offsets", 3)
     if rotations is not None:
-        A[:, 3:] = finite(rotations, "rotations", last=4)
+        given = _rows(n, rotations, "rotations", 4)
+        off = np.abs((given**2).sum(axis=-1, keepdims=True) - 1.0) > _UNIT
+        A[:, 3:] = np.where(off, normalised(given), given)  # what is of unit length to rounding stays bit for bit
     return A
 
 
 def affine(n: int, scales: Any) -> Floats:
     """The constant transforms B (n, 3, 4) from scales; the identity where they are left out."""
     B = np.zeros((n, 3, 4))  # noqa: N806  (the letter of the formula)
-    B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else finite(scales, "scales", last=3)
+    B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else _rows(n, scales, "scales", 3)
     return B
+
+
+def _rows(n: int, values: Any, what: str, width: int) -> Floats:
+    """Values (n, width), one row a joint."""
+    array = finite(values, what, last=width)
+    if array.shape != (n, width):
+        raise InputError(f"{what} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
+    return array

@@ -31,7 +31,11 @@ def value_ranges(skeleton: Skeleton) -> Floats:
     ranges = np.tile([-np.inf, np.inf], (skeleton.nq, 1))
     for i, limit in enumerate(skeleton.limits):
         ratio, offset = skeleton.coupling_rows[i]
-        if limit is None or limit.axis is not None or ratio == 0.0:
+        if limit is None or limit.axis is not None:
+            continue
+        if ratio == 0.0:
+            if not limit.low <= offset <= limit.high:
+                raise InputError(f"{skeleton.names[i]!r} is held at {offset:g}, outside its range")
             continue
         low, high = sorted(((limit.low - offset) / ratio, (limit.high - offset) / ratio))
         row = ranges[skeleton.q_start[i]]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_UNIT = 1e-12  # a squared length this near to one is one to rounding
+
+
 @dataclass(frozen=True, eq=False)
 class Transforms:
     """Affine transforms of the joints of a skeleton, with the pose's leading batch axes.
@@ -89,14 +92,14 @@ class Pose:
     scales: Floats | None = None
 
     def __post_init__(self) -> None:
-        q = finite(self.q, "q", last=self.skeleton.nq)
+        q = unit_turns(self.skeleton, finite(self.q, "q", last=self.skeleton.nq).copy())
         object.__setattr__(self, "q", q)
         frozen(q)
         for name in ("translations", "scales"):
             value = getattr(self, name)
             if value is not None:
                 shape = (*q.shape[:-1], len(self.skeleton), 3)
-                object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3), shape))
+                object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3).copy(), shape))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -201,7 +204,14 @@ class Pose:
             else:
                 message = f"the value of {name!r} ({joint.kind.name.lower()}) needs {joint.kind.nq} numbers"
                 raise InputError(message)
-            q[..., self.skeleton.q_slice(name)] = numbers
+            try:
+                q[..., self.skeleton.q_slice(name)] = numbers
+            except ValueError as error:
+                message = (
+                    f"the value of {name!r} ({joint.kind.name.lower()}) has the batch shape {numbers.shape[:-1]}, "
+                    f"which does not go with the pose's, {self.shape}"
+                )
+                raise InputError(message) from error
         return self.with_q(q)
 
     def blended(self, other: Pose, weight: ArrayLike) -> Pose:
@@ -223,6 +233,21 @@ class Pose:
 
     def _scales(self) -> Floats:
         return np.diagonal(self.skeleton.B[:, :, :3], axis1=1, axis2=2) if self.scales is None else self.scales
+
+
+def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
+    """Scale the quaternions in q (..., nq) to unit length; those that are so to rounding stay bit for bit."""
+    columns = skeleton.turn_columns
+    turns = q[..., columns]
+    off = np.abs((turns**2).sum(axis=-1) - 1.0) > _UNIT
+    if off.any():
+        if (turns == 0.0).all(axis=-1).any():
+            row = int(np.argwhere((turns == 0.0).all(axis=-1))[0, -1])
+            joint = skeleton.names[np.flatnonzero(skeleton.kinds >= Kind.BALL)[row]]
+            message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
+            raise InputError(message)
+        q[..., columns] = np.where(off[..., None], rotations.normalised(turns), turns)
+    return q
 
 
 def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:

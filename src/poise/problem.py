@@ -7,6 +7,7 @@ turning the joint keep distances; offsets further out are multiplied by the fact
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from poise.skeleton import Kind, Skeleton
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain.py, which would bring Numba in
 _SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Chain.sheared)
 _EXACT = 1e-9  # and these are one
+_ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
 
 class Link(NamedTuple):
@@ -44,6 +46,7 @@ class Chain:
     scale     (k,) the factor of that frame; world distance = kernel distance * |scale| * size
     sheared   whether any scale is not quite uniform (exported animation has noise of 1e-5 in it): the kernels'
               chain is then a little off, and solve() corrects its targets by what forward kinematics says
+    length    the chain's longest reach at rest in file units, slides at their ends; infinite where nothing stops one
     """
 
     skeleton: Skeleton
@@ -60,16 +63,12 @@ class Chain:
     bases: Floats
     scale: Floats
     sheared: bool
+    length: float
 
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that can move."""
         return tuple(dict.fromkeys(self.skeleton.names[link.row] for link in self.links))
-
-    @cached_property
-    def length(self) -> float:
-        """The longest of the chains' lengths in world units: the longest reach, slides at their ends."""
-        return float((self.reach[:, 1] * self.unit).max(initial=0.0))
 
     @property
     def unit(self) -> Floats:
@@ -78,12 +77,13 @@ class Chain:
 
     @cached_property
     def reach(self) -> Floats:
-        """(k, 2) shortest and longest distance of the tip from the first link, in kernel units, by lengths alone."""
-        spans = _spans(self)
-        longest = spans.sum(axis=1)
-        turning = not np.isin(self.kinds, (SLIDE, MOVE)).any() and len(self.links) > 0
-        shortest = np.maximum(2 * spans.max(axis=1) - longest, 0.0) if turning else np.zeros(len(spans))
-        return np.stack([shortest, longest], axis=-1)
+        """(k, 2) shortest and longest distance of the tip from the first link, in kernel units, by lengths alone.
+
+        A hair wider than the lengths say, so that what lies outside is out of reach for sure.
+        """
+        shortest, longest = _reach(self.links, self.ranges, self.axes, self.frames, self.tips)
+        margin = _SIMILAR if self.sheared else _ROUNDING
+        return np.stack([shortest * (1 - margin), longest * (1 + margin)], axis=-1)
 
     def to_kernel(self, targets: Floats) -> Floats:
         """World points (k, 3) in the base frame and size of the chain."""
@@ -114,25 +114,40 @@ class _Geometry(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What a chain is, whatever the pose: remembered per skeleton, because packing costs more than solving."""
+    """What a chain is, whatever the pose: remembered per skeleton, because packing costs more than solving.
+
+    `rest` is the geometry at rest. It holds for every pose where `constant`: a free joint in the chain, or a tip
+    that slides, carries translations in its q. `base_scale` and `base_sheared` are those of the frame it hangs in.
+    """
 
     rows: list[int]
     links: tuple[Link, ...]
     kinds: Ints
     ranges: Floats
-    constant: _Geometry | None  # None where a pose can change it: a free joint or a tip that slides, by its own q
+    rest: _Geometry
+    constant: bool
+    base_scale: Floats
+    base_sheared: bool
+    length: float
+
+
+def packs_together(start: Pose, goal: Position, *, free_root: bool = False) -> bool:
+    """Whether one packed chain serves every pose of a batch: nothing in its geometry differs between them."""
+    layout = _layout(start.skeleton, goal.joint, goal.root, free_root=free_root)
+    sheared = layout.base_sheared or layout.rest.sheared
+    return layout.constant and not sheared and start.translations is None and start.scales is None
 
 
 def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
-    """Pack the chain of a goal from a legal start pose (single, or with one batch axis)."""
+    """Pack the chain of a goal from a legal start pose: a single one, or a batch axis of poses that pack together."""
     skeleton = start.skeleton
     layout = _layout(skeleton, goal.joint, goal.root, free_root=free_root)
-    geometry = layout.constant
-    if geometry is None or start.translations is not None or start.scales is not None:
-        geometry = _geometry(start, layout.links, layout.rows)
+    is_rest = layout.constant and start.translations is None and start.scales is None
+    geometry = layout.rest if is_rest else _geometry(start, layout.links, layout.rows)
     base_row = int(skeleton.parents[layout.rows[0]])
-    bases = _base(start, base_row)
-    scale, _, sheared = _similar(bases[..., :3], skeleton, base_row)
+    bases, scale, sheared = _base(start, base_row), layout.base_scale, layout.base_sheared
+    if start.scales is not None:
+        scale, _, sheared = _similar(bases[..., :3], skeleton, base_row)
     return Chain(
         skeleton=skeleton,
         start=start,
@@ -148,6 +163,7 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
         bases=bases,
         scale=scale,
         sheared=sheared or geometry.sheared,
+        length=layout.length,
     )
 
 
@@ -162,16 +178,32 @@ def _layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool
 def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
     tip = skeleton.index(joint)
     moving = [skeleton.index(name) for name in skeleton.chain(root, joint)]
-    rows = [*(_with_free_root(skeleton, tip) if free_root else moving), tip]
-    links = _links(skeleton, rows[:-1], free_root=free_root)
-    values = skeleton.value_ranges
-    is_constant = not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE
+    rows = [*moving, tip]
+    if free_root:
+        rows = _from_free_root(skeleton, tip)
+        moving = [rows[0], *(row for row in moving if row != rows[0])]
+    links = _links(skeleton, moving, free_root=free_root)
+    _refuse_coupled(skeleton, links, tip)
+    values, rest = skeleton.value_ranges, Pose(skeleton, skeleton.rest_q)
+    ranges = np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2)
+    geometry = _geometry(rest, links, rows)
+    longest = float(_reach(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0])
+    base_row = int(skeleton.parents[rows[0]])
+    scale, _, sheared = _similar(_base(rest, base_row)[..., :3], skeleton, base_row)
     return _Layout(
         rows=rows,
         links=links,
         kinds=np.array([link.kind for link in links], dtype=np.int64),
-        ranges=np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2),
-        constant=_geometry(Pose(skeleton, skeleton.rest_q), links, rows) if is_constant else None,
+        ranges=ranges,
+        rest=geometry,
+        constant=not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE,
+        base_scale=scale,
+        base_sheared=sheared,
+        length=float(
+            _reach(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0]
+            * np.abs(scale[0])
+            * geometry.size
+        ),
     )
 
 
@@ -183,14 +215,14 @@ def _geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> _Geometr
     return _Geometry(frames, tips / size, axes * _gains(links, factors, size), size, sheared)
 
 
-def _with_free_root(skeleton: Skeleton, tip: int) -> list[int]:
-    """Extend the chain to the root of its tree, which must be a free joint."""
+def _from_free_root(skeleton: Skeleton, tip: int) -> list[int]:
+    """Rows from the free joint above the tip down to the tip."""
     above = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
     free = [row for row in above if skeleton.kinds[row] == Kind.FREE]
     if not free:
         message = f"free_root=True needs a free joint above {skeleton.names[tip]!r}; there is none"
         raise UnsupportedError(message)
-    return above[above.index(free[0]) :]
+    return [*above[above.index(free[0]) :], tip]
 
 
 def _links(skeleton: Skeleton, rows: list[int], *, free_root: bool) -> tuple[Link, ...]:
@@ -205,19 +237,22 @@ def _links(skeleton: Skeleton, rows: list[int], *, free_root: bool) -> tuple[Lin
             links.append(Link(row, HINGE if limit else BALL, start))
         elif kind != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0:
             links.append(Link(row, HINGE if kind == Kind.HINGE else SLIDE, start))
-    _refuse_shared(skeleton, links)
     return tuple(links)
 
 
-def _refuse_shared(skeleton: Skeleton, links: list[Link]) -> None:
-    """Two joints of one chain that move together cannot be turned one at a time."""
-    seen: dict[int, int] = {}
+def _refuse_coupled(skeleton: Skeleton, links: tuple[Link, ...], tip: int) -> None:
+    """Refuse two joints on the way to the tip that move together: ccd moves one at a time and holds the rest."""
+    way = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
+    if skeleton.kinds[tip] == Kind.SLIDE:
+        way.append(tip)
+    ratios = skeleton.coupling_rows[:, 0]
+    movers = [row for row in way if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE) and ratios[row] != 0.0]
     for link in links:
-        if link.start in seen:
-            a, b = skeleton.names[seen[link.start]], skeleton.names[link.row]
-            message = f"{a!r} and {b!r} are coupled and both in the chain; ccd moves one joint at a time"
+        together = [row for row in movers if row != link.row and skeleton.q_start[row] == link.start]
+        if together:
+            a, b = skeleton.names[link.row], skeleton.names[together[0]]
+            message = f"{a!r} and {b!r} are coupled and both on the way to the tip; ccd moves one joint at a time"
             raise UnsupportedError(message)
-        seen[link.start] = link.row
 
 
 def _base(start: Pose, row: int) -> Floats:
@@ -236,9 +271,10 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
     factor, sheared = np.ones(k), False
     frames: list[Floats] = []
     factors: list[Floats] = []
+    motions = Counter(link.row for link in links)
     for row in rows[:-1]:
         carried = compose(carried, before[:, row])
-        for _ in range(sum(link.row == row for link in links)):
+        for _ in range(motions[row]):
             scale, rotation, off = _similar(carried[..., :3], skeleton, row)
             sheared |= off
             offset = carried[..., 3] * factor[:, None]
@@ -371,16 +407,23 @@ def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
     return np.clip((x[:, :1] - offset) / ratio, low, high)
 
 
-def _spans(chain: Chain) -> Floats:
-    """Longest distance (k, m) that each link can put between its frame's origin and the next one's."""
-    ends = np.concatenate([chain.frames[:, 1:, :3], chain.tips[:, None]], axis=1)
-    spans = np.sqrt((ends**2).sum(axis=-1))[:, : len(chain.links)]
-    for i, link in enumerate(chain.links):
+def _reach(
+    links: tuple[Link, ...], ranges: Floats, axes: Floats, frames: Floats, tips: Floats
+) -> tuple[Floats, Floats]:
+    """Shortest and longest distance (k,) of the tip from the first link, by lengths alone.
+
+    A link can put at most its span between its frame's origin and the next one's (the last: the tip).
+    """
+    ends = np.concatenate([frames[:, 1:, :3], tips[:, None]], axis=1)
+    spans = np.sqrt((ends**2).sum(axis=-1))[:, : len(links)]
+    for i, link in enumerate(links):
         if link.kind == MOVE:
             spans[:, i] = np.inf
         elif link.kind == SLIDE:
-            spans[:, i] = np.max([_slid(ends[:, i], chain.axes[i], value) for value in chain.ranges[i]], axis=0)
-    return spans
+            spans[:, i] = np.max([_slid(ends[:, i], axes[i], value) for value in ranges[i]], axis=0)
+    longest = spans.sum(axis=1)
+    turning = bool(links) and all(link.kind in (BALL, HINGE) for link in links)
+    return np.maximum(2 * spans.max(axis=1) - longest, 0.0) if turning else np.zeros(len(spans)), longest
 
 
 def _slid(end: Floats, axis: Floats, value: float) -> Floats:

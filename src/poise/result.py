@@ -11,7 +11,7 @@ import numpy as np
 
 from poise import kernels
 from poise.arrays import Bools, Floats, Ints
-from poise.errors import NotReachedError, listed
+from poise.errors import InputError, NotReachedError, listed
 from poise.goals import Goal
 from poise.legal import violation
 from poise.pose import Pose
@@ -50,7 +50,11 @@ _SENTENCES = {
 
 
 class Trace(NamedTuple):
-    """Error (sweeps + 1,) [file units] and q (sweeps + 1, nq) at the start and after each iteration."""
+    """Error (sweeps + 1,) [file units] and q (sweeps + 1, nq) at the start and after each iteration.
+
+    Restarts stand in it too, so errors can rise; the answer is the row with the least error. Where the rig's
+    scale is not quite uniform, errors are those of the chain as the solver saw it.
+    """
 
     errors: Floats
     q: Floats
@@ -81,6 +85,8 @@ class Result:
     moved_inside   joints whose start was outside its limits and was moved inside first
     violation      largest amount by which any limit is exceeded [rad, file units]; at most 1e-9
     trace          error and q per iteration, if asked for
+    chain, x       the packed chain and the solver's motions of it, for what `message` says
+    parts          the results one by one, where each pose of a batch needed a chain of its own
     """
 
     pose: Pose
@@ -97,6 +103,7 @@ class Result:
     chain: Chain
     x: Floats
     trace: Trace | None = None
+    parts: tuple[Result, ...] = ()
 
     @property
     def reached(self) -> bool | Bools:
@@ -109,7 +116,15 @@ class Result:
         """The Status; for a batch the array of codes, `Status(code)` gives the name."""
         return self.codes if self.codes.ndim else Status(int(self.codes))
 
+    def __bool__(self) -> bool:
+        if self.codes.ndim:
+            raise InputError("a batch of results is neither true nor false; use result.reached.all() or .any()")
+        return bool(self.reached)
+
     def __len__(self) -> int:
+        if not self.codes.ndim:
+            message = "a single result has no length; a batch of results has"
+            raise TypeError(message)
         return len(self.codes)
 
     def require(self) -> Self:
@@ -122,6 +137,8 @@ class Result:
 
     def message(self, i: int = 0) -> str:
         """Say how the solve (of a batch: number i) ended, with figures."""
+        if self.parts:
+            return self.parts[i].message()
         status = Status(int(self.codes.ravel()[i]))
         left = self.length(float(self.errors.reshape(-1, self.errors.shape[-1])[i].max()))
         if status == Status.out_of_reach:

@@ -95,7 +95,7 @@ class Skeleton:
         kinds_ = np.array([int(kind) for kind in kinds], dtype=np.int64)
         parents_ = np.array([int(parent) for parent in parents], dtype=np.int64)
         check_tree(names, parents_, kinds_)
-        couplings_ = composed(names, tuple(couplings) if couplings is not None else (None,) * n)
+        couplings_ = composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
         skeleton = cls(
             names=names,
             parents=parents_,
@@ -110,7 +110,7 @@ class Skeleton:
             euler=tuple(metadata.pop("euler", ("",) * n)),
             **metadata,
         )
-        rest = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq)
+        rest = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq).copy()
         skeleton = dataclasses.replace(skeleton, rest_q=rest)
         rows = tuple(limits) if limits is not None else (None,) * n
         return skeleton.limited({name: limit for name, limit in zip(names, rows, strict=True) if limit})
@@ -164,6 +164,13 @@ class Skeleton:
     def nv(self) -> int:
         """How many degrees of freedom there are; a coupled joint has none of its own."""
         return sum(Kind(k).nv for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
+
+    @cached_property
+    def turn_columns(self) -> Ints:
+        """(b, 4) where the quaternions of ball and free joints stand in q."""
+        balls = np.flatnonzero(self.kinds >= Kind.BALL)
+        starts = self.q_start[balls] + np.where(self.kinds[balls] == Kind.FREE, 3, 0)
+        return starts[:, None] + np.arange(4)
 
     @cached_property
     def coupling_rows(self) -> Floats:

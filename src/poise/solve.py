@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import solvers
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats
+from poise.checks import check_arguments
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Goal, Position
 from poise.pose import Pose
-from poise.problem import Chain, pack
+from poise.problem import Chain, pack, packs_together
 from poise.result import Answer, Result, judge, kernel_targets, kernel_tips, posed
 from poise.skeleton import Kind
 
@@ -38,7 +39,7 @@ def solve(
     start      a pose, or a batch of poses (leading axes), one per target
     goals      a Position; leading axes of its target are a batch
     solver     a name ("ccd"; "auto" chooses) or a solver value such as poise.CCD(iterations=50)
-    tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length if
+    tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length at rest if
                the skeleton has ball or free joints (a character; of the figure's size where the chain has no
                length of its own), else 1e-6 (a robot)
     free_root  let the free root joint above the chain move as well, turn and translate
@@ -51,17 +52,20 @@ def solve(
     used, UnsupportedError for what the solver cannot do.
     """
     began = time.perf_counter()
+    check_arguments(start, solver, tolerance)
     goal = _only(goals)
     chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
     shape = np.broadcast_shapes(_batch(start, goal), goal.target.shape[:-1])
     start, goal, moved_inside = _prepared(start, goal, shape)
+    if start.shape and not packs_together(start, goal, free_root=free_root):
+        return _one_by_one(start, goal, chosen, tolerance, shape, moved_inside, free_root=free_root, began=began)
     chain = pack(start, goal, free_root=free_root)
     return _run(chain, goal, chosen, _tolerance(chain, tolerance), shape, moved_inside, trace=trace, began=began)
 
 
 def prepare(
     start: Pose,
-    goal: Goal,
+    goals: Goal | Sequence[Goal],
     *,
     solver: str | solvers.Solver = "auto",
     tolerance: float | None = None,
@@ -71,6 +75,8 @@ def prepare(
 
     Each call starts from the same pose and gives the same Result as solve() with that target.
     """
+    check_arguments(start, solver, tolerance)
+    goal = _only(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
     chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
@@ -88,9 +94,9 @@ def prepare(
 
 
 def _only(goals: Goal | Sequence[Goal]) -> Goal:
-    every = [goals] if isinstance(goals, Position) else list(goals)
+    every: list[Any] = list(goals) if isinstance(goals, Iterable) else [goals]
     if not all(isinstance(goal, Position) for goal in every):
-        raise InputError("goals must be poise.Position values")
+        raise InputError("goals must be poise.Position values, one or a list of one")
     if len(every) != 1:
         raise UnsupportedError(f"ccd solves one Position goal at a time; got {len(every)} goals")
     return every[0]
@@ -108,6 +114,8 @@ def _batch(start: Pose, goal: Goal) -> tuple[int, ...]:
 
 def _prepared(start: Pose, goal: Goal, shape: tuple[int, ...]) -> tuple[Pose, Goal, tuple[str, ...]]:
     """Move the start inside its limits, and flatten batch axes to one where the start has any."""
+    if not np.prod(start.shape):
+        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch of starts: nothing will be solved from it
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
     if start.shape:
@@ -133,7 +141,7 @@ def _tolerance(chain: Chain, given: float | None) -> float:
         return _ROBOT
     if chain.links and 0 < chain.length < np.inf:
         return _CHARACTER * chain.length
-    points = chain.start.world.positions.reshape(-1, 3)
+    points = Pose(chain.skeleton, chain.skeleton.rest_q).world.positions
     return _CHARACTER * float(np.ptp(points, axis=0).max(initial=0.0)) or _ROBOT
 
 
@@ -156,9 +164,10 @@ def _run(
     answer = solver.run(chain, targets, allowed, trace=trace)
     for _ in range(_CORRECTIONS if chain.sheared else 0):
         off = _off(chain, answer)
-        if not (np.sqrt(((kernel_tips(chain, answer.x) + off - targets) ** 2).sum(axis=-1)) > allowed).any():
+        missed = np.sqrt(((kernel_tips(chain, answer.x) + off - targets) ** 2).sum(axis=-1)) > allowed
+        if not missed.any():
             break
-        answer = solver.run(chain, targets - off, allowed, trace=trace)
+        answer = _merged(answer, missed, solver.run(chain, (targets - off)[missed], allowed, trace=trace))
     q = chain.q_of(answer.x, answer.moved)
     pose, errors, codes, violation = judge(chain, goal, q, answer, tolerance)
     return Result(
@@ -183,6 +192,49 @@ def _off(chain: Chain, answer: Answer) -> Floats:
     """How far (k, 3) the true tips are from the kernels' tips, in kernel units, where scale is not quite uniform."""
     pose = posed(chain, chain.q_of(answer.x, answer.moved))
     return chain.to_kernel(pose.world.positions[:, chain.tip]) - kernel_tips(chain, answer.x)
+
+
+def _merged(answer: Answer, rows: Bools, again: Answer) -> Answer:
+    """The answer with some rows solved again; both count."""
+    x, moved = answer.x.copy(), answer.moved.copy()
+    iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
+    x[rows], moved[rows] = again.x, moved[rows] | again.moved
+    iterations[rows] += again.iterations
+    joint_updates[rows] += again.joint_updates
+    return Answer(x, moved, iterations, joint_updates, again.trace)
+
+
+def _one_by_one(
+    start: Pose,
+    goal: Goal,
+    solver: solvers.Solver,
+    tolerance: float | None,
+    shape: tuple[int, ...],
+    moved_inside: tuple[str, ...],
+    *,
+    free_root: bool,
+    began: float,
+) -> Result:
+    """Solve each pose of a batch from a chain of its own: their lengths or scales differ."""
+    targets = goal.target.reshape(-1, 3)
+    goals = [Position(goal.joint, target, root=goal.root) for target in targets]
+    parts = tuple(
+        solve(start[i], one, solver=solver, tolerance=tolerance, free_root=free_root) for i, one in enumerate(goals)
+    )
+    q = np.stack([part.pose.q for part in parts])
+    return dataclasses.replace(
+        parts[0],
+        pose=_shaped(dataclasses.replace(start, q=q), shape),
+        goals=(goal,),
+        errors=np.stack([part.errors for part in parts]).reshape(*shape, 1),
+        codes=np.stack([part.codes for part in parts]).reshape(shape),
+        iterations=np.stack([part.iterations for part in parts]).reshape(shape),
+        joint_updates=np.stack([part.joint_updates for part in parts]).reshape(shape),
+        seconds=time.perf_counter() - began,
+        moved_inside=moved_inside,
+        violation=max(part.violation for part in parts),
+        parts=parts,
+    )
 
 
 def _shaped(pose: Pose, shape: tuple[int, ...]) -> Pose:
