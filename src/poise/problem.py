@@ -199,11 +199,7 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
         constant=not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE,
         base_scale=scale,
         base_sheared=sheared,
-        length=float(
-            _reach(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0]
-            * np.abs(scale[0])
-            * geometry.size
-        ),
+        length=longest * float(np.abs(scale[0])) * geometry.size,
     )
 
 

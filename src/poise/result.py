@@ -77,7 +77,7 @@ class Result:
     pose           the best pose found; the start itself where it met the goal already
     errors         (..., goals) distance left [file units], by forward kinematics
     codes          (...) Status codes
-    iterations     (...) sweeps done
+    iterations     (...) sweeps done, over all solves where scale that is not quite uniform took several
     joint_updates  (...) single joint adjustments done
     seconds        time of the whole solve, judging included
     solver         its name

@@ -22,6 +22,7 @@ from poise.skeleton import Kind
 
 _CHARACTER = 1e-4  # of the chain's length
 _ROBOT = 1e-6  # file units: URDF is in metres
+_ROUNDING = 1e-9
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
 
 
@@ -162,12 +163,14 @@ def _run(
     targets = kernel_targets(chain, goal, k)
     allowed = tolerance / float(chain.unit.max())
     answer = solver.run(chain, targets, allowed, trace=trace)
+    aims = targets.copy()
     for _ in range(_CORRECTIONS if chain.sheared else 0):
-        off = _off(chain, answer)
-        missed = np.sqrt(((kernel_tips(chain, answer.x) + off - targets) ** 2).sum(axis=-1)) > allowed
+        tips, off = kernel_tips(chain, answer.x), _off(chain, answer)
+        missed = (_lengths(tips + off - targets) > allowed) & (_lengths(tips - aims) <= allowed * (1 + _ROUNDING))
         if not missed.any():
             break
-        answer = _merged(answer, missed, solver.run(chain, (targets - off)[missed], allowed, trace=trace))
+        aims[missed] = (targets - off)[missed]
+        answer = _merged(answer, missed, solver.run(chain, aims[missed], allowed, trace=trace))
     q = chain.q_of(answer.x, answer.moved)
     pose, errors, codes, violation = judge(chain, goal, q, answer, tolerance)
     return Result(
@@ -192,6 +195,10 @@ def _off(chain: Chain, answer: Answer) -> Floats:
     """How far (k, 3) the true tips are from the kernels' tips, in kernel units, where scale is not quite uniform."""
     pose = posed(chain, chain.q_of(answer.x, answer.moved))
     return chain.to_kernel(pose.world.positions[:, chain.tip]) - kernel_tips(chain, answer.x)
+
+
+def _lengths(v: Floats) -> Floats:
+    return np.sqrt((v * v).sum(axis=-1))
 
 
 def _merged(answer: Answer, rows: Bools, again: Answer) -> Answer:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("ccd", "chain", "forward", "limits", "linear")
+_MODULES = ("ccd", "chain", "escape", "forward", "limits", "linear")
 
 
 def __getattr__(name: str) -> ModuleType:

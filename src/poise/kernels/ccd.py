@@ -1,10 +1,10 @@
 # pyright: standard
 """Cyclic coordinate descent: each joint in turn brings the tip as near to the target as it alone can.
 
-One sweep is O(n). Turning a joint moves nothing between it and the base, and everything between it and
-the tip as one rigid piece. So a sweep from the tip needs the frames once and carries the tip down in
-joint coordinates; a sweep from the base needs the tip in every joint's frame once and carries the frame
-up. Both end with the tip's new position, without further forward kinematics.
+One sweep is O(n) and turns points only, no frames. Turning a joint moves nothing between it and the base,
+and everything between it and the tip as one rigid piece. So a sweep from the tip carries the target up
+through all links once, then the tip down, joint by joint; a sweep from the base carries the tip down
+once, then the target up. Both end with the distance left, without further forward kinematics.
 """
 
 from __future__ import annotations
@@ -17,33 +17,36 @@ from poise.kernels.chain import (
     BALL,
     HINGE,
     SLIDE,
+    carry_up,
+    copy,
+    into_link,
     link_offset,
-    link_rotation,
-    move_frame,
-    moved_point,
-    next_frame,
+    out_of_link,
+    out_of_moved,
+    put_turn,
+    put_turns,
     tip_position,
 )
 from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.escape import go_on, kick, unbend
 from poise.kernels.limits import TURN, best_angle, capped, clamp, twist_angle
 from poise.kernels.linear import (
-    Quat,
-    Vec,
     about,
     add,
     conjugate,
     cross,
     dot,
+    have_directions,
     multiply,
     norm,
     normalise,
-    perpendicular,
     put_quat,
     put_vec,
     quat_at,
     rotate,
     rotation_between,
     scale,
+    spin,
     sub,
     vec_at,
 )
@@ -52,7 +55,7 @@ TIP_FIRST, BASE_FIRST = 0, 1
 EXACT, PROJECT = 0, 1
 NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
 LAGGING = 0.2  # base first: after a sweep that lowers the error by less than this share, one runs from the tip
-BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
+FARTHEST = 32.0  # times the last sweep's change: the longest leap along a valley
 STALLED = 1e-6  # three sweeps in a row that each lower the error by less than this share of it end the solve
 SLOW = 1e-2  # the same, where a restart is left: from elsewhere the error falls faster
 
@@ -71,7 +74,7 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
     return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
 
 
-@part
+@inline
 def hinge_project(axis, value, low, high, max_turn, h, d):
     """The classic way: turn freely, turn back so that the axis returns, read the angle, keep it in range.
 
@@ -86,150 +89,88 @@ def hinge_project(axis, value, low, high, max_turn, h, d):
 
 
 @inline
-def turn(kind, axis, ranges, i, x, hinge, max_turn, point, d):
-    """Move joint i so that `point` of its moved frame comes nearest to d in its frame."""
-    h = moved_point(kind, axis, x, i, point)
+def step_ball(x, i, max_turn, point, d):
+    """`step` for a ball joint."""
+    q = quat_at(x, i)
+    h = rotate(q, point)
+    turn = rotation_between(h, d)
+    if max_turn < math.pi:
+        turn = capped(turn, max_turn)
+    q = multiply(turn, q)
+    put_quat(x, i, q)
+    pp, dd = dot(point, point), dot(d, d)
+    if max_turn < math.pi or not have_directions(pp, dd):
+        return rotate(turn, h), rotate(conjugate(q), d)
+    # Joint, tip and target now stand on one line: lengths alone say where, without waiting for the rotation.
+    return scale(d, math.sqrt(pp) / math.sqrt(dd)), scale(point, math.sqrt(dd) / math.sqrt(pp))
+
+
+@inline
+def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
+    """`step` for a hinge."""
+    value = x[i, 0]
+    h = spin(axis, turns[i, 0], turns[i, 1], point)
+    if hinge == EXACT:
+        best = hinge_exact(axis, value, low, high, max_turn, h, d)
+    else:
+        best = hinge_project(axis, value, low, high, max_turn, h, d)
+    if best != value:
+        x[i, 0] = best
+        put_turn(turns, i, best)
+    return spin(axis, turns[i, 0], turns[i, 1], point), spin(axis, turns[i, 0], -turns[i, 1], d)
+
+
+@inline
+def step(kind, axis, low, high, hinge, max_turn, x, turns, i, point, d):
+    """Move joint i so that `point` of its moved frame comes nearest to d in its frame.
+
+    Returns both as they then are: the point in the joint's frame, d in the moved frame.
+    """
     if kind == BALL:
-        step = rotation_between(h, d)
-        if max_turn < math.pi:
-            step = capped(step, max_turn)
-        put_quat(x, i, multiply(step, quat_at(x, i)))
-    elif kind == HINGE:
-        if hinge == EXACT:
-            x[i, 0] = hinge_exact(axis, x[i, 0], ranges[i, 0], ranges[i, 1], max_turn, h, d)
-        else:
-            x[i, 0] = hinge_project(axis, x[i, 0], ranges[i, 0], ranges[i, 1], max_turn, h, d)
-    elif kind == SLIDE:
+        return step_ball(x, i, max_turn, point, d)
+    if kind == HINGE:
+        return step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d)
+    if kind == SLIDE:
         length = dot(axis, axis)
         if length > 0.0:
-            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, ranges[i, 0], ranges[i, 1])
+            h = add(point, scale(axis, x[i, 0]))
+            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, low, high)
+        shift = scale(axis, x[i, 0])
     else:
-        put_vec(x, i, add(vec_at(x, i), sub(d, h)))
-
-
-@inline
-def sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations):
-    """One sweep tip to base; returns the tip's new position."""
-    m = kinds.shape[0]
-    store_frames(kinds, axes, frames, x, origins, rotations)
-    point = tip
-    for k in range(m):
-        i = m - 1 - k
-        axis = vec_at(axes, i)
-        d = rotate(conjugate(quat_at(rotations, i)), sub(target, vec_at(origins, i)))
-        turn(kinds[i], axis, ranges, i, x, hinge, max_turn, point, d)
-        point = moved_point(kinds[i], axis, x, i, point)
-        point = add(link_offset(frames, i), rotate(link_rotation(frames, i), point))
-    return point
+        shift = sub(d, point)
+        put_vec(x, i, shift)
+    return add(point, shift), sub(d, shift)
 
 
 @part
-def store_frames(kinds, axes, frames, x, origins, rotations):
-    """Origin and rotation of every link's frame, before its motion."""
-    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
-    for i in range(kinds.shape[0]):
-        origin, rotation = next_frame(frames, i, origin, rotation)
-        put_vec(origins, i, origin)
-        put_quat(rotations, i, rotation)
-        origin, rotation = move_frame(kinds[i], vec_at(axes, i), x, i, origin, rotation)
+def sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, turns, points):
+    """One sweep tip to base; returns the distance left. `points` holds the target in each link's frame."""
+    m = kinds.shape[0]
+    carry_up(kinds, axes, frames, target, x, turns, points)
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        low, high, d = ranges[i, 0], ranges[i, 1], vec_at(points, i)
+        point, _ = step(kinds[i], vec_at(axes, i), low, high, hinge, max_turn, x, turns, i, point, d)
+        point = out_of_link(frames, i, point)
+    return norm(sub(target, point))
 
 
-@inline
-def sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins):
-    """One sweep base to tip; returns the tip's new position. `origins` holds the tip in each moved frame."""
+@part
+def sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, turns, points):
+    """One sweep base to tip; returns the distance left. `points` holds the tip in each moved frame."""
     m = kinds.shape[0]
     point = tip
     for k in range(m):
         i = m - 1 - k
-        put_vec(origins, i, point)
-        point = moved_point(kinds[i], vec_at(axes, i), x, i, point)
-        point = add(link_offset(frames, i), rotate(link_rotation(frames, i), point))
-    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+        put_vec(points, i, point)
+        point = out_of_link(frames, i, out_of_moved(kinds[i], vec_at(axes, i), x, turns, i, point))
+    d = target
     for i in range(m):
-        axis = vec_at(axes, i)
-        origin, rotation = next_frame(frames, i, origin, rotation)
-        d = rotate(conjugate(rotation), sub(target, origin))
-        turn(kinds[i], axis, ranges, i, x, hinge, max_turn, vec_at(origins, i), d)
-        origin, rotation = move_frame(kinds[i], axis, x, i, origin, rotation)
-    return add(origin, rotate(rotation, tip))
-
-
-@part
-def is_straight(kinds, tip_at, origins, bend):
-    """Whether all turning joints and the tip lie on one line through the first of them, within `bend`."""
-    first = -1
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL or kinds[i] == HINGE:
-            first = i
-            break
-    if first < 0:
-        return False
-    base = vec_at(origins, first)
-    line = sub(tip_at, base)
-    slack = math.sin(bend) * norm(line)
-    for i in range(first + 1, kinds.shape[0]):
-        away = sub(vec_at(origins, i), base)
-        if norm(cross(away, line)) > slack * norm(away):
-            return False
-    return norm(line) > 0.0
-
-
-@part
-def bend_chain(kinds, ranges, line, rotations, bend, x):
-    """Turn every joint by `bend` to one side: balls about an axis across the line, hinges into their range."""
-    side = perpendicular(line)
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL:
-            axis = rotate(conjugate(quat_at(rotations, i)), side)
-            put_quat(x, i, multiply(about(axis, bend), quat_at(x, i)))
-        elif kinds[i] == HINGE:
-            up = min(x[i, 0] + bend, ranges[i, 1])
-            down = max(x[i, 0] - bend, ranges[i, 0])
-            x[i, 0] = up if up - x[i, 0] >= x[i, 0] - down else down
-
-
-@part
-def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
-    """Bend a chain if it is straight; returns whether it was."""
-    tip_at = tip_position(kinds, axes, frames, tip, x)
-    store_frames(kinds, axes, frames, x, origins, rotations)
-    straight = is_straight(kinds, tip_at, origins, bend)
-    if straight:
-        bend_chain(kinds, ranges, sub(tip_at, vec_at(origins, 0)), rotations, bend, x)
-    return straight
-
-
-@part
-def kick(kinds, ranges, start, attempt, x):
-    """Start again from elsewhere: a mix of the start pose and a point of a low-discrepancy sequence.
-
-    The first attempts stay near the start, the fourth and later ones range over all that the limits allow.
-    The sequence is Roberts' R_d: u_i = frac(1/2 + n g^-(i+1)) with g^(d+1) = g + 1. It is the same for every
-    problem, so that a result depends on nothing but its own problem.
-    """
-    d = 4 * kinds.shape[0]
-    g = 1.5
-    for _ in range(32):
-        g = (1.0 + g) ** (1.0 / (d + 1.0))
-    share = min(1.0, 0.25 * attempt)
-    copy(start, x)
-    for i in range(kinds.shape[0]):
-        u = draw(g, 4 * i, attempt)
-        if kinds[i] == BALL:
-            axis = Vec(draw(g, 4 * i + 1, attempt) - 0.5, draw(g, 4 * i + 2, attempt) - 0.5, 0.5 - u)
-            if norm(axis) > 0.0:
-                put_quat(x, i, multiply(about(scale(axis, 1.0 / norm(axis)), share * BALL_KICK), quat_at(x, i)))
-        elif kinds[i] == HINGE or kinds[i] == SLIDE:
-            spread = math.pi if kinds[i] == HINGE else 0.5
-            low, high = max(ranges[i, 0], x[i, 0] - spread), min(ranges[i, 1], x[i, 0] + spread)
-            x[i, 0] += share * (low + u * (high - low) - x[i, 0])
-
-
-@inline
-def draw(g, dimension, n):
-    """Coordinate of the n-th point of the R_d sequence, in 0..1."""
-    value = 0.5 + n * g ** (-(dimension + 1.0))
-    return value - math.floor(value)
+        d = into_link(frames, i, d)
+        low, high, point = ranges[i, 0], ranges[i, 1], vec_at(points, i)
+        _, d = step(kinds[i], vec_at(axes, i), low, high, hinge, max_turn, x, turns, i, point, d)
+    return norm(sub(d, tip))
 
 
 @kernel
@@ -244,8 +185,7 @@ def solve(
     filled for the last target.
     """
     m = kinds.shape[0]
-    scratch = np.empty((2, m, 4))
-    best = np.empty((m, 4))
+    scratch = np.empty((4, m, 4))
     for k in range(targets.shape[0]):
         chain_frames = frames[min(k, frames.shape[0] - 1)]
         start = starts[min(k, starts.shape[0] - 1)]
@@ -253,8 +193,8 @@ def solve(
         target = vec_at(targets, k)
         within = m > 0 and in_reach(reach, min(k, reach.shape[0] - 1), sub(target, link_offset(chain_frames, 0)))
         errors[k] = search(
-            kinds, axes, ranges, chain_frames, tip, target, within, start, options, x_out[k], counts[k], best,
-            scratch[0], scratch[1], trace_x, trace_error,
+            kinds, axes, ranges, chain_frames, tip, target, within, start, options, x_out[k], counts[k], scratch[3],
+            scratch[2], scratch[0], scratch[1], trace_x, trace_error,
         )  # fmt: skip
 
 
@@ -266,7 +206,7 @@ def in_reach(reach, k, offset):
 
 @part
 def search(
-    kinds, axes, ranges, frames, tip, target, within, start, options, x, count, best, origins, rotations,
+    kinds, axes, ranges, frames, tip, target, within, start, options, x, count, best, previous, origins, rotations,
     trace_x, trace_error,
 ):  # fmt: skip
     """Descend from the start; where that stalls within reach, descend again from kicks. x keeps the best seen."""
@@ -276,7 +216,7 @@ def search(
     count[1] = 0
     copy(start, x)
     error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
-    record(trace_x, trace_error, 0, x, error)
+    record(trace_x, trace_error, count[0], x, error)
     if error <= tolerance or not error < math.inf:
         return error
     copy(x, best)
@@ -287,14 +227,14 @@ def search(
         attempt += 1
         least_gain = SLOW if attempt <= restarts else STALLED
         error = descend(
-            kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, error, origins,
-            rotations, trace_x, trace_error,
+            kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, error, previous,
+            origins, rotations, trace_x, trace_error,
         )  # fmt: skip
     copy(best, x)
     if attempt > 1 and count[0] < iterations and error > tolerance:  # the best of attempts that were cut short
         error = descend(
-            kinds, axes, ranges, frames, tip, target, options, STALLED, x, count, best, error, origins, rotations,
-            trace_x, trace_error,
+            kinds, axes, ranges, frames, tip, target, options, STALLED, x, count, best, error, previous, origins,
+            rotations, trace_x, trace_error,
         )  # fmt: skip
         copy(best, x)
     for i in range(kinds.shape[0]):
@@ -305,8 +245,8 @@ def search(
 
 @part
 def descend(
-    kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, best_error, origins, rotations,
-    trace_x, trace_error,
+    kinds, axes, ranges, frames, tip, target, options, least_gain, x, count, best, best_error, previous, origins,
+    rotations, trace_x, trace_error,
 ):  # fmt: skip
     """Sweep until the tip is within tolerance, the sweeps run out or stall; `best` keeps the best seen."""
     tolerance, iterations, order, hinge = options[0], int(options[1]), int(options[2]), int(options[3])
@@ -314,14 +254,20 @@ def descend(
     if bend > 0.0 and unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
         count[1] += kinds.shape[0]
     error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
-    slow, lagging = 0, False
+    points, turns = origins, rotations  # the frames were for the bend only
+    put_turns(kinds, x, turns)
+    slow, lagging, reach_on = 0, False, 1.0
     while count[0] < iterations and error > tolerance and slow < 3:
         before = error
+        copy(x, previous)
         if order == TIP_FIRST or lagging:
-            tip_at = sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins, rotations)
+            error = sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, turns, points)
         else:
-            tip_at = sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, origins)
-        error = norm(sub(target, tip_at))
+            error = sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, turns, points)
+        if order == BASE_FIRST and lagging and max_turn >= math.pi:
+            farther = go_on(kinds, axes, ranges, frames, tip, target, reach_on, error, previous, x, turns)
+            reach_on = min(2.0 * reach_on, FARTHEST) if farther < error else 1.0
+            error = farther
         count[0] += 1
         count[1] += kinds.shape[0]
         lagging = before - error < LAGGING * before
@@ -331,13 +277,6 @@ def descend(
             copy(x, best)
         record(trace_x, trace_error, count[0], x, error)
     return best_error
-
-
-@inline
-def copy(source, to):
-    """Copy link motions; a slice assignment would cost seconds of compile time."""
-    for i in range(source.shape[0]):
-        put_quat(to, i, quat_at(source, i))
 
 
 @inline
@@ -352,21 +291,20 @@ def record(trace_x, trace_error, row, x, error):
 def probe(kinds, axes, ranges, frames, tips, targets, x, errors):
     """What each joint alone could still do: the errors (k, m, 2) with its range, and without one."""
     m = kinds.shape[0]
-    origins, rotations, one = np.empty((m, 3)), np.empty((m, 4)), np.empty((1, 4))
-    open_range = np.empty((1, 2))
-    open_range[0, 0], open_range[0, 1] = -math.inf, math.inf
+    points, turns = np.empty((m, 3)), np.empty((m, 2))
+    one, alone = np.empty((1, 4)), np.empty((1, 2))
     for k in range(targets.shape[0]):
         chain_frames = frames[min(k, frames.shape[0] - 1)]
+        put_turns(kinds, x[k], turns)
+        carry_up(kinds, axes, chain_frames, vec_at(targets, k), x[k], turns, points)
         point = vec_at(tips, min(k, tips.shape[0] - 1))
-        store_frames(kinds, axes, chain_frames, x[k], origins, rotations)
         for j in range(m):
             i = m - 1 - j
-            axis = vec_at(axes, i)
-            d = rotate(conjugate(quat_at(rotations, i)), sub(vec_at(targets, k), vec_at(origins, i)))
+            axis, d = vec_at(axes, i), vec_at(points, i)
             for free in range(2):
+                low, high = (-math.inf, math.inf) if free == 1 else (ranges[i, 0], ranges[i, 1])
                 put_quat(one, 0, quat_at(x[k], i))
-                allowed = open_range if free == 1 else ranges[i : i + 1]
-                turn(kinds[i], axis, allowed, 0, one, EXACT, math.inf, point, d)
-                errors[k, i, free] = norm(sub(d, moved_point(kinds[i], axis, one, 0, point)))
-            point = moved_point(kinds[i], axis, x[k], i, point)
-            point = add(link_offset(chain_frames, i), rotate(link_rotation(chain_frames, i), point))
+                put_turns(kinds[i : i + 1], one, alone)
+                near, _ = step(kinds[i], axis, low, high, EXACT, math.inf, one, alone, 0, point, d)
+                errors[k, i, free] = norm(sub(d, near))
+            point = out_of_link(chain_frames, i, out_of_moved(kinds[i], axis, x[k], turns, i, point))

@@ -7,14 +7,32 @@
     frames  (1|k, m, 7) x y z w x y z: from the previous link's moved frame to this link's frame
     tips    (1|k, 3)    the tip in the last link's moved frame
     x       (m, 4)      the motion: w x y z of a ball; the value of a hinge or slide first; x y z of a move
+    turns   (m, 2+)     scratch: cosine and sine of each hinge's value
 
 Everything is rigid and in units of the chain's size: the problem takes scale out before.
 """
 
 from __future__ import annotations
 
-from poise.kernels.compiled import inline, kernel
-from poise.kernels.linear import Quat, Vec, about, add, multiply, put_vec, quat_at, rotate, scale, vec_at
+import math
+
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.linear import (
+    Quat,
+    Vec,
+    about,
+    add,
+    conjugate,
+    multiply,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    scale,
+    spin,
+    sub,
+    vec_at,
+)
 
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3
 
@@ -67,14 +85,90 @@ def next_frame(frames, i, origin, rotation):
 
 
 @inline
+def out_of_link(frames, i, point):
+    """A point of link i's frame, seen in the moved frame before it."""
+    r = link_rotation(frames, i)
+    if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:  # many links are only an offset
+        point = rotate(r, point)
+    return add(link_offset(frames, i), point)
+
+
+@inline
+def into_link(frames, i, point):
+    """A point of the moved frame before link i, seen in the link's frame."""
+    r = link_rotation(frames, i)
+    point = sub(point, link_offset(frames, i))
+    if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:
+        point = rotate(conjugate(r), point)
+    return point
+
+
+@inline
+def put_turn(turns, i, angle):
+    """Remember the cosine and sine of hinge i: sweeps use them often, and they are dear."""
+    turns[i, 0] = math.cos(angle)
+    turns[i, 1] = math.sin(angle)
+
+
+@part
+def put_turns(kinds, x, turns):
+    """Remember the cosines and sines of all hinges."""
+    for i in range(kinds.shape[0]):
+        if kinds[i] == HINGE:
+            put_turn(turns, i, x[i, 0])
+
+
+@inline
+def out_of_moved(kind, axis, x, turns, i, point):
+    """`moved_point` with what `put_turns` remembers."""
+    if kind == HINGE:
+        return spin(axis, turns[i, 0], turns[i, 1], point)
+    return moved_point(kind, axis, x, i, point)
+
+
+@inline
+def into_moved(kind, axis, x, turns, i, point):
+    """A point of link i's frame, seen in its moved frame."""
+    if kind == BALL:
+        return rotate(conjugate(quat_at(x, i)), point)
+    if kind == HINGE:
+        return spin(axis, turns[i, 0], -turns[i, 1], point)
+    if kind == SLIDE:
+        return sub(point, scale(axis, x[i, 0]))
+    return sub(point, vec_at(x, i))
+
+
+@part
 def tip_position(kinds, axes, frames, tip, x):
     """Where the tip is, in the base frame: carried from link to link down to the base."""
     point = tip
     for k in range(kinds.shape[0]):
         i = kinds.shape[0] - 1 - k
         point = moved_point(kinds[i], vec_at(axes, i), x, i, point)
-        point = add(link_offset(frames, i), rotate(link_rotation(frames, i), point))
+        point = out_of_link(frames, i, point)
     return point
+
+
+@part
+def store_frames(kinds, axes, frames, tip, x, origins, rotations):
+    """Keep origin and rotation of every link's frame, before its motion; returns where the tip is."""
+    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(kinds.shape[0]):
+        origin, rotation = next_frame(frames, i, origin, rotation)
+        put_vec(origins, i, origin)
+        put_quat(rotations, i, rotation)
+        origin, rotation = move_frame(kinds[i], vec_at(axes, i), x, i, origin, rotation)
+    return add(origin, rotate(rotation, tip))
+
+
+@part
+def carry_up(kinds, axes, frames, target, x, turns, points):
+    """Keep the target as seen in every link's frame."""
+    d = target
+    for i in range(kinds.shape[0]):
+        d = into_link(frames, i, d)
+        put_vec(points, i, d)
+        d = into_moved(kinds[i], vec_at(axes, i), x, turns, i, d)
 
 
 @kernel
@@ -83,3 +177,10 @@ def tips(kinds, axes, frames, tip, x, out):
     for k in range(x.shape[0]):
         local = vec_at(tip, min(k, tip.shape[0] - 1))
         put_vec(out, k, tip_position(kinds, axes, frames[min(k, frames.shape[0] - 1)], local, x[k]))
+
+
+@inline
+def copy(source, to):
+    """Copy link motions; a slice assignment would cost seconds of compile time."""
+    for i in range(source.shape[0]):
+        put_quat(to, i, quat_at(source, i))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from poise.kernels.compiled import inline
+from poise.kernels.compiled import inline, part
 
 
 class Vec(NamedTuple):
@@ -149,20 +149,42 @@ def perpendicular(v):
 
 
 @inline
+def have_directions(aa, bb):
+    """Whether vectors of these squared lengths have a length, and one that can be squared."""
+    return 1e-290 < aa * bb < 1e290
+
+
+@inline
 def rotation_between(a, b):
     """Shortest rotation of direction a onto direction b; half a turn about any perpendicular if opposite.
 
-    With unit vectors and m = a + b it is (m.m / 2, a x m), normalised: no digits are lost near half a
-    turn. A vector with no length, or none that can be squared, has no direction: the identity.
+    It is (|a||b| + a.b, a x b), normalised. Near half a turn that sum loses its digits: there, with unit
+    vectors and m = a + b, (m.m / 2, a x m). Without a direction: the identity.
     """
-    square = dot(a, a) * dot(b, b)
-    if not (square > 0.0 and square < math.inf):
+    aa, bb = dot(a, a), dot(b, b)
+    if not have_directions(aa, bb):
         return Quat(1.0, 0.0, 0.0, 0.0)
-    a = scale(a, 1.0 / norm(a))
-    m = add(a, scale(b, 1.0 / norm(b)))
+    lengths, cosine = math.sqrt(aa * bb), dot(a, b)
+    if cosine > -0.9 * lengths:
+        c = cross(a, b)
+        return normalise(Quat(lengths + cosine, c.x, c.y, c.z))
+    return wide_rotation_between(scale(a, 1.0 / norm(a)), scale(b, 1.0 / norm(b)))
+
+
+@part
+def wide_rotation_between(a, b):
+    """`rotation_between` for unit vectors, near half a turn."""
+    m = add(a, b)
     mm = dot(m, m)
     if mm < 1e-30:
         p = perpendicular(a)
         return Quat(0.0, p.x, p.y, p.z)
     c = cross(a, m)
     return normalise(Quat(0.5 * mm, c.x, c.y, c.z))
+
+
+@inline
+def spin(axis, cosine, sine, v):
+    """v turned about a unit axis: the part along it stays, the part across it turns."""
+    along = scale(axis, dot(axis, v))
+    return add(along, add(scale(sub(v, along), cosine), scale(cross(axis, v), sine)))

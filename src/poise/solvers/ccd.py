@@ -8,33 +8,37 @@ equation for one joint. Every step lowers the distance or leaves it, also at a l
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats
+from poise.arrays import Floats, real
 from poise.errors import InputError
 from poise.problem import Chain
 from poise.result import Answer, Trace
+
+_MOST = 1_000_000  # iterations or restarts: more is a slip of the finger
 
 
 @dataclass(frozen=True, kw_only=True)
 class CCD:
     """Cyclic coordinate descent for a Position goal on ball joints, hinges, slides and their ranges.
 
-    iterations  most sweeps over the chain
+    iterations  most sweeps over the chain; up to 1,000,000, as are restarts
     order       "base-first" unrolls the whole chain and needs few sweeps; a sweep that gains less than a
-                fifth is followed by one from the tip. "tip-first" is the classic order: it curls the tip
-                and never runs the other way
+                fifth is followed by one from the tip, and that one's change is continued while it pays (a
+                pattern move: it leaps along the valleys in which coordinate methods creep). "tip-first" is
+                the classic order: it curls the tip and does neither
     bend        [rad] a chain that is straight within this angle, with its goal unmet, is bent by it first,
                 always to the same side: a straight chain cannot come nearer to a target on its own line.
                 0 switches it off
     hinge       "exact" is the closed-form minimiser of the distance over the hinge angle, inside its range.
                 "project" is the classic formulation: turn freely, turn back so that the hinge axis returns,
                 read the angle, clamp
-    max_turn    [rad] most that a joint turns in one step (damping); inf is no cap
+    max_turn    [rad] most that a joint turns in one step (damping); inf is no cap. Below pi no change is continued
     restarts    how often to start again from elsewhere inside the limits when the sweeps stall short of a
                 target that the lengths allow; first near the start pose, then farther away. Sweeps of
                 restarts count as iterations. A coordinate method can stall at a limit that it would have
@@ -54,14 +58,18 @@ class CCD:
     def __post_init__(self) -> None:
         _one_of("order", self.order, ("base-first", "tip-first"))
         _one_of("hinge", self.hinge, ("exact", "project"))
-        if not isinstance(self.iterations, int) or self.iterations < 0:
-            raise InputError(f"iterations must be a whole number of 0 or more, not {self.iterations!r}")
-        if self.restarts is not None and (not isinstance(self.restarts, int) or self.restarts < 0):
-            raise InputError(f"restarts must be a whole number of 0 or more, not {self.restarts!r}")
-        if not 0 <= self.bend < math.pi / 2:
+        numbers: dict[str, Any] = {
+            "iterations": _count("iterations", self.iterations),
+            "restarts": None if self.restarts is None else _count("restarts", self.restarts),
+            "bend": real(self.bend, "bend"),
+            "max_turn": real(self.max_turn, "max_turn"),
+        }
+        if not 0 <= numbers["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
-        if not self.max_turn > 0:
+        if not numbers["max_turn"] > 0:
             raise InputError(f"max_turn must be an angle above 0, not {self.max_turn!r}")
+        for option, number in numbers.items():
+            object.__setattr__(self, option, number)  # numbers of NumPy too become plain ones
 
     @property
     def name(self) -> str:
@@ -94,8 +102,18 @@ class CCD:
         return Answer(x, counts[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 
 
-def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+def _count(option: str, value: Any) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= _MOST:
+        raise InputError(f"{option} must be a whole number from 0 to {_MOST}, not {value!r}")
+    return number
+
+
+def _one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {value!r}")
 
 
