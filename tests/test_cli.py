@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import subprocess
 import sys
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +54,23 @@ class TestInfo:
         assert known["height"] == pytest.approx(1.6, abs=0.2)
         assert {joint["kind"] for joint in known["joints"]} <= {"fixed", "hinge", "slide", "ball", "free"}
         assert known["clips"][0]["name"] == "walk"
+
+    def test_control_characters_in_names_do_not_reach_the_terminal(self, tmp_path):
+        odd = "a\n\x1b[2J"
+        node = {"name": odd, "children": [1], "extras": {"poise": {"kind": "ball"}}}
+        document = {"asset": {"version": "2.0"}, "nodes": [node, {"name": odd, "children": [2]}, {"name": "tip"}]}
+        document["asset"]["extras"] = {
+            "poise": {"chains": {odd: {"root": odd, "tip": "tip"}}, "aliases": {"\x07": "tip"}}
+        }
+        path = tmp_path / "odd.gltf"
+        path.write_text(json.dumps(document))
+        text = run("info", path).stdout
+        assert all(line.isprintable() for line in text.split("\n"))
+        assert r"a\n\x1b[2J: a\n\x1b[2J -> tip" in text
+        assert r"link \x07" in text
+        assert r"renamed: a\n\x1b[2J_1" in text
+        known = json.loads(run("info", path, "--json").stdout)
+        assert known["joints"][0]["name"] == odd
 
     def test_a_chain_of_thousands(self, tmp_path):
         links = "".join(f'<link name="l{i}"/>' for i in range(3001))
@@ -159,6 +174,12 @@ class TestSolve:
             ((*REACH, "--limits", "none.toml"), "none.toml: No such file"),
             ((*REACH, "--order", "sideways"), "sideways"),
             ((*REACH, "--plot", "x.docx"), "docx"),
+            ((*REACH, "--plot", "nowhere/x.png"), "nowhere"),
+            ((*REACH, "-o", "x.urdf"), "a URDF file holds no pose"),
+            ((*REACH, "--time", "0.4"), "--time needs --from-clip"),
+            ((*REACH, "--iterations", "9" * 25), "iterations must be a whole number from 0 to 1000000"),
+            (("--joint", "LeftHand", "--to", "1e200", "0", "0", "--json"), "1e+100"),
+            (("--joint", "LeftHand", "--to", "9" * 400, "0", "0"), "finite"),
         ],
     )
     def test_misuse_is_2_with_one_clear_line(self, tmp_path, arguments, words):
@@ -166,55 +187,36 @@ class TestSolve:
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+        assert done.stdout == ""
         assert list(tmp_path.iterdir()) == []
 
-
-class TestTargets:
-    @pytest.fixture
-    def targets(self, tmp_path):
-        path = tmp_path / "targets.csv"
-        path.write_text("name,x,y,z\na,0.45,1.75,0.25\nb,0.5,1.2,0.3\nc,9,9,9\n")
-        return path
-
-    def test_a_table_on_standard_output(self, targets):
-        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", targets)
-        assert done.returncode == 1
-        rows = list(csv.DictReader(StringIO(done.stdout)))
-        assert [row["status"] for row in rows] == ["reached", "reached", "out_of_reach"]
-        assert "LeftArm.w" in rows[0]
-
-    def test_a_table_in_a_file(self, targets, tmp_path):
-        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", targets, "-o", tmp_path / "out.csv", "--json")
-        assert json.loads(done.stdout) == {"targets": 3, "reached": 2, "out": str(tmp_path / "out.csv")}
-        assert len((tmp_path / "out.csv").read_text().splitlines()) == 4
-        assert not list(tmp_path.glob("*.part"))
-
-    def test_npy_in_and_out(self, tmp_path):
-        np.save(tmp_path / "t.npy", [[0.45, 1.75, 0.25], [0.5, 1.2, 0.3]])
-        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", tmp_path / "t.npy", "-o", tmp_path / "q.npy")
-        assert done.returncode == 0, done.stderr
-        rig = poise.load(HUMANOID)
-        reached = poise.Pose(rig.skeleton, np.load(tmp_path / "q.npy")).world["LeftHand"].positions
-        np.testing.assert_allclose(reached, np.load(tmp_path / "t.npy"), atol=1e-3)
-
-    @pytest.mark.parametrize(
-        ("name", "content", "words"),
-        [
-            ("t.csv", b"1,2\n", "target 0: three numbers"),
-            ("t.csv", b"1,2,3\n1,x,3\n", "target 1"),
-            ("t.csv", b"1,2,inf\n", "finite"),
-            ("t.csv", b"\xff\xfe", "not a CSV"),
-            ("t.csv", b"", "empty"),
-            ("t.npy", b"junk", "not a numeric .npy"),
-            ("t.txt", b"1,2,3", ".csv or .npy"),
-        ],
-    )
-    def test_bad_tables_are_2(self, tmp_path, name, content, words):
-        (tmp_path / name).write_bytes(content)
-        done = run("solve", HUMANOID, "--joint", "LeftHand", "--targets", tmp_path / name)
+    @pytest.mark.parametrize("out", ["-o=x.glb", "--plot=x.png"])
+    def test_a_folder_in_the_place_of_a_file_is_said_before_any_result(self, tmp_path, out):
+        option, name = out.split("=")
+        (tmp_path / name).mkdir()
+        done = run("solve", HUMANOID, *REACH, option, name, cwd=tmp_path)
         assert done.returncode == 2
-        assert words in done.stderr
-        assert "Traceback" not in done.stderr
+        assert f"{name}: is a directory" in done.stderr
+        assert done.stdout == ""
+
+    def test_what_a_format_refuses_only_when_it_writes_is_said_before_any_result(self, tmp_path):
+        """A pose with a translation of a single joint, as clips have them, is no joint values."""
+        rig = poise.load(HUMANOID)
+        pose = rig.rest
+        clip = poise.Clip(np.zeros(1), poise.Pose(
+            rig.skeleton, pose.q[None], translations=pose.local_positions[None] + [0, 0.1, 0]), "moved")  # fmt: skip
+        poise.save(clip, tmp_path / "moved.glb", like=rig)
+        start = ("--from-clip", "moved")
+        done = run("solve", tmp_path / "moved.glb", *REACH, *start, "-o", tmp_path / "x.json")
+        assert done.returncode == 2
+        assert "joint values hold no translation" in done.stderr
+        assert done.stdout == ""
+
+    def test_targets_at_the_largest_distance_give_whole_json(self):
+        done = run("solve", HUMANOID, "--joint", "LeftHand", "--to", "1e100", "-1e100", "1e12", "--json")
+        assert done.returncode == 1, done.stderr
+        assert done.stderr == ""
+        assert json.loads(done.stdout)["status"] == "out_of_reach"
 
 
 def test_demo(tmp_path):

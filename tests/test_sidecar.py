@@ -55,8 +55,20 @@ def test_chains_axes_and_ranges(tmp_path):
         ("[chains]\narm={root='j0',tip='hand'}", "'arm'.*no joint 'hand'"),
         ("[chains]\narm={root='tip',tip='j0'}", "'arm'.*not above"),
         ('a = "\\uD800"', "not a TOML file"),
+        (f"[joints.j1]\naxis=[1,0,0]\nrange=[0,{'9' * 400}]", "'j1'.*too large"),
+        (f"[joints.j1]\naxis=[1,0,0]\nrange_deg=[0,{'9' * 400}]", "'j1'.*too large"),
+        (f"[joints.j1]\naxis=[1,0,{'9' * 400}]", "'j1'.*axis.*too large"),
+        (f"[joints.j1]\naxis=[1,0,{'9' * 5000}]", "not a TOML file"),
+        ("[joints.j1]\naxis=[true,0,1]", "'j1'.*an axis is three numbers"),
+        ("[joints.j1]\naxis=['1','0','0']", "'j1'.*an axis is three numbers"),
+        ("[joints.j1]\naxis={x=1}", "'j1'.*an axis is three numbers"),
     ],
 )
 def test_mistakes_name_file_place_and_reason(tmp_path, text, message):
     with pytest.raises(poise.FileError, match=rf"(?s)rig\.ik\.toml.*{message}"):
         applied(tmp_path, text)
+
+
+def test_an_empty_file_changes_nothing(tmp_path):
+    skeleton = straight_chain(3)
+    assert applied(tmp_path, "", skeleton) == skeleton

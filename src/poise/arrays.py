@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,21 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
+_SHOWN = 80  # characters of a value that a message quotes
+
 
 def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
     """Return `values` as float64, refusing what is not numeric, not finite or of the wrong last axis."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        message = f"{what} must be real numbers, not {values.dtype}"
+        raise InputError(message)
     try:
         array = np.asarray(values, dtype=np.float64)
+    except OverflowError as error:
+        message = f"{what} must be numbers that a float can hold; one here is too large"
+        raise InputError(message) from error
     except (TypeError, ValueError) as error:
-        message = f"{what} must be numbers, not {values!r}"
+        message = f"{what} must be numbers, not {short(values)}"
         raise InputError(message) from error
     if last is not None and (array.ndim == 0 or array.shape[-1] != last):
         message = f"{what} must end with an axis of {last} numbers; its shape is {array.shape}"
@@ -28,6 +36,27 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
         message = f"{what} must be finite; it holds {array[~np.isfinite(array)].flat[0]}"
         raise InputError(message)
     return array
+
+
+def real(value: Any, what: str) -> float:
+    """Return one number as a float, infinite or NaN too; InputError for what is not a number or too large for one."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        message = f"{what} must be a number, not {short(value)}"
+        raise InputError(message)
+    try:
+        return float(value)
+    except OverflowError as error:
+        message = f"{what} must be a number that a float can hold; this one is too large"
+        raise InputError(message) from error
+
+
+def short(value: object) -> str:
+    """Write a value in a message, shortened; by its type where it cannot be written."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        text = type(value).__name__
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def frozen(array: NDArray[np.generic]) -> None:

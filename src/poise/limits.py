@@ -12,7 +12,7 @@ from typing import Self, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import finite
+from poise.arrays import finite, real
 from poise.errors import InputError
 
 _UNIT = 1e-15  # a squared length this near to one is one to rounding
@@ -35,6 +35,8 @@ class Range:
     source: str = "argument"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "low", real(self.low, "the low end of a range"))
+        object.__setattr__(self, "high", real(self.high, "the high end of a range"))
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
             message = f"an empty range: low {self.low:g} is not at or below high {self.high:g}"
             raise InputError(message)
@@ -55,6 +57,7 @@ class Range:
     @classmethod
     def degrees(cls, low: float, high: float, axis: ArrayLike | None = None, source: str = "argument") -> Self:
         """Make a range of an angle from degrees."""
+        low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source)
 
     @property

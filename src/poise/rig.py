@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from poise import io
 from poise.arrays import Floats
 from poise.clip import Clip
-from poise.errors import FileError, PoiseWarning, UnknownNameError
+from poise.errors import FileError, InputError, PoiseWarning, UnknownNameError
 from poise.pose import Pose
 from poise.sidecar import apply_sidecar, sidecar_of
 from poise.skeleton import Skeleton
@@ -46,7 +46,8 @@ class Rig:
     """What a file holds.
 
     skeleton  the joints, with limits from the file and its sidecar
-    pose      the pose the file shows; differs from `rest` in a file that a solved pose was saved to
+    pose      the pose the file shows; differs from `rest` in a file that a solved pose was saved to: the
+              nodes of a glTF file, the only frame of a BVH file
     clips     the animations
     skins     bind poses
     humanoid  VRM bone names -> joint names, from the file's own map
@@ -136,11 +137,19 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
     temporary name first: it is complete or it is not there.
 
     Raises FileError for an unknown suffix or a folder that cannot be written, UnsupportedError for what
-    the format cannot hold.
+    the format cannot hold, InputError for anything but a rig, a clip or a pose.
     """
+    if not isinstance(thing, Rig | Clip | Pose):
+        raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")
+    if not (like is None or isinstance(like, Rig | Skeleton)):
+        raise InputError(f"like must be a Rig or a Skeleton, not {_kind(like)}")
     path = Path(path)
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
     writer(path).write(thing, path, skeleton)
+
+
+def _kind(thing: object) -> str:
+    return "None" if thing is None else f"a {type(thing).__name__}"
 
 
 def writer(path: Path) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from poise.errors import FileError, PoiseError
 from poise.io._files import read_bytes
+from poise.io._numbers import shown
 from poise.limits import Range, unit_axis
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_bytes(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return tomllib.loads(read_bytes(path, may_be_empty=True).decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer of thousands of digits
         raise FileError(path, f"not a TOML file: {error}") from error
 
 
@@ -75,18 +76,24 @@ def _range(table: dict[str, Any], place: str, path: Path) -> Range:
         raise FileError(path, f"unknown key {min(unknown)!r}; known: {', '.join(_JOINT_KEYS)}", place=place)
     if "range" in table and "range_deg" in table:
         raise FileError(path, "give range or range_deg, not both", place=place)
-    low, high = _pair(table.get("range", table.get("range_deg", [-math.inf, math.inf])), place, path)
-    axis = unit_axis(table["axis"]) if "axis" in table else None
+    ends = table.get("range", table.get("range_deg", [-math.inf, math.inf]))
+    low, high = _numbers(ends, 2, "a range is two numbers [low, high]", place, path)
+    axis = None
+    if "axis" in table:
+        axis = unit_axis(_numbers(table["axis"], 3, "an axis is three numbers [x, y, z]", place, path))
     if "range_deg" in table:
         return Range.degrees(low, high, axis, "sidecar")
     return Range(low, high, axis, "sidecar")
 
 
-def _pair(value: Any, place: str, path: Path) -> tuple[float, float]:
+def _numbers(value: Any, count: int, rule: str, place: str, path: Path) -> list[float]:
     numbers: list[Any] = cast("list[Any]", value) if isinstance(value, list) else []
-    if len(numbers) != 2 or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):  # noqa: PLR2004
-        raise FileError(path, f"a range is two numbers [low, high], not {value!r}", place=place)
-    return float(numbers[0]), float(numbers[1])
+    if len(numbers) != count or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
+        raise FileError(path, f"{rule}, not {shown(str(value))}", place=place)
+    try:
+        return [float(n) for n in numbers]
+    except OverflowError as error:
+        raise FileError(path, f"{rule}; one here is too large", place=place) from error
 
 
 def _chain(skeleton: Skeleton, name: str, table: dict[str, Any], path: Path) -> tuple[str, str]:

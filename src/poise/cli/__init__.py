@@ -43,8 +43,17 @@ def main() -> None:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away: nothing to say
+        _drop_output()  # the reader went away: nothing to say
         sys.exit(1)
+    except OSError as error:  # of standard output: files answer with a FileError
+        _drop_output()
+        typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
+        sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         sys.exit(130)
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere, so that leaving does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from poise.errors import shown
 from poise.limits import Range
 from poise.pose import Pose
 from poise.rig import Rig, load
@@ -104,14 +105,16 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
     lines += ["", *tree(s)]
     if rig.clips:
         lines += ["", f"clips ({len(rig.clips)}):"]
-        lines += [f"  {c.name or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips]
+        lines += [
+            f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips
+        ]
     known = chains(s)
     if known:
         lines += ["", "chains (root -> tip):"]
-        lines += [f"  {name}: {root} -> {tip}" for name, (root, tip) in list(known.items())[:_MOST_CHAINS]]
+        lines += [shown(f"  {name}: {root} -> {tip}") for name, (root, tip) in list(known.items())[:_MOST_CHAINS]]
         if len(known) > _MOST_CHAINS:
             lines += [f"  ... and {len(known) - _MOST_CHAINS} more (--json lists all)"]
-    return lines + [f"note: {note}" for note in rig.notes]
+    return lines + [shown(f"note: {note}") for note in rig.notes]
 
 
 def _units(rig: Rig) -> str:
@@ -128,12 +131,12 @@ def tree(s: Skeleton) -> list[str]:
     stack = [(i, "", "") for i in reversed(range(len(s))) if s.parents[i] < 0]
     while stack:
         i, mark, indent = stack.pop()
-        lines.append(f"{mark}{s.names[i]}{_about(s, i)}")
-        shown = indent if len(indent) < 3 * _DEEPEST else indent[: 3 * _DEEPEST]
+        lines.append(f"{mark}{shown(s.names[i] + _about(s, i))}")
+        indent = indent[: 3 * _DEEPEST]
         below = s.children[i]
         for child in reversed(below):
             last = child == below[-1]
-            stack.append((child, shown + ("└─ " if last else "├─ "), shown + ("   " if last else "│  ")))
+            stack.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
     return lines
 
 

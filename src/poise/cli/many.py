@@ -1,14 +1,20 @@
-"""`poise solve --targets`: many targets from a file, a table out, with progress; finished rows survive Ctrl-C."""
+"""`poise solve --targets`: many targets from a file, a table out, with progress.
+
+Targets are solved in chunks and their rows are written as soon as a chunk is done. What survives Ctrl-C:
+
+standard output   the rows printed so far (as JSON: a document without its end)
+.csv              the rows so far, in FILE.part; the file itself appears when the table is whole
+.npy              nothing: it is written whole, at the end
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
-import sys
-from collections.abc import Iterator
-from io import StringIO
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 import typer
@@ -17,13 +23,16 @@ from rich.progress import Progress
 
 from poise import solvers
 from poise.arrays import Floats
-from poise.errors import FileError, InputError
+from poise.cli.outputs import check_table
+from poise.cli.targets import read_targets
+from poise.errors import FileError, UnsupportedError, listed
 from poise.goals import Position
-from poise.io._files import read_bytes
+from poise.io._files import write_atomically
+from poise.io._values_rows import TABLE_COLUMNS, columns_of, joint_numbers
 from poise.pose import Pose
 from poise.result import Result, Status
-from poise.skeleton import Kind, Skeleton
-from poise.solve import solve
+from poise.skeleton import Skeleton
+from poise.solve import prepare
 
 _CHUNK = 20_000
 
@@ -38,153 +47,120 @@ class Options(NamedTuple):
     free_root: bool
 
 
+class Part(NamedTuple):
+    """A chunk of targets (k, 3) and their result."""
+
+    points: Floats
+    result: Result
+
+
 def solve_table(start: Pose, targets: Path, out: Path | None, options: Options, *, as_json: bool) -> int:
-    """Solve every row and write the table to `out` (.csv, .npy of q) or standard output; return the exit code."""
+    """Solve every row and write the table to `out` (.csv, .npy of q) or standard output; return the exit code.
+
+    A .csv has the target, the outcome and the joint values as `poise.io.values.read_values` reads them.
+    """
+    if out is not None:
+        check_table(out)
     points = read_targets(targets)
-    if out is not None and out.suffix.lower() not in (".csv", ".npy"):
-        raise FileError(out, "a table is written as .csv, or as .npy with q only")
-    results = _chunks(start, points, options)
-    if out is None:
-        reached, text = _as_text(results, start.skeleton, as_json=as_json)
-        typer.echo(text, nl=False)
-    else:
-        reached = _write_npy(results, out) if out.suffix.lower() == ".npy" else _write_csv(results, out, start.skeleton)
+    goal = Position(options.joint, (0, 0, 0), root=options.root)
+    reach = prepare(
+        start, goal, solver=options.solver, tolerance=options.tolerance, free_root=options.free_root
+    )  # misuse is said here, before any row
+    reached = _write(_Parts(reach, points), out, start.skeleton, as_json=as_json)
+    if out is not None:
         said: Any = {"targets": len(points), "reached": reached, "out": str(out)}
         typer.echo(json.dumps(said) if as_json else f"{reached} of {len(points)} reached; table in {out}")
     return 0 if reached == len(points) else 1
 
 
-def read_targets(path: Path) -> Floats:
-    """Read points (k, 3): .npy, or .csv with columns x, y, z (named in the first row, or the first three)."""
-    if path.suffix.lower() not in (".csv", ".npy"):
-        raise FileError(path, "targets are read from .csv or .npy files")
-    data = read_bytes(path)
-    points = _npy_points(path) if path.suffix.lower() == ".npy" else _csv_points(path, data)
-    if points.ndim != 2 or points.shape[1] != 3:  # noqa: PLR2004
-        raise FileError(path, f"targets need the shape (k, 3); this file has {points.shape}")
-    if not np.isfinite(points).all():
-        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise FileError(path, "targets must be finite", place=f"target {row}")
-    return points
+class _Parts:
+    """The chunks, solved as they are asked for; counts the targets that were reached."""
+
+    def __init__(self, reach: Callable[[Floats], Result], points: Floats) -> None:
+        self.reach = reach
+        self.points = points
+        self.reached = 0
+
+    def __iter__(self) -> Iterator[Part]:
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task("solving", total=len(self.points))
+            for first in range(0, len(self.points), _CHUNK):
+                points = self.points[first : first + _CHUNK]
+                result = self.reach(points)
+                self.reached += int(np.sum(result.reached))
+                yield Part(points, result)
+                progress.advance(task, len(points))
 
 
-def _npy_points(path: Path) -> Floats:
-    try:
-        array = np.load(path, allow_pickle=False, mmap_mode="r")
-        return np.asarray(array, dtype=np.float64)
-    except (ValueError, TypeError, EOFError, OSError) as error:
-        raise FileError(path, f"not a numeric .npy file: {error}") from error
-
-
-def _csv_points(path: Path, data: bytes) -> Floats:
-    try:
-        rows = [row for row in csv.reader(StringIO(data.decode("utf-8-sig"))) if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(path, f"not a CSV text file: {error}") from error
-    columns = [0, 1, 2]
-    names = [cell.strip().lower() for cell in rows[0]] if rows else []
-    if {"x", "y", "z"} <= set(names):
-        columns = [names.index(axis) for axis in "xyz"]
-        rows = rows[1:]
-    points = np.zeros((len(rows), 3))
-    for i, row in enumerate(rows):
-        try:
-            points[i] = [float(row[column]) for column in columns]
-        except (ValueError, IndexError) as error:
-            raise FileError(path, f"three numbers expected, not {row!r}", place=f"target {i}") from error
-    return points
-
-
-def _chunks(start: Pose, points: Floats, options: Options) -> Iterator[tuple[Floats, Result]]:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("solving", total=len(points))
-        for first in range(0, len(points), _CHUNK):
-            part = points[first : first + _CHUNK]
-            goal = Position(options.joint, part, root=options.root)
-            yield (
-                part,
-                solve(start, goal, solver=options.solver, tolerance=options.tolerance, free_root=options.free_root),
-            )
-            progress.advance(task, len(part))
+def _write(parts: _Parts, out: Path | None, skeleton: Skeleton, *, as_json: bool) -> int:
+    if out is not None and out.suffix.lower() == ".npy":
+        _write_npy(parts, out, skeleton)
+    elif out is not None:
+        _write_csv(parts, out, _header(skeleton))
+    else:
+        print_rows = _print_json if as_json else _csv_rows
+        print_rows(parts, typer.get_text_stream("stdout"), _header(skeleton))
+    return parts.reached
 
 
 def _header(skeleton: Skeleton) -> list[str]:
-    return ["x", "y", "z", "status", "error", "iterations", *q_names(skeleton)]
+    header = [*TABLE_COLUMNS, *columns_of(skeleton)]
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        raise UnsupportedError(f"two columns would have the same name: {listed(twice)}; write q to a .npy file")
+    return header
 
 
-def q_names(skeleton: Skeleton) -> list[str]:
-    """A name for each number in q: the joint's, with .w .x .y .z (and .tx ...) where it has several."""
-    parts = {
-        Kind.HINGE: ("",),
-        Kind.SLIDE: ("",),
-        Kind.BALL: (".w", ".x", ".y", ".z"),
-        Kind.FREE: (".tx", ".ty", ".tz", ".w", ".x", ".y", ".z"),
-    }
-    names: list[str] = []
-    for i, name in enumerate(skeleton.names):
-        if not skeleton.couplings[i]:
-            names += [name + part for part in parts.get(Kind(skeleton.kinds[i]), ())]
-    return names
+def _rows(part: Part) -> Iterator[list[Any]]:
+    result = part.result
+    numbers = joint_numbers(result.pose.skeleton, result.pose.q)
+    for i, point in enumerate(part.points):
+        outcome = [str(Status(int(result.codes[i]))), float(result.errors[i, 0]), int(result.iterations[i])]
+        yield [*point.tolist(), *outcome, *numbers[i].tolist()]
 
 
-def _rows(part: Floats, result: Result) -> Iterator[list[Any]]:
-    for i, point in enumerate(part):
-        status = str(Status(int(result.codes[i])))
-        yield [
-            *point.tolist(),
-            status,
-            float(result.errors[i, 0]),
-            int(result.iterations[i]),
-            *result.pose.q[i].tolist(),
-        ]
+def _csv_rows(parts: Iterable[Part], file: TextIO, header: list[str]) -> None:
+    """Write a header, then each chunk as it is solved."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    for part in parts:
+        writer.writerows(_rows(part))
+        file.flush()
 
 
-def _as_text(results: Iterator[tuple[Floats, Result]], skeleton: Skeleton, *, as_json: bool) -> tuple[int, str]:
-    header, rows, reached = _header(skeleton), [], 0
-    for part, result in results:
-        rows += _rows(part, result)
-        reached += int(np.sum(result.reached))
-    if as_json:
-        return reached, json.dumps({"columns": header, "rows": rows}) + "\n"
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return reached, text.getvalue()
+def _print_json(parts: Iterable[Part], file: TextIO, header: list[str]) -> None:
+    """Write one object {"columns": [...], "rows": [...]}, a line per row, each chunk as it is solved."""
+    file.write(f'{{"columns": {json.dumps(header)}, "rows": [')
+    comma = "\n"
+    for part in parts:
+        for row in _rows(part):
+            file.write(comma + json.dumps(row, allow_nan=False))
+            comma = ",\n"
+        file.flush()
+    file.write("]}\n")
 
 
-def _write_csv(results: Iterator[tuple[Floats, Result]], out: Path, skeleton: Skeleton) -> int:
-    """Write chunk by chunk under a .part name, renamed when complete; an interrupted run leaves the .part."""
+def _write_csv(parts: Iterable[Part], out: Path, header: list[str]) -> None:
+    """Write under a .part name, renamed when complete; Ctrl-C leaves the .part, any other failure nothing."""
     part_file = out.with_name(out.name + ".part")
-    reached = 0
     try:
         with part_file.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(_header(skeleton))
-            for part, result in results:
-                writer.writerows(_rows(part, result))
-                file.flush()
-                reached += int(np.sum(result.reached))
-    except OSError as error:
-        raise FileError(out, f"cannot write: {error.strerror}") from error
-    except KeyboardInterrupt:
-        print(f"interrupted; finished rows are in {part_file}", file=sys.stderr)  # noqa: T201
-        raise
-    except BaseException:
-        part_file.unlink(missing_ok=True)
-        raise
-    part_file.replace(out)
-    return reached
-
-
-def _write_npy(results: Iterator[tuple[Floats, Result]], out: Path) -> int:
-    parts = [(result.pose.q, int(np.sum(result.reached))) for _, result in results]
-    if not parts:
-        raise InputError("no targets: nothing to write")
-    part_file = out.with_name(out.name + ".part")
-    try:
-        with part_file.open("wb") as file:
-            np.save(file, np.concatenate([q for q, _ in parts]))
+            _csv_rows(parts, file, header)
         part_file.replace(out)
-    except OSError as error:
-        raise FileError(out, f"cannot write: {error.strerror}") from error
-    return sum(reached for _, reached in parts)
+    except KeyboardInterrupt:
+        typer.echo(f"finished rows are in {part_file}", err=True)
+        raise
+    except BaseException as error:
+        if part_file.is_file():
+            part_file.unlink()
+        if isinstance(error, OSError):
+            raise FileError(out, f"cannot write: {error.strerror or error}") from error
+        raise
+
+
+def _write_npy(parts: Iterable[Part], out: Path, skeleton: Skeleton) -> None:
+    q = np.concatenate([np.zeros((0, skeleton.nq)), *(part.result.pose.q for part in parts)])
+    file = io.BytesIO()
+    np.save(file, q)
+    write_atomically(out, file.getvalue())

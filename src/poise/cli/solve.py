@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from poise import solvers
-from poise.cli import many
+from poise.cli import many, outputs
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Position
 from poise.pose import Pose
 from poise.result import Result, Status
-from poise.rig import Rig, load, save, writer
+from poise.rig import Rig, load, save
 from poise.sidecar import apply_sidecar
 from poise.skeleton import Kind
 from poise.solve import solve as run
@@ -45,7 +45,7 @@ def solve(
     ] = None,
     targets: Annotated[Path | None, typer.Option(help="many targets: .csv with columns x y z, or .npy (k, 3)")] = None,
     from_clip: Annotated[str | None, typer.Option("--from-clip", help="start from a clip's pose")] = None,
-    time: Annotated[float, typer.Option(help="time in that clip [s]")] = 0.0,
+    time: Annotated[float | None, typer.Option(help="time in that clip [s]; default: 0")] = None,
     solver: Annotated[str, typer.Option(help="auto or a solver's name")] = "auto",
     iterations: Annotated[int | None, typer.Option(min=0, help="most iterations")] = None,
     tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as reached")] = None,
@@ -59,28 +59,47 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring a joint to a target. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
-    if (to is None) == (targets is None):
-        raise InputError("give a target with --to X Y Z, or many with --targets FILE")
+    _refuse_contradictions(to, targets, from_clip, time, plot)
     rig = load(file)
     _note(rig)
     rig = _limited(rig, limits, no_limits=no_limits)
-    start = rig.clip(from_clip).at(time) if from_clip is not None else rig.pose
+    start = rig.clip(from_clip).at(time or 0.0) if from_clip is not None else rig.pose
     chosen = _solver(solver, iterations=iterations, order=order, hinge=hinge)
     if targets is not None:
         options = many.Options(joint, root, chosen, tolerance, free_root)
         raise typer.Exit(many.solve_table(start, targets, out, options, as_json=as_json))
     assert to is not None
     if out is not None:
-        writer(out)  # an unknown suffix is said before any work
+        outputs.check_pose_file(out)
+    if plot is not None:
+        outputs.check_picture(plot)
     goal = Position(joint, to, root=root)
     run(start, goal, solver=chosen, tolerance=tolerance, free_root=free_root)  # loads the compiled kernels: not timed
     result = run(start, goal, solver=chosen, tolerance=tolerance, free_root=free_root)
-    _print(result, goal, as_json=as_json)
     if out is not None:
         save(result.pose, out, like=rig)
     if plot is not None:
         _draw(plot, start, result, goal)
+    _print(result, goal, as_json=as_json)  # last: after a printed result nothing can fail
     raise typer.Exit(0 if result.reached else 1)
+
+
+def _refuse_contradictions(
+    to: tuple[float, float, float] | None,
+    targets: Path | None,
+    from_clip: str | None,
+    time: float | None,
+    plot: Path | None,
+) -> None:
+    """Refuse options that would be ignored."""
+    if to is None and targets is None:
+        raise InputError("give a target with --to X Y Z, or many with --targets FILE")
+    if to is not None and targets is not None:
+        raise InputError("give one target with --to X Y Z or many with --targets FILE, not both")
+    if targets is not None and plot is not None:
+        raise InputError("--plot draws one pose: give it with --to, not with --targets")
+    if time is not None and from_clip is None:
+        raise InputError("--time needs --from-clip: it is the time in that clip")
 
 
 def _note(rig: Rig) -> None:

@@ -12,8 +12,8 @@ from poise.errors import FileError
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a regular, non-empty file; anything else is a FileError."""
+def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
+    """Read a regular file, by default one that is not empty; anything else is a FileError."""
     try:
         with open(path, "rb", opener=_without_blocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -23,7 +23,7 @@ def read_bytes(path: Path) -> bytes:
         raise FileError(path, error.strerror or str(error)) from error
     except ValueError as error:  # a NUL in the name
         raise FileError(path, str(error)) from error
-    if not data:
+    if not data and not may_be_empty:
         raise FileError(path, "the file is empty")
     return data
 
@@ -39,6 +39,8 @@ def write_atomically(path: Path, data: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise FileError(path, f"cannot write here: {error.strerror}") from error
+    except ValueError as error:  # a NUL in the name
+        raise FileError(path, f"cannot write here: {error}") from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -13,7 +13,7 @@ from poise import rotations
 from poise.errors import FileError, UnknownNameError, listed
 from poise.io._files import read_bytes
 from poise.io._numbers import LARGEST, number, shown
-from poise.io._values_rows import columns_of, joint_numbers, moving_rows
+from poise.io._values_rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
 from poise.pose import Pose
 from poise.skeleton import Kind
 
@@ -30,7 +30,8 @@ def read_values(path: Path, skeleton: Skeleton) -> Pose:
     """Read a pose (JSON with "joints"), or a batch (JSON with "poses", CSV), for a skeleton.
 
     Every joint with numbers of its own must be there and nothing else; a coupled joint may be left out. A
-    column `time` or the list "times" is passed over. Quaternions are scaled to unit length. Limits are not
+    column `time`, the list "times" and the six columns that `poise solve --targets` puts before the joint values
+    (x y z status error iterations) are passed over. Quaternions are scaled to unit length. Limits are not
     applied. FileError names the file, the place and the reason.
     """
     reader = _Reader(path, skeleton)
@@ -128,7 +129,7 @@ class _Reader:
         place_of = {name: k for k, name in enumerate(header)}
         if len(place_of) < len(header):
             self._fail("two columns have the same name", "header")
-        names = [name for name in header if name != "time" or name in columns]
+        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in columns]
         coupled = {self.skeleton.names[i] for i, coupling in enumerate(self.skeleton.couplings) if coupling}
         self._check(names, columns, [column for column in columns if column not in coupled], "header")
         return [place_of.get(column, -1) for column in columns]

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from poise.arrays import Floats
     from poise.skeleton import Skeleton
 
+TABLE_COLUMNS = ("x", "y", "z", "status", "error", "iterations")
+"""What a table of solved targets has before the joint values: the target and how the solve ended."""
 _SUFFIXES = {
     Kind.HINGE: ("",), Kind.SLIDE: ("",), Kind.BALL: (".w", ".x", ".y", ".z"),
     Kind.FREE: (".px", ".py", ".pz", ".w", ".x", ".y", ".z"),

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats, real
+from poise.arrays import Floats, real, short
 from poise.errors import InputError
 from poise.problem import Chain
 from poise.result import Answer, Trace
@@ -108,13 +108,13 @@ def _count(option: str, value: Any) -> int:
     except TypeError:
         number = -1
     if not 0 <= number <= _MOST:
-        raise InputError(f"{option} must be a whole number from 0 to {_MOST}, not {value!r}")
+        raise InputError(f"{option} must be a whole number from 0 to {_MOST}, not {short(value)}")
     return number
 
 
 def _one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {value!r}")
+        raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {short(value)}")
 
 
 Solver = CCD

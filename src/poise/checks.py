@@ -1,0 +1,40 @@
+"""What solve() and prepare() are given: the right kinds of things, or one sentence that says what to give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poise.arrays import real, short
+from poise.clip import Clip
+from poise.errors import InputError
+from poise.pose import Pose
+from poise.rig import Rig
+
+
+def check_arguments(start: Any, solver: Any, tolerance: Any) -> None:
+    """Check what solve() and prepare() share; InputError for the first that cannot be used."""
+    check_start(start)
+    check_solver(solver)
+    check_tolerance(tolerance)
+
+
+def check_start(start: Any) -> None:
+    """The start is a Pose, not the rig or clip that has one."""
+    if not isinstance(start, Pose):
+        example = "clip.poses[0]" if isinstance(start, Clip) else "rig.rest"
+        what = "" if isinstance(start, Rig | Clip) else " as the start"
+        raise InputError(f"give a Pose, such as {example}, not a {type(start).__name__}{what}")
+
+
+def check_solver(solver: Any) -> None:
+    """The solver is a name or a value with `name` and `run`, not its class."""
+    if isinstance(solver, type):
+        raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
+    if not isinstance(solver, str) and not (hasattr(solver, "run") and hasattr(solver, "name")):
+        raise InputError(f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {short(solver)}")
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """The tolerance is None or one finite number of 0 or more."""
+    if tolerance is not None and not 0 <= real(tolerance, "tolerance") < float("inf"):
+        raise InputError(f"tolerance must be a finite length of 0 or more, not {tolerance!r}")
