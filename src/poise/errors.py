@@ -66,11 +66,16 @@ class NotReachedError(PoiseError):
 
 def listed(names: Iterable[str]) -> str:
     """Join names for a message, and say how many more there are when the list is long."""
-    names = list(names)
+    names = list(map(shown, names))
     if not names:
         return "(none)"
     rest = len(names) - _SHOWN_NAMES
     return ", ".join(names[:_SHOWN_NAMES]) + (f", ... and {rest} more" if rest > 0 else "")
+
+
+def shown(name: str) -> str:
+    r"""Escape the characters of a name that would not print, as repr does, without quotes: a line break is \n."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
 
 
 def _nearest(name: str, names: list[str]) -> list[str]:

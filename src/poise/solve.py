@@ -57,9 +57,12 @@ def solve(
     goal = _only(goals)
     chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
     shape = np.broadcast_shapes(_batch(start, goal), goal.target.shape[:-1])
+    if trace and np.prod(shape) != 1:
+        raise InputError(f"trace=True keeps the iterations of one target; there are {np.prod(shape)}")
     start, goal, moved_inside = _prepared(start, goal, shape)
     if start.shape and not packs_together(start, goal, free_root=free_root):
-        return _one_by_one(start, goal, chosen, tolerance, shape, moved_inside, free_root=free_root, began=began)
+        options = {"solver": chosen, "tolerance": tolerance, "free_root": free_root, "trace": trace}
+        return _one_by_one(start, goal, options, shape, moved_inside, began=began)
     chain = pack(start, goal, free_root=free_root)
     return _run(chain, goal, chosen, _tolerance(chain, tolerance), shape, moved_inside, trace=trace, began=began)
 
@@ -157,10 +160,7 @@ def _run(
     trace: bool,
     began: float,
 ) -> Result:
-    k = int(np.prod(shape))
-    if trace and k != 1:
-        raise InputError(f"trace=True keeps the iterations of one target; there are {k}")
-    targets = kernel_targets(chain, goal, k)
+    targets = kernel_targets(chain, goal, int(np.prod(shape)))
     allowed = tolerance / float(chain.unit.max())
     answer = solver.run(chain, targets, allowed, trace=trace)
     aims = targets.copy()
@@ -214,20 +214,16 @@ def _merged(answer: Answer, rows: Bools, again: Answer) -> Answer:
 def _one_by_one(
     start: Pose,
     goal: Goal,
-    solver: solvers.Solver,
-    tolerance: float | None,
+    options: dict[str, Any],
     shape: tuple[int, ...],
     moved_inside: tuple[str, ...],
     *,
-    free_root: bool,
     began: float,
 ) -> Result:
     """Solve each pose of a batch from a chain of its own: their lengths or scales differ."""
     targets = goal.target.reshape(-1, 3)
     goals = [Position(goal.joint, target, root=goal.root) for target in targets]
-    parts = tuple(
-        solve(start[i], one, solver=solver, tolerance=tolerance, free_root=free_root) for i, one in enumerate(goals)
-    )
+    parts = tuple(solve(start[i], one, **options) for i, one in enumerate(goals))
     q = np.stack([part.pose.q for part in parts])
     return dataclasses.replace(
         parts[0],

@@ -1,4 +1,4 @@
-"""Small glTF documents for the tests, made from plain dicts."""
+"""Small glTF documents for the tests, made from plain dicts, and poses to put into them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import struct
 from pathlib import Path
 
 import numpy as np
+
+from poise import rotations
+from poise.io import gltf
+from poise.pose import Pose
+from poise.rig import Rig
+from poise.skeleton import Kind
 
 FILES = (
     "cesium_man.gltf", "cryptovoxels.vrm", "fox.glb", "fox_anims_m2m.glb", "hand_left_webxr.glb", "human_anim_m2m.glb",
@@ -116,3 +122,27 @@ def saved(path: Path, document: dict, data: bytes | None = None) -> Path:
 def saved_arm(path: Path, **changes) -> Path:
     """Write the arm with its arrays."""
     return saved(path, *with_arrays(arm(**changes), arm_arrays()))
+
+
+# --- poses -------------------------------------------------------------------------------------------
+
+
+def turned(pose: Pose, seed: int = 0) -> Pose:
+    """Every ball joint turned at random."""
+    s, q = pose.skeleton, pose.q.copy()
+    rows = np.flatnonzero(s.kinds == Kind.BALL)
+    turns = rotations.normalised(np.random.default_rng(seed).normal(size=(len(rows), 4)))
+    q[s.q_start[rows][:, None] + np.arange(4)] = turns
+    return pose.with_q(q)
+
+
+def turn_between(a: Pose, b: Pose) -> float:
+    """Largest difference of two poses' local rotations, q and -q being the same."""
+    p, q = a.local_rotations, b.local_rotations
+    return np.abs(p * np.sign((p * q).sum(axis=-1, keepdims=True)) - q).max()
+
+
+def again(thing, path: Path, skeleton) -> Rig:
+    """Save a thing and load it again."""
+    gltf.write(thing, path, skeleton)
+    return gltf.read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import time
@@ -267,6 +268,17 @@ def test_zero_frames_and_zero_frame_time(small, tmp_path):
     rig = small(SMALL.replace(".0083333", "0"))
     assert rig.clips[0].fps == pytest.approx(30.0)
     assert rig.notes == ("the frame time is 0; 30 frames per second are used",)
+
+
+def test_a_single_frame_is_the_pose_of_the_file(small, tmp_path):
+    rig = small()
+    assert np.array_equal(rig.pose.q, rig.skeleton.rest_q)
+    pose = rig.rest.replace({"Knee": [1, 2, 3, 4]})
+    for like in (rig.skeleton, dataclasses.replace(rig.skeleton, source=None)):
+        again = saved(pose, tmp_path, like)
+        np.testing.assert_allclose(again.pose.local_rotations[1], pose.local_rotations[1], atol=1e-12)
+        assert np.array_equal(again.rest.q, rig.rest.q)
+        assert np.array_equal(again.clips[0].poses.q, again.pose.q[None])
 
 
 def test_a_chain_of_three_thousand_joints_loads_and_saves(small, tmp_path):

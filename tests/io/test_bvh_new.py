@@ -89,6 +89,58 @@ def test_several_roots_and_names_that_cannot_stand_there_are_refused(tmp_path):
             saved(Pose(odd, odd.rest_q), tmp_path)
 
 
+# --- what the reader would refuse --------------------------------------------------------------------
+
+
+def chain(n, length=1.0, name="j"):
+    offsets = np.zeros((n, 3))
+    offsets[1:, 1] = length
+    return Skeleton.build([f"{name}{i}" for i in range(n)], range(-1, n - 1), [Kind.BALL] * n, offsets=offsets)
+
+
+def test_as_many_joints_as_are_read_and_no_more(tmp_path):
+    most = chain(9_999)  # and an End Site
+    assert len(saved(Pose(most, most.rest_q), tmp_path).skeleton) == 10_000
+    more = chain(10_000)
+    with pytest.raises(UnsupportedError, match="10,001 joints, End Sites included, are too many"):
+        saved(Pose(more, more.rest_q), tmp_path)
+
+
+def test_numbers_names_and_times_that_are_not_read_are_not_written(tmp_path):
+    small = chain(2)
+    far = Pose(small, np.tile(small.rest_q, (1, 1)), translations=[[[2e100, 0, 0], [0, 1, 0]]])
+    close = Clip(np.array([0, 1e-7]), Pose(small, np.tile(small.rest_q, (2, 1))))
+    long, exact = chain(1, name="é" * 500), chain(1, name="j" * 999)
+    for thing, match in (
+        (Pose(chain(2, 2e100), small.rest_q), "an offset here is beyond 1e"),
+        (far, "a position here is beyond 1e"),
+        (close, "frames 1e-07 s apart"),
+        (Clip(close.times * 1e14, close.poses), r"frames 1e\+07 s apart"),
+        (Pose(long, long.rest_q), "is too long"),
+        (Pose(chain(1, name="\ud800"), long.rest_q), "cannot stand in a BVH file"),
+    ):
+        (tmp_path / "saved.bvh").unlink(missing_ok=True)
+        with pytest.raises(UnsupportedError, match=match):
+            saved(thing, tmp_path)
+        assert not (tmp_path / "saved.bvh").exists()
+    assert saved(Pose(exact, exact.rest_q), tmp_path).skeleton.names[0] == exact.names[0]
+    assert len(saved(Clip(close.times * 10, close.poses), tmp_path).clips[0]) == 2
+
+
+def test_a_kept_document_gets_no_such_numbers_either(tmp_path):
+    small = chain(2)
+    rig = saved(Pose(small, small.rest_q), tmp_path)
+    q = rig.pose.q.copy()
+    q[0] = 2e100
+    with pytest.raises(UnsupportedError, match="a position here is beyond 1e"):
+        saved(Pose(rig.skeleton, q), tmp_path)
+    with pytest.raises(UnsupportedError, match="frames 1e-07 s apart"):
+        saved(Clip(np.array([0, 1e-7]), Pose(rig.skeleton, np.stack([q * 0 + rig.pose.q] * 2))), tmp_path)
+
+
+# --- random skeletons --------------------------------------------------------------------------------
+
+
 @st.composite
 def motions(draw):
     """A random skeleton as from another format, and a few frames of it."""

@@ -302,3 +302,16 @@ def test_three_thousand_joints_in_a_chain(tmp_path):
     rig = gltf.read(saved(tmp_path / "a.gltf", {"asset": {"version": "2.0"}, "nodes": nodes}))
     assert time.process_time() - start < 1.0
     assert rig.rest.world.positions[-1].tolist() == [0, 3000, 0]
+
+
+def test_the_least_version_that_is_read(tmp_path):
+    assert gltf.read(saved(tmp_path / "a.gltf", {"asset": {"version": "2.1", "minVersion": "2.0"}})).notes == ()
+
+
+@pytest.mark.parametrize("scene", [1, -1, "0", 0.0, True, []])
+def test_a_scene_that_does_not_exist_is_noted(tmp_path, scene):
+    document = {"asset": {"version": "2.0"}, "nodes": [{}], "scenes": [{"nodes": [0]}]}
+    assert gltf.read(saved(tmp_path / "a.gltf", document | {"scene": 0})).notes == ()
+    rig = gltf.read(saved(tmp_path / "a.gltf", document | {"scene": scene}))
+    assert rig.notes == ("the scene to show does not exist (there are 1); all nodes were read, as always",)
+    assert len(rig.skeleton) == 1

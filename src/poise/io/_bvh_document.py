@@ -7,6 +7,15 @@ from functools import cached_property
 
 from poise.arrays import Floats, frozen
 
+MOST_JOINTS = 10_000  # with End Sites; ten times a film character, so a hostile file of a million braces stays cheap
+_USABLE_FRAME_TIME = (1e-6, 1e6)
+
+
+def is_usable_time(seconds: float) -> bool:
+    """Whether frames can be so many seconds apart."""
+    low, high = _USABLE_FRAME_TIME
+    return low <= seconds <= high
+
 
 @dataclass(frozen=True)
 class Channels:

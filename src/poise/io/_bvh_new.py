@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poise.errors import UnsupportedError, listed
-from poise.io._bvh_document import completed
-from poise.io._bvh_rows import degrees_of, rows_text
+from poise.io._bvh_document import MOST_JOINTS, completed
+from poise.io._bvh_rows import degrees_of, rows_text, too_large
+from poise.io._numbers import LARGEST, LONGEST_NAME, shown
 from poise.pose import Pose
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def new_text(poses: Pose, frame_time: float) -> bytes:
     _check(skeleton)
     parts = _parts(poses)
     lines, order = _hierarchy(parts)
+    count = sum(line.endswith("{") for line in lines)
+    if count > MOST_JOINTS:
+        message = f"{count:,} joints, End Sites included, are too many for a BVH file; {MOST_JOINTS:,} are read again"
+        raise UnsupportedError(message)
+    if (np.abs(parts.offsets) > LARGEST).any():
+        raise UnsupportedError(too_large("an offset"))
     lines += ["MOTION", f"Frames: {len(poses)}", f"Frame Time: {frame_time!r}", ""]
     return "\n".join(lines).encode() + rows_text(_values(parts, order), b"\n")
 
@@ -57,13 +64,19 @@ def _check(skeleton: Skeleton) -> None:
         message = f"a BVH file is written with one root, and this skeleton has {len(roots)}: {names}"
         raise UnsupportedError(message)
     for name in skeleton.names:
-        if not name or name != name.strip() or re.search(r"[{}\r\n\0]", name):
+        if not name or name != name.strip() or re.search(r"[{}\r\n\0\ud800-\udfff]", name):
             message = f"the joint name {name!r} cannot stand in a BVH file (braces, line breaks or blanks at its ends)"
+            raise UnsupportedError(message)
+        if len(name.encode()) > LONGEST_NAME:
+            message = f"the joint name {shown(name)} is too long for a BVH file; {LONGEST_NAME} bytes are read again"
             raise UnsupportedError(message)
 
 
 def _roots(skeleton: Skeleton) -> list[int]:
-    """Rows of the roots; those of trees in which nothing moves, such as a glTF's mesh nodes, are left out."""
+    """Rows of the roots; those of trees in which nothing moves, such as a glTF's mesh nodes, are left out.
+
+    They have no motion to lose, and a BVH file with several roots is refused by most programs.
+    """
     roots = np.flatnonzero(skeleton.parents < 0)
     moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]
     return moving or [int(root) for root in roots[:1]]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from poise.errors import FileError
-from poise.io._bvh_document import Channels, Node
+from poise.io._bvh_document import MOST_JOINTS, Channels, Node
 from poise.io._files import guessed_kind
 from poise.io._numbers import LONGEST_NAME, number, shown
 
@@ -19,7 +19,6 @@ _FRAMES = re.compile(rb"\s*Frames\s*:\s*(\S+)", re.IGNORECASE)
 _FRAME_TIME = re.compile(rb"\s*Frame[ \t]*Time\s*:\s*(\S+)", re.IGNORECASE)
 _AXES = ("X", "Y", "Z")
 _MOST_CHANNELS = 6
-_MOST_JOINTS = 10_000  # ten times a film character; a hostile file of a million braces stays cheap
 
 
 class Header(NamedTuple):
@@ -85,7 +84,7 @@ class Scanner:
         self.word_at, self.at = self.at, self.at + len(raw)
         if b"\0" in raw:
             self.fail("a name holds a zero byte")
-        if len(raw) > LONGEST_NAME:
+        if len(raw.strip()) > LONGEST_NAME:
             self.fail(f"a name has more than {LONGEST_NAME} characters")
         try:
             return raw.decode("utf-8").strip()
@@ -164,8 +163,8 @@ class _Hierarchy:
             self.scanner.fail(f"joint {shown(top.name)}: unknown word {shown(word)}")
 
     def _begin(self, word: str) -> None:
-        if len(self.nodes) >= _MOST_JOINTS:
-            self.scanner.fail(f"more than {_MOST_JOINTS} joints")
+        if len(self.nodes) >= MOST_JOINTS:
+            self.scanner.fail(f"more than {MOST_JOINTS} joints")
         name = self.scanner.name()
         if self.scanner.word() != "{":
             self.scanner.fail(f"expected '{{' after {word} {shown(name)}")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poise import euler
+from poise.errors import UnsupportedError
+from poise.io._numbers import LARGEST
 
 if TYPE_CHECKING:
     from poise.arrays import Floats
@@ -25,7 +27,17 @@ def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -
     return degrees.round(_DECIMALS) + 0.0  # + 0.0 makes -0.0 plain
 
 
+def too_large(what: str) -> str:
+    """Say that a number is beyond what `poise.io.bvh` reads again."""
+    return f"{what} here is beyond {LARGEST:g}; no BVH file with such a number is read again"
+
+
 def rows_text(values: Floats, newline: bytes) -> bytes:
-    """One line per frame; each number in the fewest digits that read back as the same number."""
+    """One line per frame; each number in the fewest digits that read back as the same number.
+
+    UnsupportedError for a number that the reader refuses.
+    """
+    if (np.abs(values) > LARGEST).any():
+        raise UnsupportedError(too_large("a position"))
     lines = [" ".join(map(repr, row)).encode() for row in values.tolist()]
     return b"".join(line + newline for line in lines)

@@ -15,7 +15,7 @@ import numpy as np
 from poise import euler
 from poise.clip import Clip
 from poise.errors import UnsupportedError, listed
-from poise.io._bvh_document import BvhDocument, Channels
+from poise.io._bvh_document import BvhDocument, Channels, is_usable_time
 from poise.io._bvh_motion import angles_of_values
 from poise.io._bvh_new import new_text
 from poise.io._bvh_rows import degrees_of, rows_text
@@ -69,14 +69,22 @@ def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
         return moving.poses, None
     step = float(times[-1]) / (len(times) - 1)
     if np.abs(times - step * np.arange(len(times))).max() <= _STEADY * step:
-        return moving.poses, step
+        return moving.poses, _usable(step)
     rate = moving.fps or 1.0 / _DEFAULT_FRAME_TIME
     if moving.duration * rate > _MOST_FRAMES:
         message = (
             f"a steady {rate:g} frames per second over {moving.duration:g} s are too many; call resampled(fps) first"
         )
         raise UnsupportedError(message)
-    return moving.resampled(rate).poses, 1.0 / rate
+    return moving.resampled(rate).poses, _usable(1.0 / rate)
+
+
+def _usable(step: float) -> float:
+    """Refuse a time between frames that the reader refuses."""
+    if not is_usable_time(step):
+        message = f"frames {step:g} s apart cannot stand in a BVH file that is to be read again"
+        raise UnsupportedError(message)
+    return step
 
 
 def _flat(pose: Pose) -> Pose:

@@ -40,6 +40,8 @@ def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
     times: dict[int, tuple[int, Bools]] = {}
     for keys in channels:
         row = rows[keys.row]
+        if row < 0:
+            continue
         as_parts(draft, shown, row)
         if id(keys.times) not in times:
             times[id(keys.times)] = _add_times(draft, keys.times, clip.name)
@@ -75,6 +77,8 @@ def _sampled(clip: Clip, rows: list[int], shown: Shown) -> Iterator[_Keys]:
     frames, rest = local_parts(clip.poses), rest_parts(shown.pose)
     still = True
     for k, row in enumerate(rows):
+        if row < 0:
+            continue
         for path in Parts._fields:
             values: Floats = getattr(frames, path)[:, k]
             same = [getattr(parts, path)[row] for parts in (rest, shown.parts)]
@@ -82,7 +86,8 @@ def _sampled(clip: Clip, rows: list[int], shown: Shown) -> Iterator[_Keys]:
                 still = False
                 yield _channel(k, path, clip, values)
     if still and rows:  # a channel all the same: it keeps the clip and its duration
-        yield _channel(0, "rotation", clip, frames.rotation[:, 0])
+        first = next(k for k, row in enumerate(rows) if row >= 0)
+        yield _channel(first, "rotation", clip, frames.rotation[:, first])
 
 
 def _channel(k: int, path: str, clip: Clip, values: Floats) -> _Keys:
@@ -97,24 +102,29 @@ def _unique(name: str, taken: set[object]) -> str:
     return new
 
 
-def clip_key(clip: Clip) -> object:
-    """What stays the same object in a clip that was read and not changed, whatever its skeleton's limits."""
-    return clip.tracks if isinstance(clip, KeyedClip) else clip.poses.q
+def _is_same(a: Clip, b: Clip) -> bool:
+    """Whether two clips are the same motion, whatever their names and their skeletons' limits."""
+    if isinstance(a, KeyedClip) or isinstance(b, KeyedClip):
+        return isinstance(a, KeyedClip) and isinstance(b, KeyedClip) and a.tracks is b.tracks
+    p, q = a.poses, b.poses
+    return all(
+        x is y or (x is not None and y is not None and np.array_equal(x, y))
+        for x, y in ((a.times, b.times), (p.q, q.q), (p.translations, q.translations), (p.scales, q.scales))
+    )
 
 
-def write_clips(
-    draft: Draft, clips: tuple[Clip, ...], keys: tuple[object, ...], names: tuple[str, ...], shown: Shown
-) -> None:
-    """Make the document's animations those of a rig: drop what it has not, rename, append what is new."""
+def write_clips(draft: Draft, clips: tuple[Clip, ...], read: tuple[Clip, ...], shown: Shown) -> None:
+    """Make the document's animations, `read`, those of a rig: drop what it has not, rename, append what is new."""
+    names = [clip.name for clip in read]
     kept: dict[int, str] = {}
     new: list[Clip] = []
     for clip in clips:
-        same = [i for i, key in enumerate(keys) if key is clip_key(clip) and i not in kept]
+        same = [i for i, other in enumerate(read) if i not in kept and _is_same(other, clip)]
         if same:
             kept[next((i for i in same if names[i] == clip.name), same[0])] = clip.name
         else:
             new.append(clip)
-    if len(kept) < len(keys):
+    if len(kept) < len(read):
         animations = draft.items("animations")
         animations[:] = [animation for i, animation in enumerate(animations) if i in kept]
         if not animations and not new:

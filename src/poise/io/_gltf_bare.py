@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.io._gltf_asset import added_root, said_of, turned_to_y
 from poise.io._gltf_container import Container
 from poise.io._gltf_draft import Draft
 from poise.io._gltf_edit import Shown, keep_rest, shown_by
@@ -23,23 +24,34 @@ if TYPE_CHECKING:
 
 
 def bare_document(pose: Pose) -> tuple[Draft, Shown]:
-    """Make a document whose nodes show `pose`; everything to read the same joints back stands in the extras."""
+    """Make a document whose nodes show `pose`; everything to read the same joints back stands in the extras.
+
+    Joints keep their rows as node numbers. Where another axis than y is up, one more root turns it to +Y.
+    """
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")
     s = pose.skeleton
     _check_affine(s)
-    document: Json = {"asset": {"version": "2.0", "generator": f"poise {_version()}"}}
+    document: Json = {"asset": _asset(s)}
     draft = Draft(Container("gltf", document))
     parts, rest = local_parts(pose), rest_parts(pose)
     if len(s):
         draft.items("nodes").extend(_node(pose, row, parts, rest) for row in range(len(s)))
         roots = np.flatnonzero(s.parents < 0).tolist()
         document = draft.json
-        document["scenes"], document["scene"] = [{"nodes": roots}], 0
+        added = added_root(s.up, roots)
+        draft.items("nodes").extend([added] if added else [])
+        document["scenes"], document["scene"] = [{"nodes": [len(s)] if added else roots}], 0
         if len(roots) == 1:  # the joints of a skin must have a common root
             document["skins"] = [{"joints": list(range(len(s))), "skeleton": roots[0]}]
             _add_bind(draft, s, rest)
     return draft, shown_by(_without_limits(pose), _rest_q(s), list(range(len(s))))
+
+
+def _asset(s: Skeleton) -> Json:
+    asset: Json = {"version": "2.0", "generator": f"poise {_version()}"}
+    said = said_of(s)
+    return asset | {"extras": {"poise": said}} if said else asset
 
 
 def _version() -> str:
@@ -93,7 +105,7 @@ def _add_bind(draft: Draft, s: Skeleton, rest: Parts) -> None:
     """Bind matrices at rest; none where a scale of zero leaves them without an inverse."""
     linear = np.zeros((len(s), 3, 3))
     linear[:, [0, 1, 2], [0, 1, 2]] = rest.scale
-    bind = world(s.parents.tolist(), rest.translation, rest.rotation, linear)
+    bind = turned_to_y(s.up) @ world(s.parents.tolist(), rest.translation, rest.rotation, linear)
     if (np.linalg.det(bind) == 0).any():
         return
     inverse: Floats = np.linalg.inv(bind).astype(np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,13 @@ from poise.io._files import guessed_kind
 from poise.io._gltf_json import BrokenError, Json, mapping, parse
 
 if TYPE_CHECKING:
+    from poise.clip import Clip
     from poise.pose import Pose
 
 _MAGIC = b"glTF"
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
 _LARGEST = 2**32 - 1
+_VERSION = re.compile(r"\d{1,9}\.\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -37,15 +40,14 @@ class GltfDocument:
     """The source document that `Skeleton.source` keeps: what the file held and what was read from it.
 
     The JSON belongs to the document and is never changed: writing copies what it edits. `pose` is the
-    pose that the nodes show and `rest_q` the rest before limits, so that writing finds what changed.
+    pose that the nodes show, `rest_q` the rest before limits, so that writing finds what changed.
     """
 
     path: Path
     container: Container
     pose: Pose
     rest_q: Floats
-    clip_keys: tuple[object, ...]  # see `_gltf_animate.clip_key`
-    clip_names: tuple[str, ...]
+    clips: tuple[Clip, ...]
 
 
 def unpack(data: bytes, suffix: str) -> Container:
@@ -105,6 +107,11 @@ def _checked(document: Json) -> Json:
         raise BrokenError("asset", "is not a glTF document: asset.version is missing")
     if version.split(".")[0] != "2":
         raise BrokenError("asset", f"glTF {version[:20]!a} is not supported; 2.0 is")
+    least = mapping(document, "asset").get("minVersion", "2.0")
+    if not isinstance(least, str) or not _VERSION.fullmatch(least):
+        raise BrokenError("asset", "minVersion must be a version such as 2.0")
+    if tuple(map(int, least.split("."))) > (2, 0):
+        raise BrokenError("asset", f"needs a reader of glTF {least}; this one reads 2.0")
     return document
 
 

@@ -34,13 +34,25 @@ def shown_by(pose: Pose, rest_q: Floats, nodes: list[int]) -> Shown:
 
 
 def matching_rows(skeleton: Skeleton, document: Skeleton) -> Ints:
-    """Row of the document's skeleton for each row of another one, by name."""
+    """Row of the document's skeleton for each row of another one, by name; -1 for a joint to be left out.
+
+    Left out are fixed joints without children that the document lacks, such as the End Sites of a BVH
+    file: nothing hangs on where they are.
+    """
     if skeleton.names == document.names:
         return np.arange(len(skeleton))
-    missing = [name for name in skeleton.names if name not in document]
-    if missing:
-        raise UnsupportedError(f"the document that is to be kept has no joints {listed(missing)}; save without `like`")
-    return np.array([document.index(name) for name in skeleton.names], dtype=np.int64)
+    rows = {name: row for row, name in enumerate(document.names)}
+    found = np.array([rows.get(name, -1) for name in skeleton.names], dtype=np.int64)
+    leaves = np.array([not below for below in skeleton.children], dtype=np.bool_)
+    missing = np.flatnonzero((found < 0) & (~(leaves & (skeleton.kinds == Kind.FIXED)) | (found < 0).all()))
+    if len(missing):
+        names = listed(skeleton.names[row] for row in missing)
+        raise UnsupportedError(f"the document that is to be kept has no joints {names}; save without `like`")
+    return found
+
+
+def _kept(rows: Ints) -> list[tuple[int, int]]:
+    return [(k, row) for k, row in enumerate(rows.tolist()) if row >= 0]
 
 
 def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
@@ -50,7 +62,7 @@ def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
     rows = matching_rows(pose.skeleton, shown.pose.skeleton)
     new = local_parts(pose)
     rest = rest_parts(shown.pose)
-    for k, row in enumerate(rows.tolist()):
+    for k, row in _kept(rows):
         changed = [key for key in Parts._fields if (getattr(new, key)[k] != getattr(shown.parts, key)[row]).any()]
         if not changed:
             continue
@@ -66,7 +78,7 @@ def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
 def _write_values(draft: Draft, pose: Pose, shown: Shown, rows: Ints) -> None:
     """Write the one number of hinges and slides, which has more turns and digits than the node."""
     s, before = pose.skeleton, shown.pose
-    for k, row in enumerate(rows.tolist()):
+    for k, row in _kept(rows):
         kinds = (s.kinds[k], before.skeleton.kinds[row])
         if kinds[0] != kinds[1] or kinds[0] not in (Kind.HINGE, Kind.SLIDE) or s.couplings[k] is not None:
             continue

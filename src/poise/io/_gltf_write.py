@@ -50,7 +50,7 @@ def _edited(thing: Saveable, like: Skeleton, document: GltfDocument) -> Draft:
     pose = thing.pose if isinstance(thing, Rig) else thing
     write_pose(draft, pose, shown)
     if isinstance(thing, Rig):
-        write_clips(draft, thing.clips, document.clip_keys, document.clip_names, shown)
+        write_clips(draft, thing.clips, document.clips, shown)
     return draft
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.clip import Clip
 from poise.errors import FileError
-from poise.io._bvh_document import BvhDocument, Channels, Node
+from poise.io._bvh_document import BvhDocument, Channels, Node, is_usable_time
 from poise.io._bvh_motion import q_of_values, read_rows
 from poise.io._bvh_parse import Header, parse_header
 from poise.io._bvh_write import text_of
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 NAME = "BVH"
 SUFFIXES = (".bvh",)
 _DEFAULT_FRAME_TIME = 1.0 / 30.0
-_USABLE_FRAME_TIME = (1e-6, 1e6)
 _NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it
 
 
 def read(path: Path) -> Rig:
     """Read a BVH file: rest pose (all angles zero) and one clip named like the file.
 
+    A file of exactly one frame shows that pose: it is `Rig.pose` too. That of any other file is the rest.
     FileError for anything that is not a whole, finite BVH file; repairs are told in `Rig.notes`.
     """
     data = read_bytes(path)
@@ -54,11 +54,15 @@ def read(path: Path) -> Rig:
     skeleton = dataclasses.replace(skeleton, source=document)
     clip = Clip(times, Pose(skeleton, q), path.stem)
     all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
-    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), (clip,), notes=all_notes)
+    shown = q[0] if len(q) == 1 else skeleton.rest_q
+    return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes)
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io._bvh_write`."""
+    """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io._bvh_write`.
+
+    UnsupportedError for what the format cannot hold and for what `read` would refuse.
+    """
     write_atomically(path, text_of(thing, like))
 
 
@@ -113,8 +117,7 @@ def _frame_time(path: Path, header: Header) -> tuple[float, list[str]]:
     time = header.frame_time
     if time == 0.0:
         return _DEFAULT_FRAME_TIME, ["the frame time is 0; 30 frames per second are used"]
-    low, high = _USABLE_FRAME_TIME
-    if not low <= time <= high:
+    if not is_usable_time(time):
         raise FileError(path, f"a frame time of {time:g} s cannot be used", place="Frame Time")
     return time, []
 

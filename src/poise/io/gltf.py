@@ -1,8 +1,8 @@
 """glTF 2.0: `.gltf`, `.glb` and `.vrm`.
 
 Every node becomes a joint, A = T . R and B = scale. What glTF has no place for (rest beside a pose, limits,
-kinds of joints) stands in `node.extras.poise`; see `_gltf_extras`. Meshes, materials and images are never
-decoded; saving keeps them as they are.
+kinds of joints) stands in `node.extras.poise`; see `_gltf_extras` and `_gltf_asset`. Meshes, materials and
+images are never decoded; saving keeps them as they are.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import numpy as np
 from poise.errors import FileError, PoiseError
 from poise.io._files import read_bytes
 from poise.io._gltf_accessors import Accessors
-from poise.io._gltf_animate import clip_key
+from poise.io._gltf_asset import applied, read_said, turned_to_y, without_added_root
 from poise.io._gltf_buffers import Buffers
 from poise.io._gltf_clips import build_clip, raw_clips, read_tracks, turning_nodes
 from poise.io._gltf_container import Container, GltfDocument, unpack
 from poise.io._gltf_extras import read_extras
-from poise.io._gltf_json import BrokenError, objects, strings
+from poise.io._gltf_json import BrokenError, Json, objects, strings
 from poise.io._gltf_nodes import Nodes, read_nodes, world
 from poise.io._gltf_notes import Notes
 from poise.io._gltf_skeleton import build_skeleton
 from poise.io._gltf_skins import build_skins, check_meshes, humanoid, raw_skins
 from poise.io._gltf_write import write as write
-from poise.rig import Rig
+from poise.rig import Rig, Skin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,9 @@ def _read(path: Path, container: Container) -> Rig:
     document, notes = container.json, Notes(*container.notes)
     required = strings(document, "extensionsRequired")
     _check_extensions(required, notes)
-    nodes = read_nodes(objects(document, "nodes"), notes)
+    _check_scene(document, notes)
+    kept, whole = without_added_root(document, read_said(document, notes), notes)
+    nodes = read_nodes(kept, notes)
     buffers = Buffers(objects(document, "buffers"), container, path.parent)
     accessors = Accessors(document, buffers, required)
     accessors.check_all()
@@ -72,16 +74,15 @@ def _read(path: Path, container: Container) -> Rig:
     joints = {joint for skin in skins for joint in skin.joints}
     made = build_skeleton(nodes, joints, turning_nodes(clips), said, notes)
     tracks = read_tracks(clips, nodes, accessors, notes)
-    names = tuple(clip.name for clip in clips)
-    built = [build_clip(made.skeleton, keys, name) for keys, name in zip(tracks, names, strict=True)]
-    keys = tuple(map(clip_key, built))
-    source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, keys, names)
-    skeleton = dataclasses.replace(made.skeleton, source=source)
+    built = tuple(build_clip(made.skeleton, keys, clip.name) for keys, clip in zip(tracks, clips, strict=True))
+    source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, built)
+    skeleton = dataclasses.replace(applied(made.skeleton, whole, notes), source=source)
+    rest = turned_to_y(skeleton.up) @ _rest_world(skeleton, nodes)
     return Rig(
         skeleton,
         dataclasses.replace(made.pose, skeleton=skeleton),
         tuple(clip.on(skeleton) for clip in built),
-        build_skins(skins, nodes, accessors, _rest_world(skeleton, nodes), notes),
+        _turned_back(build_skins(skins, nodes, accessors, rest, notes), skeleton.up),
         humanoid(document, nodes, notes),
         notes.sentences(),
         path,
@@ -95,6 +96,22 @@ def _check_extensions(required: list[str], notes: Notes) -> None:
             raise BrokenError("extensionsRequired", f"{name[:80]!a} is not understood; understood are: {known}")
     if _DRACO in required:
         notes.add(f"meshes are compressed ({_DRACO}) and not read; the skeleton is")
+
+
+def _check_scene(document: Json, notes: Notes) -> None:
+    scene, count = document.get("scene"), len(objects(document, "scenes"))
+    if scene is not None and not (type(scene) is int and 0 <= scene < count):
+        notes.add(f"the scene to show does not exist (there are {count}); all nodes were read, as always")
+
+
+def _turned_back(skins: tuple[Skin, ...], up: str | None) -> tuple[Skin, ...]:
+    """Bind matrices without the turn of the added root, in the frame that the skeleton is in."""
+    if up in ("y", None):
+        return skins
+    turned = [turned_to_y(up).T @ skin.bind for skin in skins]
+    for bind in turned:
+        bind.setflags(write=False)
+    return tuple(dataclasses.replace(skin, bind=bind) for skin, bind in zip(skins, turned, strict=True))
 
 
 def _rest_world(skeleton: Skeleton, nodes: Nodes) -> Floats:
