@@ -138,8 +138,6 @@ def _flat(value: Any, shape: tuple[int, ...]) -> Any:
 
 def _tolerance(chain: Chain, given: float | None) -> float:
     if given is not None:
-        if not (np.isfinite(given) and given >= 0):
-            raise InputError(f"tolerance must be a finite length of 0 or more, not {given!r}")
         return float(given)
     if not (chain.skeleton.kinds >= Kind.BALL).any():
         return _ROBOT
