@@ -95,3 +95,15 @@ def test_names_stay_exact_and_are_told_escaped(tmp_path):
     assert rig.skeleton.names == ("a\x1b", "a\x1b_1")
     assert rig.notes
     assert all(note.isprintable() for note in rig.notes)
+
+
+def test_lengths_go_back_into_the_scale_of_the_document(data, tmp_path):
+    """The armature's 0.01 goes into the offsets of the BVH and comes out of them again: the mesh is bound to it."""
+    rig = poise.load(data / "glb" / "mixamo_human_makehuman.glb")
+    pose = poise.solve(rig.rest, poise.Position("mixamorig:LeftHand", [0.3, 1.2, 0.3])).pose
+    poise.save(pose, tmp_path / "a.bvh")
+    read = poise.load(tmp_path / "a.bvh")
+    poise.save(read.pose, tmp_path / "pose.glb", like=rig)
+    poise.save(read.clips[0], tmp_path / "clip.glb", like=rig)
+    for back in (poise.load(tmp_path / "pose.glb").pose, poise.load(tmp_path / "clip.glb").clips[-1].at(0)):
+        np.testing.assert_allclose(back.world.matrices, pose.world.matrices, atol=2e-5)

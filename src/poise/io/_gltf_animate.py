@@ -9,12 +9,13 @@ import numpy as np
 from poise.clip import Clip, KeyedClip
 from poise.errors import UnsupportedError
 from poise.io._gltf_edit import Shown, as_parts, matching_rows
-from poise.io._gltf_local import Parts, local_parts, rest_parts
+from poise.io._gltf_local import Parts, rest_parts
+from poise.io._gltf_scale import parts_in, same_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from poise.arrays import Bools, Floats
+    from poise.arrays import Bools, Floats, Ints
     from poise.io._gltf_draft import Draft
     from poise.io._gltf_json import Json
 
@@ -33,8 +34,10 @@ class _Keys(NamedTuple):
 
 def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
     """Append an animation. A KeyedClip gets its own keys, any other a key per frame where a joint moves."""
-    rows = matching_rows(clip.skeleton, shown.pose.skeleton).tolist()
-    channels = _keyed(clip) if isinstance(clip, KeyedClip) else _sampled(clip, rows, shown)
+    matching = matching_rows(clip.skeleton, shown.pose.skeleton)
+    rows = matching.tolist()
+    is_alike = same_scale(clip.skeleton, shown.pose.skeleton, matching)
+    channels = _keyed(clip) if isinstance(clip, KeyedClip) and is_alike else _sampled(clip, matching, shown)
     samplers: list[Json] = []
     targets: list[Json] = []
     times: dict[int, tuple[int, Bools]] = {}
@@ -70,13 +73,13 @@ def _keyed(clip: KeyedClip) -> Iterator[_Keys]:
         yield _Keys(track.joint, track.path, track.interpolation, track.times, values)
 
 
-def _sampled(clip: Clip, rows: list[int], shown: Shown) -> Iterator[_Keys]:
+def _sampled(clip: Clip, rows: Ints, shown: Shown) -> Iterator[_Keys]:
     """One channel for everything that is not, in every frame, as the rest and the document have it."""
     if not len(clip):
         return
-    frames, rest = local_parts(clip.poses), rest_parts(shown.pose)
+    frames, rest = parts_in(shown.pose.skeleton, clip.poses, rows), rest_parts(shown.pose)
     still = True
-    for k, row in enumerate(rows):
+    for k, row in enumerate(rows.tolist()):
         if row < 0:
             continue
         for path in Parts._fields:
@@ -85,7 +88,7 @@ def _sampled(clip: Clip, rows: list[int], shown: Shown) -> Iterator[_Keys]:
             if any((values != value).any() for value in same):
                 still = False
                 yield _channel(k, path, clip, values)
-    if still and rows:  # a channel all the same: it keeps the clip and its duration
+    if still and len(rows):  # a channel all the same: it keeps the clip and its duration
         first = next(k for k, row in enumerate(rows) if row >= 0)
         yield _channel(first, "rotation", clip, frames.rotation[:, first])
 

@@ -9,6 +9,7 @@ import numpy as np
 from poise.errors import UnsupportedError, listed
 from poise.io._gltf_extras import limit_json, xyzw
 from poise.io._gltf_local import Parts, local_parts, rest_parts
+from poise.io._gltf_scale import parts_in
 from poise.skeleton import Kind
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")
     rows = matching_rows(pose.skeleton, shown.pose.skeleton)
-    new = local_parts(pose)
+    new = parts_in(shown.pose.skeleton, pose, rows)
     rest = rest_parts(shown.pose)
     for k, row in _kept(rows):
         changed = [key for key in Parts._fields if (getattr(new, key)[k] != getattr(shown.parts, key)[row]).any()]
