@@ -1,13 +1,10 @@
 """Packing: a start pose and a goal become flat arrays for the kernels. The only place that knows both worlds.
 
-The kernels see a rigid chain in its base frame and in units of its own size. Scale is taken out here: a
-joint's linear part must be s R, a rotation times one factor (negative: mirrored), because only then does
-turning the joint keep distances; offsets further out are multiplied by the factors before them.
+The kernels see a rigid chain in its base frame and in units of its own size (geometry.py); the target is moved there.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,23 +14,24 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.errors import UnsupportedError
+from poise.geometry import (
+    BALL,
+    HINGE,
+    MOVE,
+    SIMILAR,
+    SLIDE,
+    Geometry,
+    Link,
+    packed_geometry,
+    reach_of,
+    similar,
+)
 from poise.goals import Position
 from poise.legal import nearest_turn
-from poise.pose import Pose, rotation_part
+from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 
-BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain.py, which would bring Numba in
-_SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Chain.sheared)
-_EXACT = 1e-9  # and these are one
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
-
-
-class Link(NamedTuple):
-    """One motion of a chain: which row of the skeleton, which kernel kind, where its numbers stand in q."""
-
-    row: int
-    kind: int
-    start: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +79,8 @@ class Chain:
 
         A hair wider than the lengths say, so that what lies outside is out of reach for sure.
         """
-        shortest, longest = _reach(self.links, self.ranges, self.axes, self.frames, self.tips)
-        margin = _SIMILAR if self.sheared else _ROUNDING
+        shortest, longest = reach_of(self.links, self.ranges, self.axes, self.frames, self.tips)
+        margin = SIMILAR if self.sheared else _ROUNDING
         return np.stack([shortest * (1 - margin), longest * (1 + margin)], axis=-1)
 
     def to_kernel(self, targets: Floats) -> Floats:
@@ -103,16 +101,6 @@ class Chain:
         return q
 
 
-class _Geometry(NamedTuple):
-    """The fixed transforms of a chain, scaled to its size."""
-
-    frames: Floats
-    tips: Floats
-    axes: Floats
-    size: float
-    sheared: bool
-
-
 class _Layout(NamedTuple):
     """What a chain is, whatever the pose: remembered per skeleton, because packing costs more than solving.
 
@@ -124,7 +112,7 @@ class _Layout(NamedTuple):
     links: tuple[Link, ...]
     kinds: Ints
     ranges: Floats
-    rest: _Geometry
+    rest: Geometry
     constant: bool
     base_scale: Floats
     base_sheared: bool
@@ -143,11 +131,11 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     skeleton = start.skeleton
     layout = _layout(skeleton, goal.joint, goal.root, free_root=free_root)
     is_rest = layout.constant and start.translations is None and start.scales is None
-    geometry = layout.rest if is_rest else _geometry(start, layout.links, layout.rows)
+    geometry = layout.rest if is_rest else packed_geometry(start, layout.links, layout.rows)
     base_row = int(skeleton.parents[layout.rows[0]])
     bases, scale, sheared = _base(start, base_row), layout.base_scale, layout.base_sheared
     if start.scales is not None:
-        scale, _, sheared = _similar(bases[..., :3], skeleton, base_row)
+        scale, _, sheared = similar(bases[..., :3], skeleton, base_row)
     return Chain(
         skeleton=skeleton,
         start=start,
@@ -186,10 +174,10 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
     _refuse_coupled(skeleton, links, tip)
     values, rest = skeleton.value_ranges, Pose(skeleton, skeleton.rest_q)
     ranges = np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2)
-    geometry = _geometry(rest, links, rows)
-    longest = float(_reach(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0])
+    geometry = packed_geometry(rest, links, rows)
+    longest = float(reach_of(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0])
     base_row = int(skeleton.parents[rows[0]])
-    scale, _, sheared = _similar(_base(rest, base_row)[..., :3], skeleton, base_row)
+    scale, _, sheared = similar(_base(rest, base_row)[..., :3], skeleton, base_row)
     return _Layout(
         rows=rows,
         links=links,
@@ -201,14 +189,6 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
         base_sheared=sheared,
         length=longest * float(np.abs(scale[0])) * geometry.size,
     )
-
-
-def _geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> _Geometry:
-    frames, tips, factors, sheared = _frames(start, links, rows)
-    size = _size(frames, tips)
-    frames[..., :3] /= size
-    axes = np.array([_axis(start.skeleton, link) for link in links]).reshape(-1, 3)
-    return _Geometry(frames, tips / size, axes * _gains(links, factors, size), size, sheared)
 
 
 def _from_free_root(skeleton: Skeleton, tip: int) -> list[int]:
@@ -258,106 +238,6 @@ def _base(start: Pose, row: int) -> Floats:
     return start.world.affine.reshape(-1, len(start.skeleton), 3, 4)[:, row]
 
 
-def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats, bool]:
-    """Fixed transforms (k, m, 7) between motions, the tips (k, 3), and the scale (k, m) before each motion."""
-    skeleton, moving = start.skeleton, {link.row for link in links}
-    before, after = _constant_parts(start, moving)
-    k = len(before)
-    carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
-    factor, sheared = np.ones(k), False
-    frames: list[Floats] = []
-    factors: list[Floats] = []
-    motions = Counter(link.row for link in links)
-    for row in rows[:-1]:
-        carried = compose(carried, before[:, row])
-        for _ in range(motions[row]):
-            scale, rotation, off = _similar(carried[..., :3], skeleton, row)
-            sheared |= off
-            offset = carried[..., 3] * factor[:, None]
-            frames.append(np.concatenate([offset, rotations.from_matrix(rotation)], axis=-1))
-            factor = factor * scale
-            factors.append(factor)
-            carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
-        carried = compose(carried, after[:, row])
-    tips = compose(carried, before[:, rows[-1]])[..., 3] * factor[:, None]
-    if not links:
-        return np.zeros((k, 0, 7)), tips, np.ones((k, 0)), sheared
-    return np.stack(frames, axis=1), tips, np.stack(factors, axis=1), sheared
-
-
-def _constant_parts(start: Pose, moving: set[int]) -> tuple[Floats, Floats]:
-    """What stands before and after each joint's solved motion, as affine maps (k, n, 3, 4).
-
-    Before: A with the pose's translation; for a joint that does not move, its motion too; for a free
-    joint its translation, which only `free_root` may change (the MOVE link then starts from it).
-    """
-    skeleton = start.skeleton
-    varies = start.translations is not None or start.scales is not None or (skeleton.kinds == Kind.FREE).any()
-    pose = start if varies or not start.shape else start[:1]
-    n = len(skeleton)
-    positions = pose.local_positions.reshape(-1, n, 3).copy()
-    quaternions = pose.local_rotations.reshape(-1, n, 4).copy()
-    for row in moving:
-        quaternions[:, row] = skeleton.A[row, 3:]
-        if skeleton.kinds[row] == Kind.SLIDE:
-            positions[:, row] = skeleton.A[row, :3] if pose.translations is None else _given(pose, row)
-    before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
-    after = np.broadcast_to(pose.b_affine, before.shape)
-    return before, after
-
-
-def _given(pose: Pose, row: int) -> Floats:
-    assert pose.translations is not None
-    return pose.translations.reshape(-1, len(pose.skeleton), 3)[:, row]
-
-
-def compose(a: Floats, b: Floats) -> Floats:
-    """The affine maps (..., 3, 4) b, then a."""
-    product = a[..., :3] @ b
-    product[..., 3] += a[..., 3]
-    return product
-
-
-def _similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, bool]:
-    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations, and say whether they are a little off.
-
-    UnsupportedError if they are far off.
-    """
-    determinant = np.linalg.det(linear)
-    scale = np.cbrt(determinant)
-    name = skeleton.names[row]
-    if (scale == 0).any():
-        raise UnsupportedError(f"the scale above {name!r} is zero: its chain has no size")
-    rotation = linear / scale[:, None, None]
-    off = float(np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(initial=0.0))
-    if off > _SIMILAR:
-        lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
-        raise UnsupportedError(
-            f"the scale at {name!r} is not uniform ({lengths}); joints below it cannot be turned without shear"
-        )
-    return scale, rotation_part(rotation) if off > _EXACT else rotation, off > _EXACT
-
-
-def _size(frames: Floats, tips: Floats) -> float:
-    """The power of two next above the longest span, or 1 for a chain of no length."""
-    largest = max(np.abs(frames[..., :3]).max(initial=0.0), np.abs(tips).max(initial=0.0))
-    return float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
-
-
-def _gains(links: tuple[Link, ...], factors: Floats, size: float) -> Floats:
-    """What multiplies each axis: a slide's displacement grows with the scale before it."""
-    slides = np.array([link.kind == SLIDE for link in links], dtype=bool)
-    return np.where(slides, factors[0] / size, 1.0)[:, None]
-
-
-def _axis(skeleton: Skeleton, link: Link) -> tuple[float, float, float]:
-    limit = skeleton.limits[link.row]
-    if link.kind == HINGE and limit is not None and limit.axis is not None:
-        return limit.axis
-    x, y, z = skeleton.axes[link.row]
-    return (x, y, z)
-
-
 def _range(skeleton: Skeleton, link: Link, values: Floats) -> tuple[float, float]:
     if link.kind in (BALL, MOVE):
         return (-np.inf, np.inf)
@@ -401,29 +281,3 @@ def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
     ratio, offset = skeleton.coupling_rows[link.row]
     low, high = skeleton.value_ranges[link.start]
     return np.clip((x[:, :1] - offset) / ratio, low, high)
-
-
-def _reach(
-    links: tuple[Link, ...], ranges: Floats, axes: Floats, frames: Floats, tips: Floats
-) -> tuple[Floats, Floats]:
-    """Shortest and longest distance (k,) of the tip from the first link, by lengths alone.
-
-    A link can put at most its span between its frame's origin and the next one's (the last: the tip).
-    """
-    ends = np.concatenate([frames[:, 1:, :3], tips[:, None]], axis=1)
-    spans = np.sqrt((ends**2).sum(axis=-1))[:, : len(links)]
-    for i, link in enumerate(links):
-        if link.kind == MOVE:
-            spans[:, i] = np.inf
-        elif link.kind == SLIDE:
-            spans[:, i] = np.max([_slid(ends[:, i], axes[i], value) for value in ranges[i]], axis=0)
-    longest = spans.sum(axis=1)
-    turning = bool(links) and all(link.kind in (BALL, HINGE) for link in links)
-    return np.maximum(2 * spans.max(axis=1) - longest, 0.0) if turning else np.zeros(len(spans)), longest
-
-
-def _slid(end: Floats, axis: Floats, value: float) -> Floats:
-    """Distance (k,) to a slide's far end (k, 3) when it stands at `value`; infinite where nothing stops it."""
-    if not np.isfinite(value):
-        return np.full(len(end), np.inf)
-    return np.sqrt(((end + axis * value) ** 2).sum(axis=-1))
