@@ -11,6 +11,8 @@ import numpy as np
 import typer
 
 from poise.errors import shown
+from poise.io._gltf_local import local_parts
+from poise.io._gltf_nodes import world
 from poise.limits import Range
 from poise.pose import Pose
 from poise.rig import Rig, load
@@ -71,8 +73,12 @@ def _open(value: float) -> float | None:
 
 
 def size(pose: Pose) -> np.ndarray:
-    """Extent (3,) of the joints of a pose along x, y, z in file units."""
-    points = pose.world.positions
+    """Extent (3,) of the joints of a pose along x, y, z in file units.
+
+    With arrays, not through `pose.world`: looking at a file must not wait for a compiler, nor take its memory.
+    """
+    s, parts = pose.skeleton, local_parts(pose)
+    points = world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
     return np.ptp(points, axis=0) if len(points) else np.zeros(3)
 
 
