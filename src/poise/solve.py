@@ -55,8 +55,8 @@ def solve(
     began = time.perf_counter()
     check_arguments(start, solver, tolerance)
     goal = _only(goals)
-    chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
-    shape = np.broadcast_shapes(_batch(start, goal), goal.target.shape[:-1])
+    chosen = _chosen(solver)
+    shape = _batch(start, goal)
     if trace and np.prod(shape) != 1:
         raise InputError(f"trace=True keeps the iterations of one target; there are {np.prod(shape)}")
     start, goal, moved_inside = _prepared(start, goal, shape)
@@ -83,7 +83,7 @@ def prepare(
     goal = _only(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    chosen = solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
+    chosen = _chosen(solver)
     start, _, moved_inside = _prepared(start, goal, ())
     chain = pack(start, goal, free_root=free_root)
     allowed = _tolerance(chain, tolerance)
@@ -106,14 +106,19 @@ def _only(goals: Goal | Sequence[Goal]) -> Goal:
     return every[0]
 
 
+def _chosen(solver: str | solvers.Solver) -> solvers.Solver:
+    """The solver that is meant; "auto" is ccd until there are others."""
+    return solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
+
+
 def _batch(start: Pose, goal: Goal) -> tuple[int, ...]:
+    """The batch axes of the start and the targets together."""
     try:
-        np.broadcast_shapes(start.shape, goal.target.shape[:-1])
+        return np.broadcast_shapes(start.shape, goal.target.shape[:-1])
     except ValueError as error:
         raise InputError(
             f"a batch of {start.shape} start poses does not go with targets of shape {goal.target.shape[:-1]}"
         ) from error
-    return start.shape
 
 
 def _prepared(start: Pose, goal: Goal, shape: tuple[int, ...]) -> tuple[Pose, Goal, tuple[str, ...]]:

@@ -82,3 +82,14 @@ def check(reader, data: bytes, path) -> bool:
     reader.write(rig, same, rig.skeleton)
     assert same.read_bytes() == data
     return True
+
+
+def outcomes(module, strategy, path):
+    """Check one text after another until the time is up; return how many loaded and how many were refused."""
+    counts = {True: 0, False: 0}
+
+    def body(text):
+        counts[check(module, text, path)] += 1
+
+    until_time_is_up(strategy, body)
+    return counts[True], counts[False]
