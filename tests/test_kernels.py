@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poise.kernels import ccd, compiled, forward
+from poise.kernels import ccd, compiled, forward, jacobian
 
 SCRIPT = """
 import json, sys
@@ -24,6 +24,8 @@ for seed in range(4):
     s = random_skeleton(rng, 6, couple=False)
     pose = poise.Pose(s, random_q(rng, s))
     out.append(pose.world.affine.ravel().tolist())
+    out.append(pose.world.rotations.ravel().tolist())
+    out.append(pose.jacobian("j5").ravel().tolist())
     for solver in (poise.CCD(iterations=3), poise.CCD(iterations=3, order="tip-first", hinge="project", max_turn=0.5)):
         out.append(poise.solve(pose, poise.Position("j5", rng.normal(size=3)), solver=solver).pose.q.tolist())
 json.dump(out, sys.stdout)
@@ -42,7 +44,9 @@ def test_compiled_and_uncompiled_kernels_agree():
         np.testing.assert_allclose(compiled_row, plain_row, atol=1e-9)
 
 
-@pytest.mark.parametrize("dispatcher", [ccd.solve, ccd.probe, forward.world_transforms, forward.local_transforms])
+@pytest.mark.parametrize(
+    "dispatcher", [ccd.solve, ccd.probe, forward.world_maps8, forward.local_transforms, jacobian.jacobians8]
+)
 def test_the_cache_is_stamped_with_the_whole_kernel_package(dispatcher):
     """The stamp is a private attribute of Numba: a new release must be seen to honour it still."""
     assert dispatcher._cache._cache_file._source_stamp == compiled.STAMP

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import poise
+from poise import rotations
 from poise.pose import rotation_part
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, unit_quaternions
@@ -53,6 +57,78 @@ def test_translations_and_scales_replace_a_and_b(seed):
         offsets=np.where((s.kinds == poise.Kind.FREE)[:, None], s.A[:, :3], t),
     )  # fmt: skip
     np.testing.assert_allclose(pose.world.affine, poise.Pose(other, q).world.affine, atol=1e-12)
+
+
+@given(seeds, st.sampled_from([(), ("translations",), ("scales",), ("translations", "scales")]))
+def test_one_joint_has_the_bits_of_all(seed, names):
+    rng = rng_of(seed)
+    s = random_skeleton(rng)
+    given = {name: rng.uniform(0.5, 2, size=(11, len(s), 3)) for name in names}
+    pose = poise.Pose(s, random_q(rng, s, 11), **given)
+    for joint in s.names:
+        one = pose.world_of(joint)
+        np.testing.assert_array_equal(one.affine, pose.world[joint].affine)
+        np.testing.assert_array_equal(one.affine[9], pose[9].world_of(joint).affine)
+        np.testing.assert_array_equal(one.rotations, pose.world.rotations[:, s.index(joint)])
+
+
+@given(seeds)
+def test_what_one_pose_is_given_is_not_remembered_for_others(seed):
+    rng = rng_of(seed)
+    s = random_skeleton(rng)
+    q, values = random_q(rng, s), rng.uniform(0.5, 2, size=(len(s), 3))
+    for more in ({}, {"scales": values}, {"translations": values}, {"translations": values, "scales": values}):
+        fresh = poise.Pose(dataclasses.replace(s), q, **more)
+        np.testing.assert_array_equal(poise.Pose(s, q, **more).world.affine, fresh.world.affine)
+        np.testing.assert_array_equal(poise.Pose(s, q, **more).world_of("j7").affine, fresh.world["j7"].affine)
+
+
+def test_one_joint_of_no_poses_and_of_many_axes():
+    s = poise.Skeleton.build("ab", [-1, 0], [3, 1], axes=np.ones((2, 3)))
+    assert poise.Pose(s, np.zeros((0, 5))).world_of("b").affine.shape == (0, 3, 4)
+    assert poise.Pose(s, np.zeros((0, 5))).world.rotations.shape == (0, 2, 4)
+    assert poise.Pose(s, np.tile(s.rest_q, (2, 3, 1))).world_of("a").rotations.shape == (2, 3, 4)
+    with pytest.raises(poise.UnknownNameError, match="'c'"):
+        poise.Pose(s, s.rest_q).world_of("c")
+
+
+@pytest.mark.parametrize("scale", [1.0, -1.0])
+@pytest.mark.parametrize("angle", [0.0, 1.0, np.pi / 2, np.pi, 3.0, 1e3, 9.9999e4, 1.0001e5, 1e9, 1e15, 1e300])
+def test_angles_of_any_size_turn_as_libm_says(angle, scale):
+    s = poise.Skeleton.build("a", [-1], [1], axes=[[0, 0, 1]])
+    angles = scale * np.array([angle, np.nextafter(angle, 7.0), 0.1, 0.2])  # huge ones beside small ones
+    affine = poise.Pose(s, angles[:, None]).world_of("a").affine
+    expected = [[[np.cos(x), -np.sin(x), 0, 0], [np.sin(x), np.cos(x), 0, 0], [0, 0, 1, 0]] for x in angles]
+    np.testing.assert_allclose(affine, expected, atol=2e-16 * max(abs(angle), 4) if angle < 1e5 else 4e-16)
+
+
+def test_affine_b_with_translation_and_shear_counts():
+    rng = rng_of(8)
+    s = random_skeleton(rng, 12)
+    s = dataclasses.replace(s, B=rng.normal(size=(12, 3, 4)))
+    q = random_q(rng, s)
+    expected = slow_kinematics.world(s, q)
+    np.testing.assert_allclose(poise.Pose(s, q).world.matrices, expected, atol=1e-12 * np.abs(expected).max())
+
+
+class TestRotations:
+    @given(seeds)
+    def test_they_are_those_of_the_nearest_rotation_matrix(self, seed):
+        rng = rng_of(seed)
+        turned = rotations.as_matrix(unit_quaternions(rng, 20)) * rng.choice([-3.0, 0.1, 1.0], size=(20, 1, 1))
+        turned[15:] = rng.normal(size=(5, 3, 3))
+        turned[12:15] = rotations.as_matrix(np.eye(4)[1:])  # half turns
+        affine = np.concatenate([turned, rng.normal(size=(20, 3, 1))], axis=-1)
+        found = poise.Transforms(None, affine).rotations
+        np.testing.assert_allclose(found, rotations.from_matrix(rotation_part(turned)), atol=1e-14)
+        assert (found[:, 0] >= 0).all()
+        np.testing.assert_array_equal(found[7], poise.Transforms(None, affine[7]).rotations)
+
+    @pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
+    def test_maps_without_size_or_beyond_floats_have_one_too(self, size):
+        with np.errstate(all="ignore"):
+            found = poise.Transforms(None, size * np.eye(3, 4)).rotations
+        np.testing.assert_array_equal(found, [1, 0, 0, 0])
 
 
 class TestRotationPart:

@@ -10,12 +10,17 @@ from poise.errors import PoiseError as PoiseError
 from poise.errors import PoiseWarning as PoiseWarning
 from poise.errors import UnknownNameError as UnknownNameError
 from poise.errors import UnsupportedError as UnsupportedError
+from poise.goals import Direction as Direction
+from poise.goals import Near as Near
+from poise.goals import Orientation as Orientation
+from poise.goals import Pin as Pin
+from poise.goals import Place as Place
 from poise.goals import Position as Position
 from poise.limits import Range as Range
 from poise.pose import Pose as Pose
 from poise.pose import Transforms as Transforms
+from poise.prepared import Prepared as Prepared
 from poise.result import Result as Result
-from poise.result import Status as Status
 from poise.result import Trace as Trace
 from poise.rig import Rig as Rig
 from poise.rig import Skin as Skin
@@ -29,5 +34,7 @@ from poise.skeleton import Skeleton as Skeleton
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
 from poise.solvers.ccd import CCD as CCD
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+from poise.status import Status as Status
 
 __version__ = "0.1.0"

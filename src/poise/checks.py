@@ -7,15 +7,32 @@ from typing import Any
 from poise.arrays import real, short
 from poise.clip import Clip
 from poise.errors import InputError
+from poise.options import count, one_of
 from poise.pose import Pose
 from poise.rig import Rig
 
 
-def check_arguments(start: Any, solver: Any, tolerance: Any) -> None:
+def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None) -> None:
     """Check what solve() and prepare() share; InputError for the first that cannot be used."""
     check_start(start)
     check_solver(solver)
     check_tolerance(tolerance)
+    check_angle_tolerance(angle_tolerance)
+
+
+def check_request(*, prefer: Any, seeds: Any, threads: Any, trace: Any, progress: Any) -> None:
+    """How a solve is to be done."""
+    one_of("prefer", prefer, ("first", "closest", "all"))
+    if seeds is not None and count("seeds", seeds) == 0:
+        raise InputError("seeds must be at least 1: the start pose")
+    if seeds is not None and prefer == "first":
+        raise InputError(
+            'seeds is how many starts to try for prefer="closest" or "all"; "first" stops when it is there'
+        )
+    if threads is not None and count("threads", threads) == 0:
+        raise InputError("threads must be at least 1")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function of the number of targets done, not {short(progress)}")
 
 
 def check_start(start: Any) -> None:
@@ -38,3 +55,9 @@ def check_tolerance(tolerance: Any) -> None:
     """The tolerance is None or one finite number of 0 or more."""
     if tolerance is not None and not 0 <= real(tolerance, "tolerance") < float("inf"):
         raise InputError(f"tolerance must be a finite length of 0 or more, not {tolerance!r}")
+
+
+def check_angle_tolerance(tolerance: Any) -> None:
+    """The angle tolerance is None or one finite number of 0 or more."""
+    if tolerance is not None and not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
+        raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {tolerance!r}")

@@ -7,6 +7,7 @@ turning the joint keep distances; offsets further out are multiplied by the fact
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,14 @@ class Link(NamedTuple):
     start: int
 
 
+class Transform(NamedTuple):
+    """Rigid transforms: offset (k, 3) and rotation (k, 4); `factor` (k,) is the scale that stands before them."""
+
+    offset: Floats
+    rotation: Floats
+    factor: Floats
+
+
 class Geometry(NamedTuple):
     """The fixed transforms of a chain, scaled to its size."""
 
@@ -43,7 +52,7 @@ class Geometry(NamedTuple):
 def packed_geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> Geometry:
     """Pack the transforms along `rows`, base to tip, of a single pose."""
     frames, tips, factors, sheared = _frames(start, links, rows)
-    size = _size(frames, tips)
+    size = span_size([frames[..., :3], tips])
     frames[..., :3] /= size
     axes = np.array([_axis(start.skeleton, link) for link in links]).reshape(-1, 3)
     return Geometry(frames, tips / size, axes * _gains(links, factors, size), size, sheared)
@@ -52,7 +61,7 @@ def packed_geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> Ge
 def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats, bool]:
     """Fixed transforms (k, m, 7) between motions, the tips (k, 3), and the scale (k, m) before each motion."""
     skeleton, moving = start.skeleton, {link.row for link in links}
-    before, after = _constant_parts(start, moving)
+    before, after = constant_parts(start, moving)
     k = len(before)
     carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
     factor, sheared = np.ones(k), False
@@ -76,11 +85,11 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
     return np.stack(frames, axis=1), tips, np.stack(factors, axis=1), sheared
 
 
-def _constant_parts(start: Pose, moving: set[int]) -> tuple[Floats, Floats]:
+def constant_parts(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
     """What stands before and after each joint's solved motion, as affine maps (k, n, 3, 4).
 
     Before: A with the pose's translation; for a joint that does not move, its motion too; for a free
-    joint its translation, which only `free_root` may change (the MOVE link then starts from it).
+    joint its translation, unless that is solved for too (`translating`).
     """
     skeleton = start.skeleton
     n = len(skeleton)
@@ -90,6 +99,8 @@ def _constant_parts(start: Pose, moving: set[int]) -> tuple[Floats, Floats]:
         quaternions[:, row] = skeleton.A[row, 3:]
         if skeleton.kinds[row] == Kind.SLIDE:
             positions[:, row] = skeleton.A[row, :3] if start.translations is None else start.translations[..., row, :]
+    for row in translating:
+        positions[:, row] = skeleton.A[row, :3]
     before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
     after = np.broadcast_to(start.b_affine, before.shape)
     return before, after
@@ -122,9 +133,9 @@ def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Float
     return scale, rotation_part(rotation) if off > _EXACT else rotation, off > _EXACT
 
 
-def _size(frames: Floats, tips: Floats) -> float:
-    """The power of two next above the longest span, or 1 for a chain of no length."""
-    largest = max(np.abs(frames[..., :3]).max(initial=0.0), np.abs(tips).max(initial=0.0))
+def span_size(offsets: Iterable[Floats]) -> float:
+    """The power of two next above the longest span, or 1 where nothing has a length."""
+    largest = max((np.abs(offset).max(initial=0.0) for offset in offsets), default=0.0)
     return float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise import kernels, rotations
+from poise import kernels, kinematics, rotations
 from poise.arrays import Floats, finite, frozen
 from poise.errors import InputError
 from poise.skeleton import Kind, Skeleton
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _UNIT = 1e-12  # a squared length this near to one is one to rounding
+_SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,13 @@ class Transforms:
     @cached_property
     def rotations(self) -> Floats:
         """(..., n, 4) w x y z, w >= 0: the nearest rotation to the linear part, scale and mirroring taken out."""
-        return rotations.from_matrix(rotation_part(self.affine[..., :3]))
+        maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
+        turns = np.empty((len(maps), 4))
+        kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
+        others = turns[:, 0] < 0
+        if others.any():
+            turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
+        return turns.reshape(*self.affine.shape[:-2], 4)
 
     @cached_property
     def matrices(self) -> Floats:
@@ -63,8 +70,8 @@ def rotation_part(linear: Floats) -> Floats:
     signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
     lengths = np.sqrt((signed**2).sum(axis=-2))
     longest = lengths.max(axis=-1)
-    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= 1e-12 * longest)
-    uniform &= np.abs(np.abs(determinant) - longest**3) <= 1e-12 * longest**3
+    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _SIMILAR * longest)
+    uniform &= np.abs(np.abs(determinant) - longest**3) <= _SIMILAR * longest**3
     result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
     if not uniform.all():
         u, s, vt = np.linalg.svd(result[~uniform])
@@ -143,13 +150,55 @@ class Pose:
             positions = np.where(kinds == Kind.FREE, positions, slid)  # a free joint's translation is in q
         return positions, quaternions
 
+    @property
+    def _given(self) -> kinematics.Given:
+        """Translations and scales (k, n, 3), the batch flattened to k."""
+        shape = (math.prod(self.shape), len(self.skeleton), 3)
+        flat = [None if value is None else value.reshape(shape) for value in (self.translations, self.scales)]
+        return kinematics.Given(*flat)
+
     @cached_property
     def world(self) -> Transforms:
-        """World transforms of every joint, in file units."""
-        positions, quaternions = self._locals
-        affine = np.zeros((*positions.shape, 4))
-        kernels.forward.world_transforms(self.skeleton.parents, self.b_affine, positions, quaternions, affine)
+        """World transforms of every joint, in file units: world_i = world_parent . A_i . J_i(q) . B_i.
+
+        A pose gives the same bits in any batch. Of one joint in a large batch: see `world_of`.
+        """
+        affine = kinematics.world_maps(self.skeleton, None, self.flat_q.copy(), self._given)
         return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+
+    def world_of(self, joint: str) -> Transforms:
+        """`world[joint]`, the same bits, by way of the joints above it only: for large batches."""
+        row = self.skeleton.index(joint)
+        affine = kinematics.world_maps(self.skeleton, row, self.flat_q.copy(), self._given)
+        return Transforms(self.skeleton, affine.reshape(*self.shape, 3, 4))
+
+    def jacobian(self, joint: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
+        """Geometric Jacobian (..., 6, nv) of a joint, in world axes.
+
+        Rows 0-2: velocity of `point`, (3,) or with the pose's batch axes (..., 3), given in the joint's own frame
+        [file units]. Rows 3-5: angular velocity of the joint, that of `world[joint].rotations`. Columns: one per
+        degree of freedom, `skeleton.v_slice(name)`, per unit of:
+
+            hinge, slide   its number in q [rad, file units]; coupled joints count in their leader's column
+            ball           d in q <- exp(d) q: a small rotation [rad] about the axes of the frame after A, which the
+                           joint turns in
+            free           a translation along the axes of that frame [file units], then a rotation as a ball's
+
+        Joints that are not above `joint` have columns of zeros. Scale counts, mirrored or not. Where it is not
+        uniform velocities are right, but a joint that turns below such a scale has no angular velocity to speak of:
+        UnsupportedError (scales within 1e-3 of uniform pass; angular velocities are then so accurate).
+        """
+        s = self.skeleton
+        row, k = s.index(joint), math.prod(self.shape)
+        points = finite(point, "point", last=3)
+        try:
+            rows = np.broadcast_to(points, (*self.shape, 3)) if points.ndim > 1 else points
+        except ValueError as error:
+            message = f"point has the batch shape {points.shape[:-1]}, which does not go with the pose's, {self.shape}"
+            raise InputError(message) from error
+        points = np.array(rows.reshape(k if points.ndim > 1 else 1, 3))
+        columns = kinematics.jacobians(s, row, self.flat_q.copy(), self._given, points)
+        return columns.reshape(*self.shape, 6, s.nv)
 
     @cached_property
     def local(self) -> Transforms:

@@ -1,283 +1,182 @@
-"""Packing: a start pose and a goal become flat arrays for the kernels. The only place that knows both worlds.
+"""A start pose and goals: what is solved. Solvers take the packed form they need, the judge measures the errors.
 
-The kernels see a rigid chain in its base frame and in units of its own size (geometry.py); the target is moved there.
+Targets travel as rows: the numbers of all goals side by side, world, file units, one row per problem of a batch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from poise import rotations
-from poise.arrays import Bools, Floats, Ints
+from poise.arrays import Floats
+from poise.chain import Chain, coupled_on_the_way, pack, packs_together
 from poise.errors import UnsupportedError
-from poise.geometry import (
-    BALL,
-    HINGE,
-    MOVE,
-    SIMILAR,
-    SLIDE,
-    Geometry,
-    Link,
-    packed_geometry,
-    reach_of,
-    similar,
-)
-from poise.goals import Position
-from poise.legal import nearest_turn
+from poise.goals import AnyGoal, Goal, Pin, Position
+from poise.measure import Measure, Paths, errors_by_paths, errors_by_world, measures_of, paths_of
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
+from poise.tree import Tree, pack_tree, trees_together
+from poise.tree_layout import POSITION, tree_layout
 
-_ROUNDING = 1e-12  # of a reach that is a sum of lengths
+_CHARACTER = 1e-4  # of the chain's length, and [rad]
+_ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Largest distance [file units] and angle [rad] that count as reached."""
+
+    distance: float
+    angle: float
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
-    """The joints that move for one goal, packed for the kernels. m links, k = 1 or one per start pose.
+class Problem:
+    """What is solved, without the targets.
 
-    kinds, axes, ranges, frames, tips, starts: see kernels/chain.py
-    size      file units in one kernel unit: a power of two, so that scaling rounds nothing
-    bases     (k, 3, 4) world transform of the frame that the chain hangs in
-    scale     (k,) the factor of that frame; world distance = kernel distance * |scale| * size
-    sheared   whether any scale is not quite uniform (exported animation has noise of 1e-5 in it): the kernels'
-              chain is then a little off, and solve() corrects its targets by what forward kinematics says
-    length    the chain's longest reach at rest in file units, slides at their ends; infinite where nothing stops one
+    start  a legal pose: a single one, or a batch axis of poses that pack together
+    goals  at least one; those with a target hold the last one given, which is not used here
     """
 
-    skeleton: Skeleton
     start: Pose
-    tip: int
-    links: tuple[Link, ...]
-    kinds: Ints
-    axes: Floats
-    ranges: Floats
-    frames: Floats
-    tips: Floats
-    starts: Floats
-    size: float
-    bases: Floats
-    scale: Floats
-    sheared: bool
-    length: float
+    goals: tuple[Goal, ...]
+    free_root: bool = False
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        """Names of the joints that can move."""
-        return tuple(dict.fromkeys(self.skeleton.names[link.row] for link in self.links))
-
-    @property
-    def unit(self) -> Floats:
-        """(k,) world units in one kernel unit."""
-        return np.abs(self.scale) * self.size
+    def skeleton(self) -> Skeleton:
+        """The skeleton of the start."""
+        return self.start.skeleton
 
     @cached_property
-    def reach(self) -> Floats:
-        """(k, 2) shortest and longest distance of the tip from the first link, in kernel units, by lengths alone.
+    def tree(self) -> Tree:
+        """The joints that move for all goals, packed for the engine."""
+        return pack_tree(self.start, self.goals, free_root=self.free_root)
 
-        A hair wider than the lengths say, so that what lies outside is out of reach for sure.
-        """
-        shortest, longest = reach_of(self.links, self.ranges, self.axes, self.frames, self.tips)
-        margin = SIMILAR if self.sheared else _ROUNDING
-        return np.stack([shortest * (1 - margin), longest * (1 + margin)], axis=-1)
+    @cached_property
+    def chain(self) -> Chain | None:
+        """The chain of a single Position goal, for solvers that go from joint to joint; None where there is none."""
+        return None if isinstance(self._chain, UnsupportedError) else self._chain
 
-    def to_kernel(self, targets: Floats) -> Floats:
-        """World points (k, 3) in the base frame and size of the chain."""
-        linear, origin = self.bases[..., :3], self.bases[..., 3]
-        inverse = np.swapaxes(linear, 1, 2) / (self.scale**2)[:, None, None]
-        return (inverse @ (targets - origin)[..., None])[..., 0] / self.size
+    def require_chain(self, solver: str) -> Chain:
+        """Return the chain, or raise UnsupportedError with the reason why there is none."""
+        if isinstance(self._chain, UnsupportedError):
+            raise UnsupportedError(f"{solver} {self._chain}")
+        return self._chain
 
-    def q_of(self, x: Floats, moved: Bools) -> Floats:
-        """q (k, nq) with the links' motions x (k, m, 4) put in where `moved` (k,); else the start's, bit for bit."""
-        q = np.broadcast_to(self.start.flat_q, (len(x), self.skeleton.nq)).copy()
-        for i, link in enumerate(self.links):
-            part = _motion_to_q(self.skeleton, link, x[:, i])
-            where = slice(link.start, link.start + part.shape[-1])
-            if link.kind == MOVE:
-                part = q[:, where] + part * self.size
-            q[:, where] = np.where(moved[:, None], part, q[:, where])
-        return q
+    @cached_property
+    def _chain(self) -> Chain | UnsupportedError:
+        if len(self.goals) != 1:
+            return UnsupportedError(f"solves one Position goal at a time; got {len(self.goals)} goals")
+        if not isinstance(self.goals[0], Position):
+            return UnsupportedError(f"solves Position goals; this is a {type(self.goals[0]).__name__}")
+        together = coupled_on_the_way(self.skeleton, self.goals[0], free_root=self.free_root)
+        if together is not None:
+            a, b = together
+            return UnsupportedError(
+                f"moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
+            )
+        return pack(self.start, self.goals[0], free_root=self.free_root)
 
+    @property
+    def sheared(self) -> bool:
+        """Whether scale somewhere is not quite uniform, so that solvers see the geometry a little askew."""
+        return self.chain.sheared if self.chain is not None else self.tree.sheared
 
-class _Layout(NamedTuple):
-    """What a chain is, whatever the pose: remembered per skeleton, because packing costs more than solving.
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """What is measured: the columns of the errors."""
+        return measures_of(self.start, self.goals)
 
-    `rest` is the geometry at rest. It holds for every pose where `constant`: a free joint in the chain, or a tip
-    that slides, carries translations in its q. `base_scale` and `base_sheared` are those of the frame it hangs in.
-    """
+    @cached_property
+    def _paths(self) -> Paths | None:
+        return paths_of(self.start, self.goals)
 
-    rows: list[int]
-    links: tuple[Link, ...]
-    kinds: Ints
-    ranges: Floats
-    rest: Geometry
-    constant: bool
-    base_scale: Floats
-    base_sheared: bool
-    length: float
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints that can move."""
+        if self.chain is not None:
+            return self.chain.joints
+        layout = tree_layout(self.skeleton, self.goals, free_root=self.free_root)
+        return tuple(self.skeleton.names[row] for row in layout.joints)
 
+    def targets(self, goals: Sequence[Goal], k: int) -> Floats:
+        """The rows (k, W) of goals like these; a Pin's are where the start has its joint."""
+        parts: list[Floats] = []
+        for goal in goals:
+            rows = self._pinned(goal) if isinstance(goal, Pin) else goal.rows().reshape(-1, goal.width)
+            parts.append(np.broadcast_to(rows, (k, rows.shape[-1])))
+        return parts[0].copy() if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
-def packs_together(start: Pose, goal: Position, *, free_root: bool = False) -> bool:
-    """Whether one packed chain serves every pose of a batch: nothing in its geometry differs between them."""
-    layout = _layout(start.skeleton, goal.joint, goal.root, free_root=free_root)
-    sheared = layout.base_sheared or layout.rest.sheared
-    return layout.constant and not sheared and start.translations is None and start.scales is None
+    def _pinned(self, goal: Pin) -> Floats:
+        at = self.start.world[goal.joint]
+        rows = np.concatenate([at.positions, at.rotations], axis=-1).reshape(-1, 7)
+        return rows if goal.rotation else rows[:, :3]
 
+    def errors(self, q: Floats, targets: Floats) -> Floats:
+        """How far poses q (k, nq) are from targets (k, W): (k, c) distances [file units] and angles [rad]."""
+        if not self.measures:
+            return np.zeros((len(q), 0))
+        if self._paths is None:
+            return errors_by_world(self.posed(q), self.goals, targets)
+        return errors_by_paths(self._paths, q, targets)
 
-def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
-    """Pack the chain of a goal from a legal start pose: a single one, or a batch axis of poses that pack together."""
-    skeleton = start.skeleton
-    layout = _layout(skeleton, goal.joint, goal.root, free_root=free_root)
-    is_rest = layout.constant and start.translations is None and start.scales is None
-    geometry = layout.rest if is_rest else packed_geometry(start, layout.links, layout.rows)
-    base_row = int(skeleton.parents[layout.rows[0]])
-    bases, scale, sheared = _base(start, base_row), layout.base_scale, layout.base_sheared
-    if start.scales is not None:
-        scale, _, sheared = similar(bases[..., :3], skeleton, base_row)
-    return Chain(
-        skeleton=skeleton,
-        start=start,
-        tip=layout.rows[-1],
-        links=layout.links,
-        kinds=layout.kinds,
-        axes=geometry.axes,
-        ranges=layout.ranges,
-        frames=geometry.frames,
-        tips=geometry.tips,
-        starts=_starts(start, layout.links),
-        size=geometry.size,
-        bases=bases,
-        scale=scale,
-        sheared=sheared or geometry.sheared,
-        length=layout.length,
-    )
+    def posed(self, q: Floats) -> Pose:
+        """The start pose with q (k, nq); its translations and scales go along."""
+        start = self.start
+        return Pose(start.skeleton, q, *(_rows(value, len(q)) for value in (start.translations, start.scales)))
 
+    def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
+        """What is given, or the defaults: 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots."""
+        robot = not (self.skeleton.kinds >= Kind.BALL).any()
+        if distance is None:
+            distance = _ROBOT if robot else _CHARACTER * self._length or _ROBOT
+        return Tolerance(float(distance), float((_ROBOT if robot else _CHARACTER) if angle is None else angle))
 
-def _layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
-    known: dict[object, _Layout] = skeleton.__dict__.setdefault("_layouts", {})
-    key = (joint, root, free_root)
-    if key not in known:
-        known[key] = _new_layout(skeleton, joint, root, free_root=free_root)
-    return known[key]
+    @cached_property
+    def _length(self) -> float:
+        """The length of the chain at rest, or where it has none the size of the figure [file units]."""
+        if self.chain is not None and self.chain.links and 0 < self.chain.length < np.inf:
+            return self.chain.length
+        if self.chain is None:
+            longest = self.tree.lengths
+            if longest.size and 0 < longest.max() < np.inf:
+                return float(longest.max())
+        points = Pose(self.skeleton, self.skeleton.rest_q).world.positions
+        return float(np.ptp(points, axis=0).max(initial=0.0))
 
-
-def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
-    tip = skeleton.index(joint)
-    moving = [skeleton.index(name) for name in skeleton.chain(root, joint)]
-    rows = [*moving, tip]
-    if free_root:
-        rows = _from_free_root(skeleton, tip)
-        moving = [rows[0], *(row for row in moving if row != rows[0])]
-    links = _links(skeleton, moving, free_root=free_root)
-    _refuse_coupled(skeleton, links, tip)
-    values, rest = skeleton.value_ranges, Pose(skeleton, skeleton.rest_q)
-    ranges = np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2)
-    geometry = packed_geometry(rest, links, rows)
-    longest = float(reach_of(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0])
-    base_row = int(skeleton.parents[rows[0]])
-    scale, _, sheared = similar(_base(rest, base_row)[..., :3], skeleton, base_row)
-    return _Layout(
-        rows=rows,
-        links=links,
-        kinds=np.array([link.kind for link in links], dtype=np.int64),
-        ranges=ranges,
-        rest=geometry,
-        constant=not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE,
-        base_scale=scale,
-        base_sheared=sheared,
-        length=longest * float(np.abs(scale[0])) * geometry.size,
-    )
+    def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
+        """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""
+        aims = aims.copy()
+        world = self.posed(q).world
+        for measure in self.measures:
+            at = world[self.skeleton.names[measure.row]]
+            if measure.kind == POSITION:
+                where = slice(measure.column, measure.column + 3)
+                aims[:, where] += targets[:, where] - at.positions
+            elif self.goals[measure.goal].measures[-1] == "rotation":
+                where = slice(measure.column, measure.column + 4)
+                left = rotations.multiply(targets[:, where], rotations.inverse(at.rotations))
+                aims[:, where] = rotations.normalised(rotations.multiply(left, aims[:, where]))
+        return aims
 
 
-def _from_free_root(skeleton: Skeleton, tip: int) -> list[int]:
-    """Rows from the free joint above the tip down to the tip."""
-    above = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
-    free = [row for row in above if skeleton.kinds[row] == Kind.FREE]
-    if not free:
-        message = f"free_root=True needs a free joint above {skeleton.names[tip]!r}; there is none"
-        raise UnsupportedError(message)
-    return [*above[above.index(free[0]) :], tip]
+def solved_together(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool) -> bool:
+    """Whether one packed problem serves every pose of a batch."""
+    goal = goals[0]
+    if (
+        len(goals) == 1
+        and isinstance(goal, Position)
+        and not coupled_on_the_way(start.skeleton, goal, free_root=free_root)
+    ):
+        return packs_together(start, goal, free_root=free_root)
+    return trees_together(start, goals, free_root=free_root)
 
 
-def _links(skeleton: Skeleton, rows: list[int], *, free_root: bool) -> tuple[Link, ...]:
-    links: list[Link] = []
-    for row in rows:
-        kind, start, limit = Kind(skeleton.kinds[row]), int(skeleton.q_start[row]), skeleton.limits[row]
-        if kind == Kind.FREE:
-            if free_root and not links:
-                links.append(Link(row, MOVE, start))
-            links.append(Link(row, HINGE if limit else BALL, start + 3))
-        elif kind == Kind.BALL:
-            links.append(Link(row, HINGE if limit else BALL, start))
-        elif kind != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0:
-            links.append(Link(row, HINGE if kind == Kind.HINGE else SLIDE, start))
-    return tuple(links)
-
-
-def _refuse_coupled(skeleton: Skeleton, links: tuple[Link, ...], tip: int) -> None:
-    """Refuse two joints on the way to the tip that move together: ccd moves one at a time and holds the rest."""
-    way = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
-    if skeleton.kinds[tip] == Kind.SLIDE:
-        way.append(tip)
-    ratios = skeleton.coupling_rows[:, 0]
-    movers = [row for row in way if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE) and ratios[row] != 0.0]
-    for link in links:
-        together = [row for row in movers if row != link.row and skeleton.q_start[row] == link.start]
-        if together:
-            a, b = skeleton.names[link.row], skeleton.names[together[0]]
-            message = f"{a!r} and {b!r} are coupled and both on the way to the tip; ccd moves one joint at a time"
-            raise UnsupportedError(message)
-
-
-def _base(start: Pose, row: int) -> Floats:
-    """World transforms (k, 3, 4) of a row; the identity for -1."""
-    if row < 0:
-        return np.eye(3, 4)[None]
-    return start.world.affine.reshape(-1, len(start.skeleton), 3, 4)[:, row]
-
-
-def _range(skeleton: Skeleton, link: Link, values: Floats) -> tuple[float, float]:
-    if link.kind in (BALL, MOVE):
-        return (-np.inf, np.inf)
-    limit = skeleton.limits[link.row]
-    if limit is not None and limit.axis is not None:
-        return (limit.low, limit.high)
-    ratio, offset = skeleton.coupling_rows[link.row]
-    low, high = sorted(ratio * values[link.start] + offset)
-    return (low, high)
-
-
-def _starts(start: Pose, links: tuple[Link, ...]) -> Floats:
-    """Each link's motion in the start pose (k, m, 4)."""
-    skeleton = start.skeleton
-    q = start.flat_q
-    x = np.zeros((len(q), len(links), 4))
-    for i, link in enumerate(links):
-        limit = skeleton.limits[link.row]
-        if link.kind == BALL:
-            x[:, i] = q[:, link.start : link.start + 4]
-        elif link.kind == MOVE:
-            continue  # its translation stands in the frame; the motion is what is added to it
-        elif limit is not None and limit.axis is not None:
-            angle = rotations.twist_angle(q[:, link.start : link.start + 4], np.array(limit.axis))
-            x[:, i, 0] = nearest_turn(angle, limit.low, limit.high)
-        else:
-            ratio, offset = skeleton.coupling_rows[link.row]
-            x[:, i, 0] = ratio * q[:, link.start] + offset
-    return x
-
-
-def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
-    """A link's numbers in q (k, 1, 3 or 4) from its motion x (k, 4); for a move, what is added to them."""
-    limit = skeleton.limits[link.row]
-    if link.kind == MOVE:
-        return x[:, :3]
-    if link.kind == BALL:
-        return x
-    if link.kind == HINGE and limit is not None and limit.axis is not None:
-        return rotations.about(np.array(limit.axis), x[:, 0])
-    ratio, offset = skeleton.coupling_rows[link.row]
-    low, high = skeleton.value_ranges[link.start]
-    return np.clip((x[:, :1] - offset) / ratio, low, high)
+def _rows(value: Floats | None, k: int) -> Floats | None:
+    if value is None:
+        return None
+    return np.broadcast_to(value.reshape(-1, *value.shape[-2:]), (k, *value.shape[-2:]))

@@ -147,8 +147,20 @@ class Skeleton:
     @cached_property
     def q_start(self) -> Ints:
         """(n,) where each joint's numbers begin in q; a coupled joint points at its leader's."""
-        sizes = [0 if c else Kind(k).nq for k, c in zip(self.kinds, self.couplings, strict=True)]
-        start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) if sizes else np.zeros(0, np.int64)
+        return self._starts([Kind(k).nq for k in self.kinds])
+
+    @cached_property
+    def v_start(self) -> Ints:
+        """(n,) where each joint's degrees of freedom begin among the nv; a coupled joint points at its leader's.
+
+        A velocity, or a column of a Jacobian: hinge [rad] and slide [file units] one; ball three, small rotations
+        about the axes of the frame that it turns in; free six, a translation along those axes and then a rotation.
+        """
+        return self._starts([Kind(k).nv for k in self.kinds])
+
+    def _starts(self, sizes: list[int]) -> Ints:
+        own = [0 if coupling else size for size, coupling in zip(sizes, self.couplings, strict=True)]
+        start = np.cumsum([0, *own])[:-1].astype(np.int64)
         for i, coupling in enumerate(self.couplings):
             if coupling:
                 start[i] = start[coupling.leader]
@@ -191,6 +203,11 @@ class Skeleton:
         """Where a joint's numbers stand in q (a coupled joint: its leader's)."""
         i = self.index(joint)
         return slice(int(self.q_start[i]), int(self.q_start[i]) + Kind(self.kinds[i]).nq)
+
+    def v_slice(self, joint: str) -> slice:
+        """Where a joint's degrees of freedom stand among the nv (a coupled joint: its leader's)."""
+        i = self.index(joint)
+        return slice(int(self.v_start[i]), int(self.v_start[i]) + Kind(self.kinds[i]).nv)
 
     # --- names -----------------------------------------------------------------------------------
 

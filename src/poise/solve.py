@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from poise import solvers
-from poise.arrays import Bools, Floats
 from poise.checks import check_arguments
-from poise.errors import InputError, UnsupportedError
-from poise.goals import Goal, Position
+from poise.errors import InputError
+from poise.goals import Direction, Goal, Near, Orientation, Pin, Place, Position
+from poise.judge import Verdict
 from poise.pose import Pose
-from poise.problem import Chain, pack, packs_together
-from poise.result import Answer, Result, judge, kernel_targets, kernel_tips, posed
+from poise.prepared import How, Prepared
+from poise.problem import Problem, solved_together
+from poise.result import Answer, Result
+from poise.running import run
 from poise.skeleton import Kind
+from poise.solvers import Prefer, Request
+from poise.status import Status
 
-_CHARACTER = 1e-4  # of the chain's length
-_ROBOT = 1e-6  # file units: URDF is in metres
-_ROUNDING = 1e-9
-_CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
+GOALS = (Position, Orientation, Place, Direction, Near, Pin)
 
 
 def solve(
@@ -32,19 +31,32 @@ def solve(
     *,
     solver: str | solvers.Solver = "auto",
     tolerance: float | None = None,
+    angle_tolerance: float | None = None,
     free_root: bool = False,
+    prefer: Prefer = "first",
+    seeds: int | None = None,
+    threads: int | None = None,
     trace: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> Result:
     """Find a pose that meets the goals, limits kept, starting from `start`.
 
     start      a pose, or a batch of poses (leading axes), one per target
-    goals      a Position; leading axes of its target are a batch
-    solver     a name ("ccd"; "auto" chooses) or a solver value such as poise.CCD(iterations=50)
+    goals      one or several (Position, Orientation, Place, Direction, Pin, Near); leading axes of their targets are
+               a batch
+    solver     a name ("ccd", "levenberg_marquardt"; "auto" chooses) or a value such as poise.CCD(iterations=50)
     tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length at rest if
                the skeleton has ball or free joints (a character; of the figure's size where the chain has no
                length of its own), else 1e-6 (a robot)
+    angle_tolerance  largest angle that counts as reached [rad]. Default: 1e-4 for a character, 1e-6 for a robot
     free_root  let the free root joint above the chain move as well, turn and translate
+    prefer     "first": the first pose found. "closest": of the poses found from `seeds` starts the one nearest to the
+               start, by the sum of squared joint differences. "all": all distinct ones, in Result.solutions (one
+               target only)
+    seeds      how many starts to try for "closest" (64) and "all" (512)
+    threads    how many at once; default: all processors for long batches. Results do not depend on it
     trace      keep the error and q after every iteration (one target only)
+    progress   called with the number of targets done since the last call
 
     A start outside its limits is first moved inside, and `Result.moved_inside` names the joints. A start
     that meets its goals comes back unchanged, bit for bit. What cannot be done is a Status, not an exception.
@@ -53,86 +65,114 @@ def solve(
     used, UnsupportedError for what the solver cannot do.
     """
     began = time.perf_counter()
-    check_arguments(start, solver, tolerance)
-    goal = _only(goals)
-    chosen = _chosen(solver)
-    shape = _batch(start, goal)
-    if trace and np.prod(shape) != 1:
-        raise InputError(f"trace=True keeps the iterations of one target; there are {np.prod(shape)}")
-    start, goal, moved_inside = _prepared(start, goal, shape)
-    if start.shape and not packs_together(start, goal, free_root=free_root):
-        options = {"solver": chosen, "tolerance": tolerance, "free_root": free_root, "trace": trace}
-        return _one_by_one(start, goal, options, shape, moved_inside, began=began)
-    chain = pack(start, goal, free_root=free_root)
-    return _run(chain, goal, chosen, _tolerance(chain, tolerance), shape, moved_inside, trace=trace, began=began)
+    check_arguments(start, solver, tolerance, angle_tolerance)
+    wanted = checked_goals(goals)
+    shape = _batch(start, wanted)
+    how = How(prefer, seeds, threads)
+    request = how.request(shape, threads=threads, trace=trace, progress=progress)
+    chosen = chosen_solver(solver, start, wanted)
+    tolerances = (tolerance, angle_tolerance)
+    if not start.shape:
+        prepared = _remembered(start, wanted, chosen, tolerances, How(prefer, seeds), free_root=free_root)
+        return prepared.reach(wanted, threads=threads, trace=trace, progress=progress, began=began)
+    start, wanted, moved_inside = _flattened(start, wanted, shape)
+    if not solved_together(start, wanted, free_root=free_root):
+        return _one_by_one(start, wanted, chosen, tolerances, request, free_root, shape, began)
+    problem = Problem(start, wanted, free_root)
+    return run(problem, wanted, chosen, problem.tolerance(*tolerances), request, shape, moved_inside, began)
 
 
-def prepare(
-    start: Pose,
-    goals: Goal | Sequence[Goal],
-    *,
-    solver: str | solvers.Solver = "auto",
-    tolerance: float | None = None,
-    free_root: bool = False,
-) -> Callable[[ArrayLike], Result]:
-    """Pack a chain once for repeated targets and return a function from target to Result.
-
-    Each call starts from the same pose and gives the same Result as solve() with that target.
-    """
-    check_arguments(start, solver, tolerance)
-    goal = _only(goals)
-    if start.shape:
-        raise InputError("prepare() takes a single start pose; give solve() a batch")
-    chosen = _chosen(solver)
-    start, _, moved_inside = _prepared(start, goal, ())
-    chain = pack(start, goal, free_root=free_root)
-    allowed = _tolerance(chain, tolerance)
-
-    def reach(target: ArrayLike) -> Result:
-        began = time.perf_counter()
-        wanted = Position(goal.joint, target, root=goal.root)
-        shape = wanted.target.shape[:-1]
-        return _run(chain, wanted, chosen, allowed, shape, moved_inside, trace=False, began=began)
-
-    return reach
+def checked_goals(goals: Any) -> tuple[Goal, ...]:
+    """One or several goals as a tuple; InputError where they are something else or none."""
+    every = tuple(goals) if isinstance(goals, Iterable) else (goals,)
+    if not every or not all(isinstance(goal, GOALS) for goal in every):
+        names = ", ".join(kind.__name__ for kind in GOALS)
+        raise InputError(f"goals are values such as poise.Position(...), one or several of: {names}")
+    return every
 
 
-def _only(goals: Goal | Sequence[Goal]) -> Goal:
-    every: list[Any] = list(goals) if isinstance(goals, Iterable) else [goals]
-    if not all(isinstance(goal, Position) for goal in every):
-        raise InputError("goals must be poise.Position values, one or a list of one")
-    if len(every) != 1:
-        raise UnsupportedError(f"ccd solves one Position goal at a time; got {len(every)} goals")
-    return every[0]
+def chosen_solver(solver: str | solvers.Solver, start: Pose, goals: Sequence[Goal]) -> solvers.Solver:
+    """The solver that is meant; "auto" is ccd for a single position of a character, else the engine."""
+    if not isinstance(solver, str):
+        return solver
+    if solver != "auto":
+        return solvers.named(solver)
+    lone = len(goals) == 1 and isinstance(goals[0], Position)
+    character = bool((start.skeleton.kinds >= Kind.BALL).any())
+    return solvers.named("ccd" if lone and character else "levenberg_marquardt")
 
 
-def _chosen(solver: str | solvers.Solver) -> solvers.Solver:
-    """The solver that is meant; "auto" is ccd until there are others."""
-    return solvers.named("ccd" if solver == "auto" else solver) if isinstance(solver, str) else solver
-
-
-def _batch(start: Pose, goal: Goal) -> tuple[int, ...]:
+def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     """The batch axes of the start and the targets together."""
+    shapes = [goal.shape for goal in goals]
     try:
-        return np.broadcast_shapes(start.shape, goal.target.shape[:-1])
+        return np.broadcast_shapes(start.shape, *shapes)
     except ValueError as error:
-        raise InputError(
-            f"a batch of {start.shape} start poses does not go with targets of shape {goal.target.shape[:-1]}"
-        ) from error
+        what = shapes[0] if len(shapes) == 1 else shapes
+        raise InputError(f"a batch of {start.shape} start poses does not go with targets of shape {what}") from error
 
 
-def _prepared(start: Pose, goal: Goal, shape: tuple[int, ...]) -> tuple[Pose, Goal, tuple[str, ...]]:
-    """Move the start inside its limits, and flatten batch axes to one where the start has any."""
+def _flattened(
+    start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...]
+) -> tuple[Pose, tuple[Goal, ...], tuple[str, ...]]:
+    """Move a batch of starts inside its limits, and give starts and goals the same single batch axis."""
     if not np.prod(start.shape):
         start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch of starts: nothing will be solved from it
+        return start, goals, ()
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
-    if start.shape:
-        rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
-        assert rows[0] is not None
-        start = Pose(start.skeleton, rows[0][:, 0], rows[1], rows[2])
-        goal = Position(goal.joint, np.broadcast_to(goal.target, (*shape, 3)), root=goal.root)
-    return start, goal, moved_inside
+    rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
+    assert rows[0] is not None
+    start = Pose(start.skeleton, rows[0][:, 0], rows[1], rows[2])
+    return start, tuple(_broadcast(goal, shape) for goal in goals), moved_inside
+
+
+def _remembered(
+    start: Pose,
+    goals: tuple[Goal, ...],
+    solver: solvers.Solver,
+    tolerances: tuple[float | None, float | None],
+    how: How,
+    *,
+    free_root: bool,
+) -> Prepared:
+    """The prepared problem of a pose: packing costs more than solving, and people solve from one pose again and again."""
+    key = (*(_kind_of(goal) for goal in goals), solver, tolerances, how, free_root)
+    last: tuple[object, Prepared] | None = start.__dict__.get("_prepared")
+    if last is not None and last[0] == key:
+        return last[1]
+    prepared = prepared_problem(start, goals, solver, tolerances, how, free_root=free_root)
+    start.__dict__["_prepared"] = (key, prepared)  # a Pose is frozen, so that this stays true
+    return prepared
+
+
+def _kind_of(goal: Goal) -> tuple[object, ...]:
+    """What of a goal is not its target."""
+    if isinstance(goal, Near):
+        return (goal,)
+    axis = goal.axis if isinstance(goal, Direction) else None
+    return (type(goal), goal.measures, goal.joint, goal.root, goal.weight, axis)
+
+
+def prepared_problem(
+    start: Pose,
+    goals: tuple[Goal, ...],
+    solver: solvers.Solver,
+    tolerances: tuple[float | None, float | None],
+    how: How,
+    *,
+    free_root: bool,
+) -> Prepared:
+    """Move a single start inside its limits and pack the problem."""
+    q, moved_inside = start.skeleton.legal(start.q)
+    problem = Problem(start.with_q(q), goals, free_root)
+    return Prepared(problem, solver, problem.tolerance(*tolerances), how, moved_inside)
+
+
+def _broadcast(goal: Goal, shape: tuple[int, ...]) -> Goal:
+    if not goal.width or goal.shape == shape:
+        return goal
+    return goal.with_target(np.broadcast_to(goal.rows(), (*shape, goal.width)))
 
 
 def _flat(value: Any, shape: tuple[int, ...]) -> Any:
@@ -141,112 +181,58 @@ def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(-1, *value.shape[-2:])
 
 
-def _tolerance(chain: Chain, given: float | None) -> float:
-    if given is not None:
-        return float(given)
-    if not (chain.skeleton.kinds >= Kind.BALL).any():
-        return _ROBOT
-    if chain.links and 0 < chain.length < np.inf:
-        return _CHARACTER * chain.length
-    points = Pose(chain.skeleton, chain.skeleton.rest_q).world.positions
-    return _CHARACTER * float(np.ptp(points, axis=0).max(initial=0.0)) or _ROBOT
-
-
-def _run(
-    chain: Chain,
-    goal: Goal,
-    solver: solvers.Solver,
-    tolerance: float,
-    shape: tuple[int, ...],
-    moved_inside: tuple[str, ...],
-    *,
-    trace: bool,
-    began: float,
-) -> Result:
-    targets = kernel_targets(chain, goal, int(np.prod(shape)))
-    allowed = tolerance / float(chain.unit.max())
-    answer = solver.run(chain, targets, allowed, trace=trace)
-    aims = targets.copy()
-    for _ in range(_CORRECTIONS if chain.sheared else 0):
-        tips, off = kernel_tips(chain, answer.x), _off(chain, answer)
-        missed = (_lengths(tips + off - targets) > allowed) & (_lengths(tips - aims) <= allowed * (1 + _ROUNDING))
-        if not missed.any():
-            break
-        aims[missed] = (targets - off)[missed]
-        answer = _merged(answer, missed, solver.run(chain, aims[missed], allowed, trace=trace))
-    q = chain.q_of(answer.x, answer.moved)
-    pose, errors, codes, violation = judge(chain, goal, q, answer, tolerance)
-    return Result(
-        pose=_shaped(pose, shape),
-        goals=(goal,),
-        errors=errors.reshape(*shape, 1),
-        codes=codes.reshape(shape),
-        iterations=answer.iterations.reshape(shape),
-        joint_updates=answer.joint_updates.reshape(shape),
-        seconds=time.perf_counter() - began,
-        solver=solver.name,
-        tolerance=tolerance,
-        moved_inside=moved_inside,
-        violation=violation,
-        chain=chain,
-        x=answer.x,
-        trace=answer.trace,
-    )
-
-
-def _off(chain: Chain, answer: Answer) -> Floats:
-    """How far (k, 3) the true tips are from the kernels' tips, in kernel units, where scale is not quite uniform."""
-    pose = posed(chain, chain.q_of(answer.x, answer.moved))
-    return chain.to_kernel(pose.world.positions[:, chain.tip]) - kernel_tips(chain, answer.x)
-
-
-def _lengths(v: Floats) -> Floats:
-    return np.sqrt((v * v).sum(axis=-1))
-
-
-def _merged(answer: Answer, rows: Bools, again: Answer) -> Answer:
-    """The answer with some rows solved again; both count."""
-    x, moved = answer.x.copy(), answer.moved.copy()
-    iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
-    x[rows], moved[rows] = again.x, moved[rows] | again.moved
-    iterations[rows] += again.iterations
-    joint_updates[rows] += again.joint_updates
-    return Answer(x, moved, iterations, joint_updates, again.trace)
-
-
 def _one_by_one(
     start: Pose,
-    goal: Goal,
-    options: dict[str, Any],
+    goals: tuple[Goal, ...],
+    solver: solvers.Solver,
+    tolerances: tuple[float | None, float | None],
+    request: Request,
+    free_root: bool,
     shape: tuple[int, ...],
-    moved_inside: tuple[str, ...],
-    *,
     began: float,
 ) -> Result:
-    """Solve each pose of a batch from a chain of its own: their lengths or scales differ."""
-    targets = goal.target.reshape(-1, 3)
-    goals = [Position(goal.joint, target, root=goal.root) for target in targets]
-    parts = tuple(solve(start[i], one, **options) for i, one in enumerate(goals))
-    q = np.stack([part.pose.q for part in parts])
-    return dataclasses.replace(
-        parts[0],
-        pose=_shaped(dataclasses.replace(start, q=q), shape),
-        goals=(goal,),
-        errors=np.stack([part.errors for part in parts]).reshape(*shape, 1),
-        codes=np.stack([part.codes for part in parts]).reshape(shape),
-        iterations=np.stack([part.iterations for part in parts]).reshape(shape),
-        joint_updates=np.stack([part.joint_updates for part in parts]).reshape(shape),
-        seconds=time.perf_counter() - began,
-        moved_inside=moved_inside,
-        violation=max(part.violation for part in parts),
-        parts=parts,
-    )
+    """Solve each pose of a batch from a packing of its own: their lengths or scales differ."""
+    flat = [goal.with_target(goal.rows().reshape(-1, goal.width)) if goal.width else goal for goal in goals]
+    parts: list[Result] = []
+    for i in range(len(start)):
+        single = tuple(goal.with_target(goal.rows()[i]) if goal.width else goal for goal in flat)
+        problem = Problem(start[i], single, free_root)
+        parts.append(run(problem, single, solver, problem.tolerance(*tolerances), request, (), (), time.perf_counter()))
+        if request.progress is not None:
+            request.progress(1)
+    whole = Problem(start, goals, free_root)
+    counts = [np.stack([getattr(part, name) for part in parts]) for name in ("iterations", "joint_updates")]
+    q, codes = np.stack([part.q for part in parts]), np.stack([part.codes for part in parts])
+    answer = Answer(q, codes == Status.reached, *counts)
+    verdict = Verdict(np.stack([part.errors for part in parts]), codes, max(part.violation for part in parts))
+    return Result(
+        whole, goals, np.concatenate([part.targets for part in parts]), answer, verdict, whole.tolerance(*tolerances),
+        seconds=time.perf_counter() - began, solver=solver.name, shape=shape, parts=tuple(parts),
+    )  # fmt: skip
 
 
-def _shaped(pose: Pose, shape: tuple[int, ...]) -> Pose:
-    def shaped(value: Any, last: int) -> Any:
-        return None if value is None else value.reshape(*shape, *value.shape[-last:])
+def prepare(
+    start: Pose,
+    goals: Goal | Sequence[Goal],
+    *,
+    solver: str | solvers.Solver = "auto",
+    tolerance: float | None = None,
+    angle_tolerance: float | None = None,
+    free_root: bool = False,
+    prefer: Prefer = "first",
+    seeds: int | None = None,
+    threads: int | None = None,
+) -> Prepared:
+    """Pack a problem once for repeated targets and return a function from target to Result.
 
-    return dataclasses.replace(
-        pose, q=shaped(pose.q, 1), translations=shaped(pose.translations, 2), scales=shaped(pose.scales, 2)
-    )
+    The arguments are those of solve(); the targets of the goals are only examples. Each call starts from the same
+    pose (or from one that is given) and gives the same Result as solve() with that target.
+    """
+    check_arguments(start, solver, tolerance, angle_tolerance)
+    wanted = checked_goals(goals)
+    if start.shape:
+        raise InputError("prepare() takes a single start pose; give solve() a batch")
+    chosen = chosen_solver(solver, start, wanted)
+    how = How(prefer, seeds, threads)
+    how.request((), threads=threads)
+    return prepared_problem(start, wanted, chosen, (tolerance, angle_tolerance), how, free_root=free_root)

@@ -83,14 +83,14 @@ def _run(scene: Scene, folder: Path) -> Result:
 def _draw(path: Path, scene: Scene, result: Result) -> None:
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
-    start = result.chain.start
+    start = result.problem.start
     title = str(result.status).replace("_", " ")
     try:
         plot.draw_poses(
             path,
             [("rest", start), (title, result.pose)],
             target=scene.target,
-            chain=[*result.chain.joints, scene.joint],
+            chain=[*result.joints, scene.joint],
         )
     except UnsupportedError as error:
         typer.echo(f"no picture: {error}", err=True)

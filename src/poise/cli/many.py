@@ -30,7 +30,8 @@ from poise.goals import Position
 from poise.io._files import write_atomically
 from poise.io._values_rows import TABLE_COLUMNS, columns_of, joint_numbers
 from poise.pose import Pose
-from poise.result import Result, Status
+from poise.result import Result
+from poise.status import Status
 from poise.skeleton import Skeleton
 from poise.solve import prepare
 

@@ -14,7 +14,8 @@ from poise.cli import many, outputs
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Position
 from poise.pose import Pose
-from poise.result import Result, Status
+from poise.result import Result
+from poise.status import Status
 from poise.rig import Rig, load, save
 from poise.sidecar import apply_sidecar
 from poise.skeleton import Kind
@@ -152,7 +153,7 @@ def as_object(result: Result, goal: Position) -> dict[str, Any]:
         "target": goal.target.tolist(),
         "position": pose.world[goal.joint].positions.tolist(),
         "moved_inside": list(result.moved_inside),
-        "joints": {name: joint_value(pose, name) for name in result.chain.joints},
+        "joints": {name: joint_value(pose, name) for name in result.joints},
         "local": {name: r.tolist() for name, r in zip(s.names, pose.local_rotations, strict=True)},
     }
 
@@ -172,7 +173,7 @@ def _draw(path: Path, start: Pose, result: Result, goal: Position) -> None:
     from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
 
     title = str(Status(int(result.codes))).replace("_", " ")
-    chain = [*result.chain.joints, goal.joint]
+    chain = [*result.joints, goal.joint]
     try:
         plot.draw_poses(path, [("start", start), (title, result.pose)], target=goal.target, chain=chain)
     except UnsupportedError as error:

@@ -10,7 +10,23 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("ccd", "chain", "escape", "forward", "limits", "linear")
+_MODULES = (
+    "ccd",
+    "chain",
+    "escape",
+    "forward",
+    "jacobian",
+    "limits",
+    "linear",
+    "paths",
+    "reach",
+    "serial",
+    "serial_many",
+    "serial_one",
+    "tree",
+    "tree_arrays",
+    "tree_many",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

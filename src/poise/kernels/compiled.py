@@ -20,8 +20,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def _package_stamp() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -29,16 +30,28 @@ def _package_stamp() -> str:
 STAMP = _package_stamp()
 
 
+# Division by zero gives inf or NaN. `a * b + c` may be rounded once: half the instructions, and nothing else of
+# "fast math", which would let the compiler take NaN and the order of sums lightly.
+_ARITHMETIC: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+
+
 def kernel(function: Function) -> Function:
-    """Compile a kernel that Python calls: cached on disk, releases the GIL, division by zero gives inf or NaN."""
-    compiled: Any = njit(cache=True, error_model="numpy", nogil=True)(function)
+    """Compile a kernel that Python calls: cached on disk, releases the interpreter."""
+    compiled: Any = njit(cache=True, nogil=True, **_ARITHMETIC)(function)
+    _stamp(compiled)
+    return compiled
+
+
+def short_kernel(function: Function) -> Function:
+    """A `kernel` for calls of a few microseconds: releasing the interpreter would cost a tenth of one."""
+    compiled: Any = njit(cache=True, **_ARITHMETIC)(function)
     _stamp(compiled)
     return compiled
 
 
 # Only kernels call these. No reference counts: they own no array, and an atomic increment per array and call would
 # cost more than the arithmetic. No wrappers that nobody calls: they take a quarter of the compile time.
-_HELPER: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+_HELPER: dict[str, Any] = {**_ARITHMETIC, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 _PART: dict[str, Any] = {**_HELPER, "no_cpython_wrapper": True}
 
 

@@ -1,12 +1,200 @@
 # pyright: standard
-"""Forward kinematics: world_i = world_parent . A_i . J_i(q_i) . B_i, one loop because parents come first."""
+"""Forward kinematics: world_i = world_parent . A_i . J_i(q_i) . B_i, one loop because parents come first.
+
+Several poses stand side by side (lanes.py), and the constants A and B are folded into the motions:
+
+    hinge   A R(x) B = still + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
+    slide   A T(x) B = still + x  sine
+    ball    A R(q) B, free A T R B: still holds A, sine B
+    fixed   still
+
+    table   (r, 41)     rows, parents first: see the columns. PARENT is 0 for a root, else 1 + the row of the parent
+    q       (k, nq)     poses
+    used    (u,)        the columns of q that the table needs; START counts in these
+    given   (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; no rows: none
+    world   (k, 12 m)   affine 3 x 4 of the last m rows
+"""
 
 from __future__ import annotations
 
-from poise.kernels.compiled import inline, kernel
+import math
+
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    bits,
+    fill,
+    half_turn,
+    lane,
+    maximum,
+    part_of,
+    room,
+    width,
+    with_lane,
+)
 from poise.kernels.linear import Quat, Vec, about, add, multiply, rotate, scale
 
 FIXED, HINGE, SLIDE, BALL, FREE = 0, 1, 2, 3, 4
+
+KIND, PARENT, START, RATIO, SHIFT = 0, 1, 2, 3, 4
+STILL, SINE, COSINE = 5, 17, 29  # twelve numbers each, row by row
+AFTER = COSINE  # of a ball or free joint: 0 where B is the identity
+LARGEST_ANGLE = 1e5  # [rad] half_turn is exact up to here
+
+
+# --- several poses side by side ----------------------------------------------------------------------------------
+
+
+@part
+def small_angle(x):
+    """The same angle within half a turn; exact, and slow."""
+    return math.atan2(math.sin(x), math.cos(x))
+
+
+@inline
+def sine_cosine(kind, x):
+    """Sine and cosine of any angle [rad]."""
+    huge = bits(maximum(x, -x) > LARGEST_ANGLE)
+    if huge != 0:
+        for l in range(width(kind)):
+            if (huge >> l) & 1:
+                x = with_lane(x, l, small_angle(lane(x, l)))
+    s, c = half_turn(x)
+    return 2.0 * (s * c), 1.0 - 2.0 * (s * s)
+
+
+@inline
+def compose(a, b, out):
+    """The affine maps b, then a, as twelve numbers each; `out` is neither of them."""
+    for r in range(0, 12, 4):
+        for c in range(4):
+            out[r + c] = a[r] * b[c] + a[r + 1] * b[4 + c] + a[r + 2] * b[8 + c]
+        out[r + 3] = out[r + 3] + a[r + 3]
+
+
+@inline
+def put_turn(m, q):
+    """Store the matrix of a unit quaternion in an affine map."""
+    xx, yy, zz = q.x * q.x, q.y * q.y, q.z * q.z
+    xy, yz, zx = q.x * q.y, q.y * q.z, q.z * q.x
+    wx, wy, wz = q.w * q.x, q.w * q.y, q.w * q.z
+    m[0], m[1], m[2] = 1.0 - 2.0 * (yy + zz), 2.0 * (xy - wz), 2.0 * (zx + wy)
+    m[4], m[5], m[6] = 2.0 * (xy + wz), 1.0 - 2.0 * (xx + zz), 2.0 * (yz - wx)
+    m[8], m[9], m[10] = 2.0 * (zx - wy), 2.0 * (yz + wx), 1.0 - 2.0 * (xx + yy)
+
+
+@inline
+def put_ball(kind, row, numbers, at, moves, motion, before, m):
+    """A . J . B of a ball joint, or of a free one that also moves; `motion` and `before` are scratch."""
+    for j in range(3, 12, 4):
+        motion[j] = fill(kind, 0.0)
+    if moves:
+        motion[3], motion[7], motion[11] = numbers[at], numbers[at + 1], numbers[at + 2]
+        at += 3
+    put_turn(motion, Quat(numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]))
+    if row[AFTER] > 0.0:
+        compose(row[STILL:SINE], motion, before)
+        compose(before, row[SINE:COSINE], m)
+    else:
+        compose(row[STILL:SINE], motion, m)
+
+
+@inline
+def put_local(kind, row, numbers, motion, before, m):
+    """A . J . B of one row as twelve numbers; `motion` and `before` are scratch."""
+    moves, at = int(row[KIND]), int(row[START])
+    if moves == HINGE:
+        s, c = sine_cosine(kind, numbers[at] * row[RATIO] + row[SHIFT])
+        for j in range(12):
+            m[j] = s * row[SINE + j] + c * row[COSINE + j] + row[STILL + j]
+    elif moves == SLIDE:
+        x = numbers[at] * row[RATIO] + row[SHIFT]
+        for j in range(12):
+            m[j] = x * row[SINE + j] + row[STILL + j]
+    elif moves == FIXED:
+        for j in range(12):
+            m[j] = fill(kind, row[STILL + j])
+    else:
+        put_ball(kind, row, numbers, at, moves == FREE, motion, before, m)
+
+
+@inline
+def put_identity(kind, m):
+    """The affine map that moves nothing."""
+    for j in range(12):
+        m[j] = fill(kind, 1.0 if j % 5 == 0 else 0.0)
+
+
+@inline
+def put_given(given, i, m):
+    """Translate what row i adds to its parent, and scale it on the inside."""
+    for r in range(3):
+        m[4 * r + 3] = m[4 * r + 3] + given[6 * i + r]
+        for c in range(3):
+            m[4 * r + c] = m[4 * r + c] * given[6 * i + 3 + c]
+
+
+@inline
+def gather(work, start, rows, columns, first, count, w):
+    """Put these columns of `count` rows from `first` on side by side; further lanes repeat the last."""
+    for l in range(w):
+        i = min(first + l, first + count - 1)
+        for j in range(columns.shape[0]):
+            work[start + j * w + l] = rows[i, columns[j]]
+
+
+@inline
+def gather_all(work, start, rows, first, count, w):
+    """`gather` of every column; a single row serves all poses."""
+    for l in range(w):
+        i = min(first + l, first + count - 1, rows.shape[0] - 1)
+        for j in range(rows.shape[1]):
+            work[start + j * w + l] = rows[i, j]
+
+
+@inline
+def scatter(work, start, first, count, w, out):
+    """Write `count` lanes from element `start` of the work array on to rows of `out`, from `first` on."""
+    for l in range(count):
+        for j in range(out.shape[1]):
+            out[first + l, j] = work[start + j * w + l]
+
+
+@inline
+def world_maps(kind, table, q, used, given, work, world):
+    """Fill `world`; `work` has room for (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
+    w, k, r, u = width(kind), q.shape[0], table.shape[0], used.shape[0]
+    numbers, maps, end = part_of(kind, work, 0, u), part_of(kind, work, u * w, r + 1, 12), (u + 12 * (r + 1)) * w
+    extra = part_of(kind, work, end, 6 * r)
+    motion, before, local = room(kind, 12), room(kind, 12), room(kind, 12)
+    put_identity(kind, maps[0])
+    for first in range(0, k, w):
+        count = min(w, k - first)
+        gather(work, 0, q, used, first, count, w)
+        if given.shape[0] > 0:
+            gather_all(work, end, given, first, count, w)
+        for i in range(r):
+            put_local(kind, table[i], numbers, motion, before, local)
+            if given.shape[0] > 0:
+                put_given(extra, i, local)
+            compose(maps[int(table[i, PARENT])], local, maps[i + 1])
+        scatter(work, end - world.shape[1] * w, first, count, w, world)
+
+
+@kernel
+def world_maps4(table, q, used, given, work, world):
+    """`world_maps`, four poses side by side."""
+    world_maps(LANES4, table, q, used, given, work, world)
+
+
+@kernel
+def world_maps8(table, q, used, given, work, world):
+    """`world_maps`, eight poses side by side."""
+    world_maps(LANES8, table, q, used, given, work, world)
+
+
+# --- one pose after the other ------------------------------------------------------------------------------------
 
 
 @inline
@@ -37,32 +225,42 @@ def local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations)
             rotations[k, i, 0], rotations[k, i, 1], rotations[k, i, 2], rotations[k, i, 3] = r.w, r.x, r.y, r.z
 
 
-@kernel
-def world_transforms(parents, B, positions, rotations, world):
-    """Compose k sets of local transforms A . J (k, n, 3 and 4) and B (1 or k, n, 3, 4) into world (k, n, 3, 4)."""
-    for k in range(positions.shape[0]):
-        b = B[min(k, B.shape[0] - 1)]
-        for i in range(parents.shape[0]):
-            compose(world[k], parents[i], i, positions[k, i], rotations[k, i], b[i])
+@inline
+def toward(w, x, y, z):
+    """The unit quaternion along w x y z, with w >= 0."""
+    k = math.copysign(1.0 / math.sqrt(w * w + x * x + y * y + z * z), w)
+    return Quat(w * k, x * k, y * k, z * k)
 
 
 @inline
-def compose(world, parent, i, p, q, B):
-    """world[i] = world[parent] . (p, q) . B, all affine 3 x 4."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    m00, m01, m02 = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
-    m10, m11, m12 = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
-    m20, m21, m22 = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
-    for c in range(4):
-        b0, b1, b2 = B[0, c], B[1, c], B[2, c]
-        l0 = m00 * b0 + m01 * b1 + m02 * b2
-        l1 = m10 * b0 + m11 * b1 + m12 * b2
-        l2 = m20 * b0 + m21 * b1 + m22 * b2
-        if c == 3:
-            l0, l1, l2 = l0 + p[0], l1 + p[1], l2 + p[2]
-        if parent < 0:
-            world[i, 0, c], world[i, 1, c], world[i, 2, c] = l0, l1, l2
-        else:
-            for r in range(3):
-                value = world[parent, r, 0] * l0 + world[parent, r, 1] * l1 + world[parent, r, 2] * l2
-                world[i, r, c] = value + (world[parent, r, 3] if c == 3 else 0.0)
+def turn_of_matrix(a, b, c, d, e, f, g, h, i):
+    """The quaternion of a rotation matrix, given row by row: divided by its largest number (Shepperd 1978)."""
+    trace = a + e + i
+    if trace >= max(2.0 * a, 2.0 * e, 2.0 * i) - trace:
+        return toward(1.0 + trace, h - f, c - g, d - b)
+    if a >= e and a >= i:
+        return toward(h - f, 1.0 + 2.0 * a - trace, b + d, c + g)
+    if e >= i:
+        return toward(c - g, b + d, 1.0 + 2.0 * e - trace, f + h)
+    return toward(d - b, c + g, f + h, 1.0 + 2.0 * i - trace)
+
+
+@kernel
+def turns_of_similar(world, exact, turns):
+    """Rotations (k, 4), w >= 0, of affine maps (k, 12) that are a rotation times a factor, which may be negative.
+
+    Where lengths or volume are further than the share `exact` from those of such a map, w is -1: for others to tell.
+    """
+    for k in range(world.shape[0]):
+        a, b, c = world[k, 0], world[k, 1], world[k, 2]
+        d, e, f = world[k, 4], world[k, 5], world[k, 6]
+        g, h, i = world[k, 8], world[k, 9], world[k, 10]
+        volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+        x, y, z = math.sqrt(a * a + d * d + g * g), math.sqrt(b * b + e * e + h * h), math.sqrt(c * c + f * f + i * i)
+        longest, shortest = max(x, y, z), min(x, y, z)
+        alike = longest - shortest <= exact * longest and abs(abs(volume) - longest**3) <= exact * longest**3
+        turns[k, 0] = -1.0
+        if longest > 0.0 and alike:
+            s = math.copysign(1.0 / longest, volume)
+            q = turn_of_matrix(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s)
+            turns[k, 0], turns[k, 1], turns[k, 2], turns[k, 3] = q.w, q.x, q.y, q.z

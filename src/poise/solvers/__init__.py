@@ -1,22 +1,45 @@
 """One solver per file; the folder is the registry, the file name is the solver's name.
 
-A solver file has a frozen class `Solver` with the options, its `name`, and `run(chain, targets, tolerance,
-trace)`. It is imported when it is asked for.
+A solver file has a frozen class `Solver` with the options, its `name`, and `run(problem, targets, tolerance,
+request)`. It is imported when it is asked for.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from poise.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from poise.arrays import Floats
-    from poise.problem import Chain
+    from poise.problem import Problem, Tolerance
     from poise.result import Answer
+
+Prefer = Literal["first", "closest", "all"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a solve is to be done, whatever the solver; what one cannot do it refuses.
+
+    prefer   "first": the first pose found that meets the goals. "closest": of all found, the one nearest to the
+             start. "all": every distinct one
+    seeds    how many starts to try for "closest" and "all"; None is the solver's own choice
+    threads  how many at once
+    trace    keep the iterations of a single target
+    progress called with the number of targets done since the last call
+    """
+
+    prefer: Prefer = "first"
+    seeds: int | None = None
+    threads: int = 1
+    trace: bool = False
+    progress: Callable[[int], None] | None = None
 
 
 class Solver(Protocol):
@@ -27,8 +50,8 @@ class Solver(Protocol):
         """The name of its file."""
         ...
 
-    def run(self, chain: Chain, targets: Floats, tolerance: float, *, trace: bool) -> Answer:
-        """Solve the targets (k, 3) and tolerance of a chain, both in kernel units."""
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, W), rows as in problem.py; UnsupportedError for what it cannot do."""
         ...
 
 

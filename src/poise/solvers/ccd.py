@@ -8,19 +8,18 @@ equation for one joint. Every step lowers the distance or leaves it, also at a l
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats, real, short
-from poise.errors import InputError
-from poise.problem import Chain
+from poise.arrays import Floats, real
+from poise.errors import InputError, UnsupportedError
+from poise.options import count, one_of
+from poise.problem import Problem, Tolerance
 from poise.result import Answer, Trace
-
-_MOST = 1_000_000  # iterations or restarts: more is a slip of the finger
+from poise.solvers import Request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +55,11 @@ class CCD:
     restarts: int | None = None
 
     def __post_init__(self) -> None:
-        _one_of("order", self.order, ("base-first", "tip-first"))
-        _one_of("hinge", self.hinge, ("exact", "project"))
+        one_of("order", self.order, ("base-first", "tip-first"))
+        one_of("hinge", self.hinge, ("exact", "project"))
         numbers: dict[str, Any] = {
-            "iterations": _count("iterations", self.iterations),
-            "restarts": None if self.restarts is None else _count("restarts", self.restarts),
+            "iterations": count("iterations", self.iterations),
+            "restarts": None if self.restarts is None else count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
             "max_turn": real(self.max_turn, "max_turn"),
         }
@@ -83,38 +82,27 @@ class CCD:
         project = self.hinge == "project"
         return np.array([tolerance, self.iterations, base_first, project, self.bend, self.max_turn, restarts])
 
-    def run(self, chain: Chain, targets: Floats, tolerance: float, *, trace: bool) -> Answer:
-        """Solve the targets (k, 3) of a chain, in kernel units."""
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, 3) of a chain: a single Position goal."""
+        chain = problem.require_chain(self.name)
+        if request.prefer != "first":
+            raise UnsupportedError(f"ccd finds one pose; prefer={request.prefer!r} is for levenberg_marquardt")
         k, m = len(targets), len(chain.links)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
-        rows = self.iterations + 1 if trace else 0
+        rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        options = self._options(tolerance)
+        allowed = tolerance.distance / float(chain.unit.max())
         kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts, targets,
-            options, x, errors, counts, trace_x, trace_error,
+            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts,
+            np.ascontiguousarray(chain.to_kernel(targets)), self._options(allowed), x, errors, counts, trace_x,
+            trace_error,
         )  # fmt: skip
         history = None
-        if trace:
+        if request.trace:
             done = int(counts[0, 0]) + 1
-            q = chain.q_of(trace_x[:done], np.arange(done) > 0)
-            history = Trace(trace_error[:done] * float(chain.unit[0]), q)
-        return Answer(x, counts[:, 1] > 0, counts[:, 0], counts[:, 1], history)
-
-
-def _count(option: str, value: Any) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number <= _MOST:
-        raise InputError(f"{option} must be a whole number from 0 to {_MOST}, not {short(value)}")
-    return number
-
-
-def _one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {short(value)}")
+            history = Trace(trace_error[:done] * float(chain.unit[0]), chain.q_of(trace_x[:done], np.arange(done) > 0))
+        q = chain.q_of(x, counts[:, 1] > 0)
+        return Answer(q, errors <= allowed, counts[:, 0], counts[:, 1], history)
 
 
 Solver = CCD

@@ -1,0 +1,88 @@
+"""What every goal offers to the code that packs it, and the few lines that all of them share."""
+
+from __future__ import annotations
+
+import math
+from typing import NoReturn, Protocol, Self
+
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats, real, short
+from poise.errors import InputError
+
+
+class AnyGoal(Protocol):
+    """A wish for the pose: a frozen value."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What is measured of the joint, in order: "position", "rotation", "direction"; empty for a mere preference.
+
+        The error of a position is a distance [file units], of a rotation or direction an angle [rad], 0 to pi.
+        """
+        ...
+
+    @property
+    def weight(self) -> float:
+        """A factor > 0 of the goal's residual."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes of the target; () for a single one and where there is none."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many numbers one target has in `rows`; 0 where there is none."""
+        ...
+
+    def rows(self) -> Floats:
+        """Return the targets as numbers (*shape, width); read-only where the goal holds them so."""
+        ...
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Turn another target into a new array (..., width), with the checks of the constructor; nothing is kept.
+
+        Rows that `rows` or `parse` gave come back bit for bit. InputError where the goal has no target.
+        """
+        ...
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return a goal that differs in its target only; what `parse` takes. InputError where it has none."""
+        ...
+
+
+class JointGoal(AnyGoal, Protocol):
+    """A goal for one joint."""
+
+    @property
+    def joint(self) -> str:
+        """The name of the joint."""
+        ...
+
+    @property
+    def root(self) -> str | None:
+        """The first joint that may move for it; None is the limb's own (see Skeleton.chain)."""
+        ...
+
+
+def set_fields(goal: object, **values: object) -> None:
+    """Set fields of a frozen value; only its own __init__ may."""
+    for name, value in values.items():
+        object.__setattr__(goal, name, value)
+
+
+def checked_weight(weight: float, what: str) -> float:
+    """Return a weight as a float; InputError unless it is finite and above 0."""
+    number = real(weight, f"the weight of {what}")
+    if not 0.0 < number < math.inf:
+        message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
+        raise InputError(message)
+    return number
+
+
+def refuse_target(what: str) -> NoReturn:
+    """Raise InputError for a new target where there is none."""
+    message = f"{what} has no target that could be replaced; make a new goal instead"
+    raise InputError(message)

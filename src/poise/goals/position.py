@@ -1,0 +1,56 @@
+"""The goal that a joint is at a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from poise.arrays import Floats, frozen
+from poise.goals.goal import checked_weight, set_fields
+from poise.goals.targets import points
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """The origin of `joint` is at `target` [file units, world].
+
+    target  (..., 3), or (..., 2) for planar chains (z is then 0); leading axes are a batch of targets
+            no coordinate is beyond 1e100
+    root    the first joint that may move; by default the limb's own (see Skeleton.chain)
+    weight  > 0; multiplies the residual where several goals compete
+
+    Error: |target - world position of the joint|.
+    """
+
+    measures = ("position",)
+    width = 3
+
+    joint: str
+    target: Floats
+    root: str | None = None
+    weight: float = 1.0
+
+    def __init__(self, joint: str, target: ArrayLike, *, root: str | None = None, weight: float = 1.0) -> None:
+        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+        rows = self.parse(target)
+        frozen(rows)
+        set_fields(self, target=rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes of the target."""
+        return self.target.shape[:-1]
+
+    def rows(self) -> Floats:
+        """Return the targets (*shape, 3), read-only."""
+        return self.target
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Turn other points (..., 3) or (..., 2) into rows (..., 3); InputError as in the constructor."""
+        return points(value, f"the target of {self.joint!r}")
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return the same goal for other points."""
+        return type(self)(self.joint, value, root=self.root, weight=self.weight)

@@ -1,0 +1,221 @@
+"""The judge: measures every answer by forward kinematics and says why a goal was missed. Solvers are not asked."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels, rotations
+from poise.arrays import Bools, Floats, Ints
+from poise.chain import Chain
+from poise.goals import Direction
+from poise.legal import violation
+from poise.problem import Problem, Tolerance
+from poise.skeleton import Kind
+from poise.status import Status
+from poise.tree import Tree
+from poise.tree_layout import DIRECTION, DOFS, FIXED, HINGE, MOVE, POSITION
+
+_ROUNDING = 1e-9  # of the tolerance: the kernel's error and the judge's differ by rounding only
+_STATIONARY = 1e-3  # no single joint could lower the error by more than this share
+_AT_LIMIT = 1e-9
+
+
+class Verdict(NamedTuple):
+    """Errors (k, c), Status codes (k,), and the largest amount by which a limit is exceeded."""
+
+    errors: Floats
+    codes: Ints
+    violation: float
+
+
+def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Verdict:
+    """Measure poses q (k, nq) against targets (k, W)."""
+    errors = problem.errors(q, targets)
+    missed = ~met(problem, errors, tolerance)
+    codes = np.full(len(q), int(Status.reached))
+    if missed.any():
+        rows = targets if len(targets) == 1 else targets[missed]
+        codes[missed] = why(problem, q[missed], rows, missed, tolerance)
+    return Verdict(errors, codes, violation(problem.skeleton, q))
+
+
+def met(problem: Problem, errors: Floats, tolerance: Tolerance) -> Bools:
+    """Which rows of errors (k, c) are within the tolerance, all of them."""
+    return (errors <= allowed(problem, tolerance) * (1 + _ROUNDING)).all(axis=-1)
+
+
+def allowed(problem: Problem, tolerance: Tolerance) -> Floats:
+    """The largest error (c,) that counts as reached."""
+    return np.array([tolerance.distance if m.kind == POSITION else tolerance.angle for m in problem.measures])
+
+
+def why(problem: Problem, q: Floats, targets: Floats, rows: Bools, tolerance: Tolerance) -> Ints:
+    """Status codes of poses q that miss their targets; `rows` says which of the starts are theirs."""
+    if not problem.joints:
+        return np.full(len(q), int(Status.nothing_to_move))
+    codes = np.full(len(q), int(Status.stalled))
+    stands = standing(problem, q, targets)
+    codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
+    codes[beyond_reach(problem, targets, rows, tolerance) != 0] = Status.out_of_reach
+    return codes
+
+
+# --- lengths -----------------------------------------------------------------------------------------------------
+
+
+class Reach(NamedTuple):
+    """Of one position: its term in the tree, shortest, longest and wanted distance (k,) from its first joint, kernel."""
+
+    term: int
+    shortest: Floats
+    longest: Floats
+    wanted: Floats
+
+
+def reaches(problem: Problem, targets: Floats) -> list[Reach]:
+    """What lengths alone allow, for every position that is aimed at."""
+    tree = problem.tree
+    aims = tree.kernel_targets(targets)
+    found: list[Reach] = []
+    for i, term in enumerate(tree.layout.terms):
+        if term.kind == POSITION:
+            shortest, longest, origin = tree.reach(i)
+            column = int(tree.terms[i, 3])
+            away = aims[:, column : column + 3] - origin
+            found.append(Reach(i, shortest, longest, np.sqrt((away**2).sum(axis=-1))))
+    return found
+
+
+def beyond_reach(problem: Problem, targets: Floats, rows: Bools, tolerance: Tolerance) -> Ints:
+    """For each row of targets 0, or which position (counted from 1 in order of the terms) no pose can reach."""
+    tree = problem.tree
+    unit = tree.unit if len(tree.unit) == 1 else tree.unit[rows]
+    slack = tolerance.distance / unit
+    found = np.zeros(len(targets), dtype=np.int64)
+    for n, reach in enumerate(reaches(problem, targets), start=1):
+        off = (reach.wanted > reach.longest + slack) | (reach.wanted < reach.shortest - slack)
+        found = np.where(off & (found == 0), n, found)
+    return found
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+class Standing(NamedTuple):
+    """Whether no single joint can come nearer (k,), and which joints their limits keep from it (k, joints).
+
+    The columns of `blocks` stand for `rows` of the skeleton, `values` (k, joints) for what their limits bound, at
+    `ranges` (joints, 2). A joint that alone would come nearer without its limit blocks; where no single one would
+    (two must bend together), all that stand at a limit.
+    """
+
+    stationary: Bools
+    blocks: Bools
+    rows: tuple[int, ...]
+    values: Floats
+    ranges: Floats
+
+
+def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
+    """What keeps poses q (k, nq) from their targets."""
+    if problem.chain is not None:
+        return _probed(problem.chain, q, targets)
+    return _by_gradient(problem, q, targets)
+
+
+def _probed(chain: Chain, q: Floats, targets: Floats) -> Standing:
+    """Try every joint of a chain alone, exactly."""
+    x = chain.motions_of(q)
+    aims = chain.to_kernel(targets)
+    found = np.zeros((len(x), len(chain.links), 2))
+    kernels.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, aims, x, found)
+    errors = np.sqrt(((chain.tip_of(x) - aims) ** 2).sum(axis=-1))
+    stationary = (found[:, :, 0] >= (1 - _STATIONARY) * errors[:, None]).all(axis=1)
+    values = x[:, :, 0]
+    at_limit = _at_limit(values, chain.ranges)
+    helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
+    return Standing(stationary, _blocking(at_limit, helps), tuple(n.row for n in chain.links), values, chain.ranges)
+
+
+def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
+    """What each degree of freedom alone would gain, to first order of the residual: (J e)^2 / (J J) of |e|^2."""
+    tree = problem.tree
+    J, e = _residual(problem, q, targets)
+    push = np.einsum("krd,kr->kd", J, e)
+    gain = push**2 / np.maximum((J**2).sum(axis=1), 1e-300)
+    helps = gain > 2 * _STATIONARY * (e**2).sum(axis=1, keepdims=True)
+    low, high, at = tree.layout.dofs[:, 0], tree.layout.dofs[:, 1], tree.layout.dofs[:, 2].astype(np.int64)
+    values = np.where(at >= 0, tree.u_of(q)[:, at], 0.0)
+    ranges = np.stack([low, high], axis=1)
+    at_limit = _at_limit(values, ranges) & (at >= 0)
+    outwards = ((values <= low + _AT_LIMIT * np.maximum(1, abs(values))) & (push < 0)) | (
+        (values >= high - _AT_LIMIT * np.maximum(1, abs(values))) & (push > 0)
+    )
+    stuck = at_limit & outwards
+    stationary = ~(helps & ~stuck).any(axis=1)
+    owner = {node.dof + i: node.row for node in tree.layout.nodes for i in range(DOFS[node.kind])}
+    rows = tuple(owner[d] for d in range(len(low)))
+    return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _at_limit(values: Floats, ranges: Floats) -> Bools:
+    slack = _AT_LIMIT * np.maximum(1.0, np.abs(values))
+    return (values <= ranges[:, 0] + slack) | (values >= ranges[:, 1] - slack)
+
+
+def _blocking(at_limit: Bools, helps: Bools) -> Bools:
+    """The joints at a limit that would help; where none does, all that stand at one."""
+    blocks = at_limit & helps
+    return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)
+
+
+def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Floats]:
+    """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size."""
+    tree, pose = problem.tree, problem.posed(q)
+    blocks: list[Floats] = []
+    errors: list[Floats] = []
+    for measure in problem.measures:
+        name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
+        J = _tree_columns(tree, pose.jacobian(name))
+        at = pose.world[name]
+        if measure.kind == POSITION:
+            wanted = targets[:, measure.column : measure.column + 3]
+            e, J = (wanted - at.positions) / tree.size, J[:, :3] / tree.size
+        else:
+            e, J = _turn(problem, measure.kind, measure.goal, measure.column, at.rotations, targets), J[:, 3:]
+        blocks.append(J * goal.weight)
+        errors.append(e * goal.weight)
+    return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
+
+
+def _turn(problem: Problem, kind: int, number: int, column: int, turned: Floats, targets: Floats) -> Floats:
+    """The rotation (k, 3) that is left, 2 sin(angle / 2) long, along its axis; for a direction the shortest one."""
+    if kind == DIRECTION:
+        goal = problem.goals[number]
+        assert isinstance(goal, Direction)
+        axis = rotations.rotate(turned, np.array(goal.axis))
+        left = rotations.rotation_between(axis, targets[:, column : column + 3])
+    else:
+        left = rotations.multiply(targets[:, column : column + 4], rotations.inverse(turned))
+    return 2.0 * left[..., 1:] * np.where(left[..., :1] < 0, -1.0, 1.0)
+
+
+def _tree_columns(tree: Tree, J: Floats) -> Floats:
+    """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
+    skeleton = tree.skeleton
+    out = np.zeros((*J.shape[:2], len(tree.layout.dofs)))
+    for node in tree.layout.nodes:
+        if node.kind == FIXED:
+            continue
+        first = int(skeleton.v_start[node.row])
+        if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
+            first += 3
+        limit = skeleton.limits[node.row]
+        if node.kind == HINGE and limit is not None and limit.axis is not None:
+            out[:, :, node.dof] = J[:, :, first : first + 3] @ np.array(limit.axis)
+        else:
+            count = DOFS[node.kind]
+            out[:, :, node.dof : node.dof + count] = J[:, :, first : first + count]
+    return out

@@ -1,0 +1,132 @@
+# pyright: standard
+"""Geometric Jacobians: velocity of a point on a joint, and the joint's angular velocity, per unit of each freedom.
+
+    table  (r, 41)     the path from the root to the joint; see forward.py, as for q, used and given
+    dofs   (r, 13)     FIRST: the row's first column in the Jacobian; ORIGIN: A's translation;
+                       WAYS: the axis of a hinge or slide, or all three axes, turned by A
+    gains  (1|k, r)    1 / scale of what stands above each row
+    points (1|k, 3)    in the joint's frame
+    out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
+
+With x the point as the parent sees it, L the linear part of the parent's world map and a an axis turned by A:
+a turn gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. No inverse and
+no difference of world positions, so that any affine B is right, and nothing is lost far from the origin.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.forward import (
+    FIXED,
+    FREE,
+    HINGE,
+    KIND,
+    RATIO,
+    SLIDE,
+    START,
+    compose,
+    gather,
+    gather_all,
+    put_given,
+    put_identity,
+    put_local,
+    scatter,
+)
+from poise.kernels.lanes import LANES4, LANES8, fill, part_of, room, width
+from poise.kernels.linear import Vec, add, cross, scale, sub
+
+FIRST, ORIGIN, WAYS = 0, 1, 4
+
+
+@inline
+def vec_in(row, column):
+    """Three numbers of a row."""
+    return Vec(row[column], row[column + 1], row[column + 2])
+
+
+@inline
+def linear(m, v):
+    """A vector under the linear part of an affine map."""
+    return Vec(
+        m[0] * v.x + m[1] * v.y + m[2] * v.z,
+        m[4] * v.x + m[5] * v.y + m[6] * v.z,
+        m[8] * v.x + m[9] * v.y + m[10] * v.z,
+    )
+
+
+@inline
+def add_column(columns, start, nv, v, factor):
+    """Add to three numbers of a column: another joint may be coupled to the same freedom."""
+    columns[start] = columns[start] + v.x * factor
+    columns[start + nv] = columns[start + nv] + v.y * factor
+    columns[start + 2 * nv] = columns[start + 2 * nv] + v.z * factor
+
+
+@inline
+def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
+    """Add what one row contributes; `above` is the parent's world map, `arm` the point from A's origin, seen there."""
+    moves, at, ratio, first = int(row[KIND]), int(row[START]), row[RATIO], int(dof[FIRST])
+    if moves in (SLIDE, FREE):
+        for c in range(1 if moves == SLIDE else 3):
+            way = vec_in(dof, WAYS + 3 * c)
+            add_column(columns, first + c, nv, linear(above, way), ratio)
+            if moves == FREE:
+                arm = sub(arm, scale(way, numbers[at + c]))
+    if moves in (SLIDE, FIXED):
+        return
+    if moves == FREE:
+        first += 3
+    for c in range(1 if moves == HINGE else 3):
+        axis = vec_in(dof, WAYS + 3 * c)
+        add_column(columns, first + c, nv, linear(above, cross(axis, arm)), ratio)
+        add_column(columns, first + c + 3 * nv, nv, linear(above, axis), gain * ratio)
+
+
+@inline
+def jacobians(kind, table, dofs, q, used, given, gains, points, work, out):
+    """Fill `out`; `work` has room for (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
+    w, k, r, u, nv = width(kind), q.shape[0], table.shape[0], used.shape[0], out.shape[1] // 6
+    numbers, at_maps = part_of(kind, work, 0, u), u * w
+    maps, at_locals = part_of(kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
+    locals_, at_given = part_of(kind, work, at_locals, r, 12), at_locals + 12 * r * w
+    extra, at_gains = part_of(kind, work, at_given, 6 * r), at_given + 6 * r * w
+    gain, at_point = part_of(kind, work, at_gains, r), at_gains + r * w
+    point, at_columns = part_of(kind, work, at_point, 3), at_point + 3 * w
+    columns = part_of(kind, work, at_columns, 6 * nv)
+    motion, before = room(kind, 12), room(kind, 12)
+    put_identity(kind, maps[0])
+    for first in range(0, k, w):
+        count = min(w, k - first)
+        gather(work, 0, q, used, first, count, w)
+        if given.shape[0] > 0:
+            gather_all(work, at_given, given, first, count, w)
+        gather_all(work, at_gains, gains, first, count, w)
+        gather_all(work, at_point, points, first, count, w)
+        for i in range(r):
+            put_local(kind, table[i], numbers, motion, before, locals_[i])
+            if given.shape[0] > 0:
+                put_given(extra, i, locals_[i])
+            compose(maps[i], locals_[i], maps[i + 1])
+        for j in range(6 * nv):
+            columns[j] = fill(kind, 0.0)
+        x = Vec(point[0], point[1], point[2])
+        for i in range(r - 1, -1, -1):
+            m = locals_[i]
+            x = add(linear(m, x), Vec(m[3], m[7], m[11]))
+            arm = sub(x, vec_in(dofs[i], ORIGIN))
+            if given.shape[0] > 0:
+                arm = sub(arm, Vec(extra[6 * i], extra[6 * i + 1], extra[6 * i + 2]))
+            add_columns(table[i], dofs[i], numbers, maps[i], gain[i], arm, nv, columns)
+        scatter(work, at_columns, first, count, w, out)
+
+
+@kernel
+def jacobians4(table, dofs, q, used, given, gains, points, work, out):
+    """`jacobians`, four poses side by side."""
+    jacobians(LANES4, table, dofs, q, used, given, gains, points, work, out)
+
+
+@kernel
+def jacobians8(table, dofs, q, used, given, gains, points, work, out):
+    """`jacobians`, eight poses side by side."""
+    jacobians(LANES8, table, dofs, q, used, given, gains, points, work, out)

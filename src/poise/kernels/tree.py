@@ -1,0 +1,272 @@
+# pyright: standard
+"""A tree of hinges, slides, balls and moves, and one damped step of its configuration towards goals of any number.
+
+tree_arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
+
+    delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
+
+whose size is that of the goals however many joints there are; S is the ease of the dofs, b pulls towards a preferred
+configuration: what of it the goals do not forbid stays, so that it never competes with them. As in serial.py
+the damping follows the squared error, and dofs that a limit holds are frozen.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, part
+from poise.kernels.goal_rows import direction, position, rotation, three
+from poise.kernels.lanes import fill, half_turn, maximum, minimum, select, sqrt
+from poise.kernels.linear import (
+    Quat,
+    Vec,
+    add,
+    conjugate,
+    multiply,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    scale,
+    vec_at,
+)
+from poise.kernels.serial import third_axis, turned_about_z
+from poise.kernels.tree_arrays import (
+    AT,
+    BALL,
+    DOF,
+    EASE,
+    FIXED,
+    HIGH,
+    HINGE,
+    LOW,
+    MOTION,
+    MOVE,
+    NUMBER,
+    PARENT,
+    POSITION,
+    PULLING,
+    ROTATION,
+    SLIDE,
+    TERM,
+    TOLERANCE,
+    WEIGHT,
+)
+
+
+@inline
+def first_axis(q):
+    """The x axis of a rotation."""
+    return Vec(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y))
+
+
+@inline
+def second_axis(q):
+    """The y axis of a rotation."""
+    return Vec(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x))
+
+
+@inline
+def quat_from(u, at):
+    """The quaternion in four numbers of u."""
+    return Quat(u[at], u[at + 1], u[at + 2], u[at + 3])
+
+
+# --- forward kinematics ------------------------------------------------------------------------------------------
+
+
+@part
+def forward(tree, lanes):
+    """Place every node at lanes.u: moved frames into positions and rotations, the motions' axes into axes."""
+    for i in range(tree.nodes.shape[0]):
+        parent, motion, at = tree.nodes[i, PARENT], tree.nodes[i, MOTION], tree.nodes[i, AT]
+        frame = lanes.frames[i]
+        place, turn = three(frame, 0), quat_from(frame, 3)
+        if parent >= 0:
+            before = quat_at(lanes.rotations, parent)
+            place = add(vec_at(lanes.positions, parent), rotate(before, place))
+            turn = multiply(before, turn)
+        if motion == HINGE or motion == SLIDE:
+            axis, ratio = third_axis(turn), frame[7]
+            value = ratio * lanes.u[at] + frame[8]
+            put_vec(lanes.axes, 3 * i, scale(axis, ratio))
+            if motion == HINGE:
+                s, c = half_turn(value)
+                turn = turned_about_z(turn, s, c)
+            else:
+                place = add(place, scale(axis, value))
+        elif motion != FIXED:
+            put_vec(lanes.axes, 3 * i, first_axis(turn))
+            put_vec(lanes.axes, 3 * i + 1, second_axis(turn))
+            put_vec(lanes.axes, 3 * i + 2, third_axis(turn))
+            if motion == BALL:
+                turn = multiply(turn, quat_from(lanes.u, at))
+            else:
+                place = add(place, rotate(turn, three(lanes.u, at)))
+        put_vec(lanes.positions, i, place)
+        put_quat(lanes.rotations, i, turn)
+
+
+# --- what is left, and how it changes ----------------------------------------------------------------------------
+
+
+@part
+def residuals(kind, tree, lanes):
+    """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met."""
+    zero = fill(kind, 0.0)
+    for d in range(tree.row_ranges.shape[0]):
+        for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+            lanes.J[d, r] = zero
+    error, met = zero, zero <= 0.0
+    for t in range(tree.terms.shape[0]):
+        if tree.terms[t, TERM] == POSITION:
+            square = position.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == ROTATION:
+            square = rotation.put(tree, lanes, t)
+        else:
+            square = direction.put(tree, lanes, t)
+        error = error + square * (tree.aims[t, WEIGHT] * tree.aims[t, WEIGHT])
+        met = met & (square <= tree.aims[t, TOLERANCE])
+    return error, met
+
+
+@part
+def pull_near(kind, tree, lanes):
+    """Fill pull with steps towards the preferred configuration: of the way, the share that the book says, or all."""
+    zero, share = fill(kind, 0.0), lanes.book[PULLING]
+    for d in range(tree.dofs.shape[0]):
+        lanes.pull[d] = zero
+        at = int(tree.dofs[d, NUMBER])
+        if at >= 0:
+            lanes.pull[d] = (tree.near_u[at] - lanes.u[at]) * minimum(share * tree.near_on[d], zero + 1.0)
+    for i in range(tree.nodes.shape[0]):
+        motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        if motion == BALL:
+            left = multiply(quat_from(tree.near_u, at), conjugate(quat_from(lanes.u, at)))
+            k = select(left.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
+            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * left.x, k * left.y, k * left.z
+        elif motion == MOVE:
+            k = minimum(share * tree.near_on[dof], zero + 1.0)
+            for c in range(3):
+                lanes.pull[dof + c] = (tree.near_u[at + c] - lanes.u[at + c]) * k
+
+
+# --- the step ----------------------------------------------------------------------------------------------------
+
+
+@inline
+def along(kind, tree, J, d, y):
+    """Row d of J times y (m,)."""
+    total = fill(kind, 0.0)
+    for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+        total = total + J[d, r] * y[r]
+    return total
+
+
+@part
+def freeze(kind, tree, lanes, near):
+    """Zero the rows of dofs that a limit holds, scale all rows by the root of the ease, and fill rest.
+
+    A dof at a limit is held if it is pushed out: without a preferred configuration by its gradient J e, with one by
+    the step that the last multipliers y would make of it, for near the goal e says nothing any more.
+    """
+    zero = fill(kind, 0.0)
+    pulled = lanes.book[PULLING] > 0.0
+    for r in range(lanes.e.shape[0]):
+        lanes.rest[r] = lanes.e[r]
+    for d in range(tree.dofs.shape[0]):
+        first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
+        at, ease = int(tree.dofs[d, NUMBER]), tree.dofs[d, EASE]
+        if at >= 0:
+            push = along(kind, tree, lanes.J, d, lanes.e)
+            if near:
+                push = select(pulled, lanes.pull[d] + ease * along(kind, tree, lanes.J, d, lanes.y), push)
+            low, high = lanes.u[at] <= tree.dofs[d, LOW], lanes.u[at] >= tree.dofs[d, HIGH]
+            free = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
+            for r in range(first, last):
+                lanes.J[d, r] = lanes.J[d, r] * free
+            if near:
+                lanes.pull[d] = lanes.pull[d] * free
+        if near:
+            for r in range(first, last):
+                lanes.rest[r] = lanes.rest[r] - lanes.J[d, r] * lanes.pull[d]
+        if ease != 1.0:
+            for r in range(first, last):
+                lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
+
+
+@inline
+def add_block(J, d, end, r, k, A):
+    """Add what dofs d..end contribute to the nine elements of J J^T at (r, k), kept in registers meanwhile."""
+    a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
+    f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
+    o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
+    for i in range(d, end):
+        x, y, z = J[i, r], J[i, r + 1], J[i, r + 2]
+        u, v, w = J[i, k], J[i, k + 1], J[i, k + 2]
+        a, b, c = a + x * u, b + x * v, c + x * w
+        f, g, h = f + y * u, g + y * v, h + y * w
+        o, p, q = o + z * u, p + z * v, q + z * w
+    A[r, k], A[r, k + 1], A[r, k + 2] = a, b, c
+    A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2] = f, g, h
+    A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2] = o, p, q
+
+
+@part
+def normal_matrix(kind, tree, lanes, damping):
+    """A = J J^T + damping I, its lower triangle and diagonal blocks, over the rows that each dof moves only."""
+    ranges, zero = tree.row_ranges, fill(kind, 0.0)
+    for r in range(lanes.e.shape[0]):
+        for k in range(r - r % 3 + 3):
+            lanes.A[r, k] = zero
+        lanes.A[r, r] = damping
+    end = 0
+    for d in range(ranges.shape[0]):
+        if d < end:
+            continue  # it went with one before that moves the same rows
+        end = d + 1
+        while end < ranges.shape[0] and ranges[end, 0] == ranges[d, 0] and ranges[end, 1] == ranges[d, 1]:
+            end += 1
+        for r in range(ranges[d, 0], ranges[d, 1], 3):
+            for k in range(ranges[d, 0], r + 3, 3):
+                add_block(lanes.J, d, end, r, k, lanes.A)
+
+
+@inline
+def step_of(kind, tree, lanes, d, near):
+    """The step of a dof: sqrt(s) J y + b, J being scaled by sqrt(s) already."""
+    step = along(kind, tree, lanes.J, d, lanes.y)
+    if tree.dofs[d, EASE] != 1.0:
+        step = step * math.sqrt(tree.dofs[d, EASE])
+    return step + lanes.pull[d] if near else step
+
+
+@part
+def move(kind, tree, lanes, near):
+    """Take the step: hinges and slides clamped to their limits, balls by exp(delta) u. Returns the largest part of it.
+
+    exp is taken as (1, delta / 2) normalised, a turn by 2 atan(|delta| / 2): the same to second order, no sine, and a
+    step too large to be right turns less than half a turn.
+    """
+    most = fill(kind, 0.0)
+    for d in range(tree.dofs.shape[0]):
+        at = int(tree.dofs[d, NUMBER])
+        if at >= 0:
+            wanted = lanes.u[at] + step_of(kind, tree, lanes, d, near)
+            value = minimum(maximum(wanted, tree.dofs[d, LOW]), tree.dofs[d, HIGH])
+            most = maximum(most, maximum(value - lanes.u[at], lanes.u[at] - value))
+            lanes.u[at] = value
+    for i in range(tree.nodes.shape[0]):
+        motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        if motion == BALL or motion == MOVE:
+            x, y = step_of(kind, tree, lanes, dof, near), step_of(kind, tree, lanes, dof + 1, near)
+            z = step_of(kind, tree, lanes, dof + 2, near)
+            most = maximum(most, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
+            if motion == BALL:
+                q = multiply(Quat(fill(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), quat_from(lanes.u, at))
+                k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
+                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
+            else:
+                p = add(three(lanes.u, at), Vec(x, y, z))
+                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
+    return most

@@ -1,0 +1,309 @@
+"""A problem that is packed once, for targets that come one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels, solvers
+from poise.arm import Arm, arm_of
+from poise.arrays import Floats, Ints
+from poise.engine import arm_settings
+from poise.errors import InputError
+from poise.goals import Goal
+from poise.judge import allowed, judge
+from poise.machine import aligned, lane_width
+from poise.measure import Paths, paths_of
+from poise.pose import Pose
+from poise.problem import Problem, Tolerance
+from poise.result import Result
+from poise.running import request_of, run
+from poise.skeleton import Kind
+from poise.solvers import Prefer, Request
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.tree_layout import NUMBERS
+
+_HEAD, _WORK = 20, 2048  # as in kernels/reach.py
+_FLOAT = np.dtype(np.float64)
+
+
+class QuickResult(Result):
+    """The answer to one target of a prepared problem: what nobody asks for is not worked out.
+
+    `left` are the errors as bare numbers, `given` is the target as the caller gave it.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        given: Floats,
+        q: Floats,
+        count: int,
+        left: tuple[float, float],
+        seconds: float,
+        *,
+        reached: bool,
+    ) -> None:
+        own = self.__dict__  # a Result is frozen; this is how it is made
+        own["_prepared"], own["_given"], own["q"], own["seconds"] = prepared, given, q, seconds
+        own["_count"], own["_left_over"], own["_is_reached"] = count, left, reached
+
+    @property
+    def problem(self) -> Problem:
+        """What was prepared."""
+        return self._prepared.problem
+
+    @property
+    def solver(self) -> str:
+        """The solver's name."""
+        return self._prepared.solver.name
+
+    @property
+    def moved_inside(self) -> tuple[str, ...]:
+        """Joints of the prepared start that were outside their limits."""
+        return self._prepared.moved_inside
+
+    @property
+    def _tolerance(self) -> Tolerance:
+        return self._prepared.tolerance
+
+    @cached_property
+    def targets(self) -> Floats:
+        """(1, W)."""
+        return self.problem.goals[0].parse(self._given).reshape(1, -1)
+
+    @cached_property
+    def goals(self) -> tuple[Goal, ...]:
+        """The goal with its target."""
+        return (self.problem.goals[0].with_target(self._given),)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """(c,)."""
+        return np.array(self._left_over[: len(self.problem.measures)])
+
+    @cached_property
+    def codes(self) -> Ints:
+        """A Status code."""
+        return judge(self.problem, self.q[None], self.targets, self._tolerance).codes.reshape(())
+
+    @property
+    def iterations(self) -> Ints:
+        """Iterations of all starts together."""
+        return np.array(self._count)
+
+    @property
+    def joint_updates(self) -> Ints:
+        """Single joint adjustments, all starts together."""
+        return np.array(self._count * len(self.problem.joints))
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal is met."""
+        return self._is_reached
+
+
+@dataclass(frozen=True)
+class How:
+    """How each target is solved; see solve()."""
+
+    prefer: Prefer = "first"
+    seeds: int | None = None
+    threads: int | None = None
+
+    def request(
+        self,
+        shape: tuple[int, ...],
+        *,
+        threads: int | None,
+        trace: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Request:
+        """The request for a batch of this shape."""
+        return request_of(shape, prefer=self.prefer, seeds=self.seeds, threads=threads, trace=trace, progress=progress)
+
+
+def _shape(goals: tuple[Goal, ...]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(goal.shape for goal in goals))
+
+
+class Prepared:
+    """A packed problem: call it with a target.
+
+    The target of a single goal is what the goal itself takes: a point (..., 3), a quaternion (..., 4) or matrix
+    (..., 3, 3), for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position, rotation);
+    leading axes are a batch. For several goals: a sequence with one target for each goal that has one.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: solvers.Solver,
+        tolerance: Tolerance,
+        how: How,
+        moved_inside: tuple[str, ...],
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.tolerance = tolerance
+        self.how = how
+        self.moved_inside = moved_inside
+        self._q = np.array(problem.start.q)
+        nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
+        solver.run(problem, nothing, tolerance, Request(how.prefer, how.seeds))  # misuse is said here
+        self._quick = _quick_of(problem, solver, tolerance) if how.prefer == "first" else None
+
+    def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
+        """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
+        if self._quick is not None and type(target) is np.ndarray and target.dtype is _FLOAT:
+            result = self._quickly(self._quick, target, start)
+            if result is not None:
+                return result
+        return self._slowly(target, start)
+
+    def _quickly(self, quick: _Quick, target: Floats, start: ArrayLike | None) -> QuickResult | None:
+        """Solve a single target in one call of a kernel; None where it is none, or something is wrong with it."""
+        began = time.perf_counter()
+        q = self._q.copy() if start is None else np.array(start, dtype=_FLOAT)
+        if target.ndim > quick.ndim or q.shape != self._q.shape:
+            return None
+        # a copy where it is not writable: Numba would compile all again for a read-only array
+        flat = target.ravel() if target.flags.carray else np.array(target).ravel()
+        reached, count, first, second = quick.solve(quick.numbers, quick.layout, flat, q)
+        if reached < 0:
+            return None
+        return QuickResult(self, target, q, count, (first, second), time.perf_counter() - began, reached=reached == 1)
+
+    def _slowly(self, target: Any, start: ArrayLike | None) -> Result:
+        """The general way: any goals, any batch."""
+        began = time.perf_counter()
+        goals = with_targets(self.problem.goals, target)
+        if start is None:
+            return self.reach(goals, threads=self.how.threads, began=began)
+        skeleton = self.problem.skeleton
+        q, moved_inside = skeleton.legal(Pose(skeleton, np.asarray(start, dtype=np.float64)).q)
+        problem = Problem(self.problem.start.with_q(q), self.problem.goals, self.problem.free_root)
+        request = self.how.request(_shape(goals), threads=self.how.threads)
+        return run(problem, goals, self.solver, self.tolerance, request, _shape(goals), moved_inside, began)
+
+    def reach(
+        self,
+        goals: tuple[Goal, ...],
+        *,
+        threads: int | None = None,
+        trace: bool = False,
+        progress: Callable[[int], None] | None = None,
+        began: float | None = None,
+    ) -> Result:
+        """Solve for goals like the prepared ones, with other targets."""
+        began = time.perf_counter() if began is None else began
+        shape = _shape(goals)
+        if self._quick is not None and not shape and not trace:
+            result = self._quickly(self._quick, np.array(goals[0].rows()), None)
+            if result is not None:
+                return result
+        request = self.how.request(shape, threads=threads, trace=trace, progress=progress)
+        return run(self.problem, goals, self.solver, self.tolerance, request, shape, self.moved_inside, began)
+
+    def stream(
+        self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
+    ) -> Iterator[Result]:
+        """Solve any number of targets of a single goal, `chunk` at a time; memory stays flat.
+
+        targets  rows as the goal takes them: an array (also a memory-mapped one), or an iterable of such arrays
+        Yields one Result for each chunk, in order; results are those of one call with all targets.
+        """
+        if chunk < 1:
+            raise InputError(f"chunk must be at least 1, not {chunk}")
+        for part in _chunks(targets, chunk):
+            result = self._slowly(np.asarray(part), None)
+            if progress is not None:
+                progress(len(part))
+            yield result
+
+
+def _chunks(targets: Any, chunk: int) -> Iterator[Any]:
+    if hasattr(targets, "shape"):
+        for first in range(0, len(targets), chunk):
+            yield targets[first : first + chunk]
+        return
+    if not isinstance(targets, Iterable):
+        raise InputError("stream() takes an array of targets or an iterable of arrays")
+    for part in targets:
+        yield from _chunks(np.asarray(part), chunk)
+
+
+def with_targets(goals: tuple[Goal, ...], target: Any) -> tuple[Goal, ...]:
+    """The goals with new targets: one for a single goal, else a sequence with one for each goal that has one."""
+    aimed = [goal for goal in goals if goal.width]
+    if len(aimed) == 1:
+        return tuple(goal.with_target(target) if goal.width else goal for goal in goals)
+    if not isinstance(target, list | tuple) or len(target) != len(aimed):
+        names = ", ".join(repr(goal.joint) for goal in aimed)  # pyright: ignore[reportAttributeAccessIssue]
+        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {names}")
+    given = iter(target)
+    return tuple(goal.with_target(next(given)) if goal.width else goal for goal in goals)
+
+
+class _Quick(NamedTuple):
+    """The arguments of kernels/reach.py that stay the same, and the most axes that a target has."""
+
+    solve: Callable[[Floats, Ints, Floats, Floats], tuple[int, int, float, float]]
+    numbers: Floats
+    layout: Ints
+    ndim: int
+
+
+def _quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance) -> _Quick | None:
+    """The fast way for a serial arm on a skeleton of hinges and slides, or None."""
+    if not isinstance(solver, LevenbergMarquardt) or not problem.joints or problem.sheared:
+        return None
+    skeleton, tree = problem.skeleton, problem.tree
+    arm, paths = arm_of(tree), paths_of(problem.start, problem.goals)
+    if arm is None or paths is None or (skeleton.kinds >= Kind.BALL).any() or len(problem.goals) != 1:
+        return None
+    if (len(paths.used) + 7) * lane_width() > _WORK or not problem.goals[0].width:
+        return None
+    settings = arm_settings(arm, float(tree.unit[0]), tolerance, solver.options)
+    parts = [
+        arm.links, arm.seeds, arm.poses, settings, _base(problem), arm.gains, skeleton.value_ranges, paths.table,
+        paths.asks, allowed(problem, tolerance),
+    ]  # fmt: skip
+    layout = _layout(problem, arm, paths)
+    numbers = aligned(sum(-(-part.size // 8) * 8 for part in parts))
+    at = 0
+    for i, part in enumerate(parts):
+        layout[6 + i] = at
+        numbers[at : at + part.size] = part.ravel()
+        at += -(-part.size // 8) * 8
+    ndim = {3: 1, 4: 2, 7: 2}[problem.goals[0].width]
+    return _Quick(kernels.reach.reach8 if lane_width() == 8 else kernels.reach.reach4, numbers, layout, ndim)  # noqa: PLR2004
+
+
+def _base(problem: Problem) -> Floats:
+    """Position and rotation of the base, and kernel units in one file unit."""
+    tree = problem.tree
+    turn = tree.turn_to_kernel
+    back = np.array([1.0, 0.0, 0.0, 0.0]) if turn is None else turn[0] * np.array([1.0, -1.0, -1.0, -1.0])
+    return np.concatenate([tree.bases[0, :, 3], back, 1.0 / (tree.scale * tree.size)])
+
+
+def _layout(problem: Problem, arm: Arm, paths: Paths) -> Ints:
+    """The head of the layout, and behind it the whole numbers."""
+    columns = np.array([node.q_start for node in problem.tree.layout.nodes], dtype=np.int64)
+    lists = [columns, paths.spans.ravel(), paths.used]
+    layout = np.zeros(_HEAD + sum(len(numbers) for numbers in lists), dtype=np.int64)
+    layout[:6] = arm.count, len(arm.seeds), len(paths.table), len(paths.spans), len(paths.used), problem.skeleton.nq
+    layout[19] = problem.goals[0].width
+    at = _HEAD
+    for i, whole in enumerate(lists):
+        layout[16 + i] = at
+        layout[at : at + len(whole)] = whole
+        at += len(whole)
+    return layout

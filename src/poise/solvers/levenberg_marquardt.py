@@ -1,0 +1,111 @@
+"""Levenberg-Marquardt: damped least squares on all goals at once, with limits, restarts and many problems in lanes.
+
+Step: dq = J^T (J J^T + l I)^-1 e with l = damping |e|^2: the error-scaled damping of Chan and Lawrence, "General
+inverse kinematics with the error damped pseudoinverse", ICRA 1988, in the form of Sugihara, IEEE Trans. Robotics
+27(5), 2011. Values at a limit that the gradient pushes against take no part in a step. An attempt that stalls is
+given up for another start inside the limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poise.arm import arm_of
+from poise.arrays import Floats, real
+from poise.engine import ArmEngine, Options, TreeEngine
+from poise.errors import InputError
+from poise.modes import closest, every
+from poise.options import count
+from poise.problem import Problem, Tolerance
+from poise.result import Answer, Trace
+from poise.solvers import Request
+from poise.tree_layout import POSITION
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevenbergMarquardt:
+    """Damped least squares for any goals on hinges, slides, balls and a free root, limits kept.
+
+    iterations  most steps in one attempt; an attempt ends sooner where it stalls
+    restarts    how often to start again from elsewhere inside the limits, where an attempt ends short of its goals;
+                a few only for targets that the lengths cannot reach
+    damping     l / |e|^2, lengths in units of the rig's own size: more is slower and steadier
+    apart       solutions count as different where some joint differs by more [rad, file units]. None: 1e-3, or 0.5
+                where there are more degrees of freedom than goals fix and solutions are whole families
+
+    Many targets are solved side by side, each from its own start, and give the same bits whatever the batch. A single
+    target is started from several places at once; the start pose is always one of them, and the same call gives the
+    same result.
+    """
+
+    iterations: int = 30
+    restarts: int = 120
+    damping: float = 0.04
+    apart: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "iterations", count("iterations", self.iterations))
+        object.__setattr__(self, "restarts", count("restarts", self.restarts))
+        for name in ("damping", "apart"):
+            value: Any = getattr(self, name)
+            if value is not None and not 0 < real(value, name) < np.inf:
+                raise InputError(f"{name} must be a finite number above 0, not {value!r}")
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return "levenberg_marquardt"
+
+    @property
+    def options(self) -> Options:
+        """How the engine iterates."""
+        polish = 60 if self.iterations and self.restarts else 0
+        return Options(self.iterations, self.restarts, self.damping, 1e-8, 16, polish)
+
+    def engine(self, problem: Problem, tolerance: Tolerance) -> ArmEngine | TreeEngine:
+        """The kernels that fit the problem."""
+        arm = arm_of(problem.tree)
+        if arm is not None:
+            return ArmEngine(problem, arm, tolerance, self.options)
+        return TreeEngine(problem, tolerance, self.options)
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, W), rows as in problem.py."""
+        if not problem.joints:
+            return standing_still(problem, targets)
+        engine = self.engine(problem, tolerance)
+        if request.prefer == "closest":
+            return closest(engine, targets, request)
+        if request.prefer == "all":
+            return every(engine, targets, request, self.apart)
+        steps = (self.iterations + 1) * (self.restarts + 2) if request.trace else 0
+        tree = problem.tree
+        found = engine.first(
+            engine.kernel_targets(targets), tree.starts, threads=request.threads, trace=min(steps, _LONGEST_TRACE),
+            progress=request.progress,
+        )  # fmt: skip
+        q = tree.q_of(found.u, found.iterations > 0)
+        history = None
+        if found.trace is not None:
+            rows = found.trace
+            lone = all(term.kind == POSITION for term in tree.layout.terms) and len(tree.layout.terms) == 1
+            scale = float(tree.unit[0]) / problem.goals[0].weight if lone else 1.0
+            history = Trace(np.sqrt(rows[:, 0]) * scale, tree.q_of(rows[:, 1:], np.arange(len(rows)) > 0))
+        return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+
+
+_LONGEST_TRACE = 100_000
+
+
+def standing_still(problem: Problem, targets: Floats) -> Answer:
+    """The start itself, where nothing can move."""
+    k = len(targets)
+    none = np.zeros(k, dtype=np.int64)
+    q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
+    return Answer(q, np.zeros(k, dtype=bool), none, none)
+
+
+Solver = LevenbergMarquardt

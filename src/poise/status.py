@@ -1,0 +1,32 @@
+"""How a solve ended."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """How a solve ended. The codes are stable; `Result.message()` is the sentence with figures."""
+
+    reached = 0
+    out_of_reach = 1
+    limited = 2
+    stalled = 3
+    nothing_to_move = 4
+
+    @property
+    def sentence(self) -> str:
+        """What the status means."""
+        return _SENTENCES[self]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_SENTENCES = {
+    Status.reached: "every goal is met within the tolerance",
+    Status.out_of_reach: "the target is farther away than the chain is long, or nearer than it can fold",
+    Status.limited: "joint limits keep the goal away: no joint can come nearer without leaving its range",
+    Status.stalled: "the iterations ran out, or stopped gaining, before the goal was met",
+    Status.nothing_to_move: "the goal is not met and no joint of the chain can move",
+}

@@ -1,0 +1,434 @@
+"""Packing for the engine: the joints that move for the goals as a tree of rigid frames in units of its own size.
+
+What no pose changes stands in tree_layout.py; scale is taken out as for chains (geometry.py). The arrays are those
+that kernels/tree.py documents row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Bools, Floats, Ints
+from poise.geometry import SIMILAR, Transform, compose, constant_parts, similar, span_size
+from poise.goals import AnyGoal, Direction, Near
+from poise.legal import nearest_turn
+from poise.pose import Pose
+from poise.skeleton import Kind, Skeleton
+from poise.tree_layout import (
+    BALL,
+    DIRECTION,
+    DOFS,
+    FIXED,
+    HINGE,
+    MOVE,
+    NUMBERS,
+    POSITION,
+    ROTATION,
+    SIZES,
+    SLIDE,
+    Layout,
+    Node,
+    columns,
+    tree_layout,
+)
+
+_UP = np.array([0.0, 0.0, 1.0])
+_ROUNDING = 1e-12  # of a reach that is a sum of lengths
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The joints that move for a set of goals, packed for the kernels. n nodes, t terms; k = 1 or one per start.
+
+    frames   (1|k, n, 9)  see kernels/tree.py
+    aims     (t, 9)       the same, without the tolerances
+    starts   (1|k, nu)    u of the start pose
+    size     file units in one kernel unit: a power of two
+    bases    (1|k, 3, 4)  world transform of the row that the tree hangs in
+    scale    (1|k,)       the factor of that row
+    sheared  whether any scale is not quite uniform: the kernels' tree is then a little off
+    """
+
+    skeleton: Skeleton
+    start: Pose
+    layout: Layout
+    frames: Floats
+    aims: Floats
+    size: float
+    bases: Floats
+    scale: Floats
+    sheared: bool
+    near_u: Floats
+    near_on: Floats
+
+    @property
+    def unit(self) -> Floats:
+        """(1|k,) world units in one kernel unit."""
+        return np.abs(self.scale) * self.size
+
+    @cached_property
+    def nodes(self) -> Ints:
+        """(n, 4) parent, kind, where it begins in u and in the dofs."""
+        rows = [(node.parent, node.kind, node.at, node.dof) for node in self.layout.nodes]
+        return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+    @cached_property
+    def terms(self) -> Ints:
+        """(t, 6) kind, node, first row, first number of a target, first and last of its path."""
+        rows: list[tuple[int, ...]] = []
+        number = way = 0
+        for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.paths, strict=True)):
+            rows.append((term.kind, term.node, 3 * i, number, way, way + len(path)))
+            number, way = number + NUMBERS[term.kind], way + len(path)
+        return np.array(rows, dtype=np.int64).reshape(-1, 6)
+
+    @cached_property
+    def paths(self) -> Ints:
+        """The moving nodes on the way to each term, one after the other."""
+        return np.array([node for path in self.layout.paths for node in path], dtype=np.int64)
+
+    @cached_property
+    def row_ranges(self) -> Ints:
+        """(nd, 2) first and last row of the residual that each dof moves."""
+        count = len(self.layout.dofs)
+        first, last = np.full(count, 3 * len(self.layout.terms)), np.zeros(count, dtype=np.int64)
+        for i, path in enumerate(self.layout.paths):
+            for node in (self.layout.nodes[j] for j in path):
+                dofs = slice(node.dof, node.dof + DOFS[node.kind])
+                first[dofs] = np.minimum(first[dofs], 3 * i)
+                last[dofs] = np.maximum(last[dofs], 3 * i + 3)
+        return np.stack([np.minimum(first, last), last], axis=1).astype(np.int64)
+
+    @cached_property
+    def turn_to_kernel(self) -> Floats | None:
+        """(1|k, 4) from world to base, None where that is the identity."""
+        turn = rotations.inverse(rotations.from_matrix(self.bases[..., :3] / self.scale[:, None, None]))
+        return None if (np.abs(turn) == _IDENTITY).all() else turn
+
+    def kernel_targets(self, rows: Floats) -> Floats:
+        """World targets (k, W) of all goals as the kernels want them: base frame, kernel units, in order of the terms."""
+        out = np.empty((len(rows), sum(NUMBERS[term.kind] for term in self.layout.terms)))
+        turn = self.turn_to_kernel
+        for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True):
+            given = rows[:, term.column : term.column + NUMBERS[term.kind]]
+            if term.kind == POSITION:
+                given = (given - self.bases[..., 3]) / (self.scale * self.size)[:, None]
+            if turn is not None:
+                given = rotations.multiply(turn, given) if term.kind == ROTATION else rotations.rotate(turn, given)
+            out[:, number : number + NUMBERS[term.kind]] = given
+        return out
+
+    # --- lengths -------------------------------------------------------------------------------------------------
+
+    def reach(self, i: int) -> tuple[Floats, Floats, Floats]:
+        """Shortest and longest distance (1|k,) of term i from its path's first node, by lengths alone, and that
+        node's origin (1|k, 3): kernel units, base frame. A hair wider than the lengths say.
+        """
+        path = self.layout.paths[i]
+        if not path:
+            nowhere = np.zeros(len(self.frames))
+            return nowhere, nowhere, np.broadcast_to(self.aims[i, :3], (len(self.frames), 3))
+        ends = [self.frames[:, node, :3] for node in path[1:]] + [self.aims[None, i, :3]]
+        spans = [self._span(node, end) for node, end in zip(path, ends, strict=True)]
+        longest = np.sum(np.broadcast_arrays(*spans), axis=0)
+        turning = all(self.layout.nodes[node].kind in (HINGE, BALL) for node in path)
+        widest = np.max(np.broadcast_arrays(*spans), axis=0)
+        shortest = np.maximum(2 * widest - longest, 0.0) if turning else np.zeros(len(longest))
+        margin = SIMILAR if self.sheared else _ROUNDING
+        return shortest * (1 - margin), longest * (1 + margin), self.frames[:, path[0], :3]
+
+    def _span(self, node: int, end: Floats) -> Floats:
+        """The most (1|k,) that a node can put between its origin and the next one's."""
+        kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof
+        if kind == MOVE:
+            return np.full(len(self.frames), np.inf)
+        if kind != SLIDE:
+            return np.sqrt((end**2).sum(axis=-1))
+        ratio, offset = self.frames[:, node, 7], self.frames[:, node, 8]
+        values = [ratio * value + offset for value in self.layout.dofs[dof, :2]]
+        if not np.isfinite(values).all():
+            return np.full(len(self.frames), np.inf)
+        return np.max([np.sqrt(((end + _UP * v[:, None]) ** 2).sum(axis=-1)) for v in values], axis=0)
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The longest reach of each position that is aimed at [file units]."""
+        terms = [i for i, term in enumerate(self.layout.terms) if term.kind == POSITION]
+        return np.array([float((self.reach(i)[1] * self.unit).max()) for i in terms])
+
+    # --- q and u -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _same(self) -> tuple[Ints, Ints]:
+        return columns(self.layout.nodes, self.skeleton)
+
+    @cached_property
+    def _bent(self) -> tuple[Node, ...]:
+        """Balls that a limit makes hinges: their u is an angle."""
+        kinds = self.skeleton.kinds
+        return tuple(n for n in self.layout.nodes if n.kind == HINGE and kinds[n.row] >= Kind.BALL)
+
+    @cached_property
+    def _moves(self) -> tuple[tuple[Node, Floats], ...]:
+        """Moves, each with kernel units (1|k,) in one of its file units."""
+        return tuple((n, self.frames[:, i, 7]) for i, n in enumerate(self.layout.nodes) if n.kind == MOVE)
+
+    @cached_property
+    def starts(self) -> Floats:
+        """(k, nu) u of the start pose."""
+        return self.u_of(self.start.flat_q)
+
+    def u_of(self, q: Floats) -> Floats:
+        """Configurations q (k, nq) as the kernels see them (k, nu)."""
+        u = np.zeros((len(q), self.layout.nu))
+        from_q, to_u = self._same
+        u[:, to_u] = q[:, from_q]
+        for node in self._bent:
+            limit = self.skeleton.limits[node.row]
+            assert limit is not None
+            assert limit.axis is not None
+            angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(limit.axis))
+            u[:, node.at] = nearest_turn(angle, limit.low, limit.high)
+        for node, gain in self._moves:
+            u[:, node.at : node.at + 3] = q[:, node.q_start : node.q_start + 3] * gain[:, None]
+        return u
+
+    def q_of(self, u: Floats, moved: Bools, starts: Floats | None = None) -> Floats:
+        """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's (or `starts`), bit for bit."""
+        given = self.start.flat_q if starts is None else starts
+        q = np.broadcast_to(given, (len(u), self.skeleton.nq)).copy()
+        everywhere = bool(moved.all())
+        to_q, from_u = self._same
+        q[:, to_q] = u[:, from_u] if everywhere else np.where(moved[:, None], u[:, from_u], q[:, to_q])
+        for node in self._bent:
+            limit = self.skeleton.limits[node.row]
+            assert limit is not None
+            turn = rotations.about(np.array(limit.axis), u[:, node.at])
+            where = slice(node.q_start, node.q_start + 4)
+            q[:, where] = np.where(moved[:, None], turn, q[:, where])
+        for node, gain in self._moves:
+            where = slice(node.q_start, node.q_start + 3)
+            at = u[:, node.at : node.at + 3] / gain[:, None]
+            q[:, where] = np.where(moved[:, None], at, q[:, where])
+        return q
+
+    # --- configurations ------------------------------------------------------------------------------------------
+
+    def differences(self, u: Floats, v: Floats) -> Floats:
+        """How far each moving joint is apart (..., joints): angles [rad], slides in file units, moves in kernel units."""
+        parts: list[Floats] = []
+        for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != FIXED):
+            a, b = u[..., node.at : node.at + SIZES[node.kind]], v[..., node.at : node.at + SIZES[node.kind]]
+            if node.kind == BALL:
+                left = rotations.multiply(*np.broadcast_arrays(a, rotations.inverse(b)))
+                parts.append(2 * np.arctan2(np.sqrt((left[..., 1:] ** 2).sum(axis=-1)), np.abs(left[..., 0])))
+            else:
+                parts.append(np.sqrt(((a - b) ** 2).sum(axis=-1)))
+        return np.stack(np.broadcast_arrays(*parts), axis=-1)
+
+    def turned_near(self, u: Floats, v: Floats) -> Floats:
+        """u with whole turns added to its hinges, where the limits allow, so that they come nearest to v."""
+        u = u.copy()
+        shared = [node.at for node in self.layout.nodes]
+        for node in self.layout.nodes:
+            if node.kind != HINGE or shared.count(node.at) > 1:
+                continue
+            low, high = self.layout.dofs[node.dof, :2]
+            turn = 2 * np.pi
+            best = u[..., node.at] + turn * np.round((v[..., node.at] - u[..., node.at]) / turn)
+            best = np.where(best > high, best - turn * np.ceil((best - high) / turn), best)
+            best = np.where(best < low, best + turn * np.ceil((low - best) / turn), best)
+            u[..., node.at] = np.where((best >= low) & (best <= high), best, u[..., node.at])
+        return u
+
+    def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
+        """Other starts (k, nu) for numbers in 0..1 (nd,): the array twin of `scatter` in kernels/tree_many.py."""
+        u = starts.copy()
+        for node in self.layout.nodes:
+            low, high = self.layout.dofs[node.dof, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
+            if node.kind in (HINGE, SLIDE) and np.isfinite(high - low):
+                u[:, node.at] = low + seed[node.dof] * (high - low)
+            elif node.kind == HINGE:
+                turned = starts[:, node.at] + (2 * seed[node.dof] - 1) * np.pi
+                u[:, node.at] = np.clip(turned, low, high)
+            elif node.kind == BALL:
+                turn = 2 * seed[node.dof : node.dof + 3] - 1
+                angle = np.linalg.norm(turn)
+                where = slice(node.at, node.at + 4)
+                turned = rotations.about(turn / max(angle, 1e-12), share * angle)
+                u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
+        return u
+
+
+def trees_together(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False) -> bool:
+    """Whether one packed tree serves every pose of a batch: nothing in its geometry differs between them."""
+    if start.translations is not None or start.scales is not None:
+        return False
+    layout = tree_layout(start.skeleton, goals, free_root=free_root)
+    return layout.constant and not _remembered(Pose(start.skeleton, start.skeleton.rest_q), layout).sheared
+
+
+def pack_tree(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False) -> Tree:
+    """Pack the tree of goals from a legal start pose: a single one, or a batch axis of poses that pack together."""
+    layout = tree_layout(start.skeleton, goals, free_root=free_root)
+    packed = _remembered(start, layout)
+    weights = [goals[term.goal].weight for term in layout.terms]
+    aims = np.zeros((len(layout.terms), 9))
+    for i, (term, place) in enumerate(zip(layout.terms, packed.places, strict=True)):
+        aims[i, :3], aims[i, 3:7], aims[i, 7] = place.offset[0], place.rotation[0], weights[i]
+        if term.kind == DIRECTION:
+            goal = goals[term.goal]
+            assert isinstance(goal, Direction)
+            aims[i, :3] = rotations.rotate(place.rotation[0], goal.axis)
+    tree = Tree(
+        skeleton=start.skeleton,
+        start=start,
+        layout=layout,
+        frames=packed.frames,
+        aims=aims,
+        size=packed.size,
+        bases=packed.bases,
+        scale=packed.scale,
+        sheared=packed.sheared,
+        near_u=np.zeros(layout.nu),
+        near_on=np.zeros(len(layout.dofs)),
+    )
+    _prefer(tree, goals)
+    return tree
+
+
+def _prefer(tree: Tree, goals: Sequence[AnyGoal]) -> None:
+    """Fill in what the Near goals prefer; where several speak of a joint, the last one counts."""
+    for goal in goals:
+        if not isinstance(goal, Near):
+            continue
+        u = tree.u_of(goal.pose.flat_q)[0]
+        names = goal.joints if goal.joints is not None else tree.skeleton.names
+        rows = {tree.skeleton.index(name) for name in names}
+        for node in tree.layout.nodes:
+            if node.row in rows:
+                numbers = 4 if node.kind not in (HINGE, SLIDE, MOVE, FIXED) else DOFS[node.kind]
+                tree.near_u[node.at : node.at + numbers] = u[node.at : node.at + numbers]
+                tree.near_on[node.dof : node.dof + DOFS[node.kind]] = goal.weight
+
+
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    frames: Floats
+    places: list[Transform]
+    size: float
+    bases: Floats
+    scale: Floats
+    sheared: bool
+
+
+def _remembered(start: Pose, layout: Layout) -> _Packed:
+    """What is packed, remembered per skeleton where it is the same in every pose, but for the base."""
+    if not layout.constant or start.translations is not None or start.scales is not None:
+        return _packed(start, layout)
+    known: dict[int, _Packed] = start.skeleton.__dict__.setdefault("_packed_trees", {})
+    key = id(layout)  # layouts live as long as their skeleton
+    if key not in known:
+        known[key] = _packed(Pose(start.skeleton, start.skeleton.rest_q), layout)
+    return replace(known[key], bases=_bases(start, layout))
+
+
+def _bases(start: Pose, layout: Layout) -> Floats:
+    if layout.base < 0:
+        return np.eye(3, 4)[None]
+    return start.world.affine.reshape(-1, len(start.skeleton), 3, 4)[:, layout.base]
+
+
+def _packed(start: Pose, layout: Layout) -> _Packed:
+    """Walk down the skeleton, carrying each row's place in the moved frame of the node above it."""
+    skeleton = start.skeleton
+    walk = _Walk(start, layout)
+    for row in walk.rows:
+        walk.visit(row)
+    places = [walk.place(term.row) for term in layout.terms]
+    size = span_size([f.offset for f in walk.frames] + [p.offset for p in places])
+    bases = _bases(start, layout)
+    scale, _, base_sheared = similar(bases[..., :3], skeleton, layout.base)
+    count = max((len(f.offset) for f in walk.frames), default=1)
+    frames = np.zeros((count, len(layout.nodes), 9))
+    for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
+        frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
+        ratio, offset = _gear(skeleton, node)
+        gain = frame.factor / size if node.kind in (SLIDE, MOVE) else np.ones(1)
+        frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
+    places = [Transform(p.offset / size, p.rotation, p.factor) for p in places]
+    return _Packed(frames, places, size, bases, scale, walk.sheared or base_sheared)
+
+
+def _gear(skeleton: Skeleton, node: Node) -> tuple[float, float]:
+    if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
+        ratio, offset = skeleton.coupling_rows[node.row].tolist()
+        return ratio, offset
+    return 1.0, 0.0
+
+
+class _Walk:
+    """Carries transforms down from the base: affine maps since the last node above, and the scale before it."""
+
+    def __init__(self, start: Pose, layout: Layout) -> None:
+        skeleton = start.skeleton
+        self.skeleton = skeleton
+        self.of_row: dict[int, list[int]] = {}
+        for i, node in enumerate(layout.nodes):
+            self.of_row.setdefault(node.row, []).append(i)
+        self.nodes = layout.nodes
+        moving = {node.row for node in layout.nodes if node.kind != FIXED}
+        translating = {node.row for node in layout.nodes if node.kind == MOVE}
+        self.before, self.after = constant_parts(start, moving, translating)
+        self.rows = self._rows_below(layout, skeleton)
+        self.carried: dict[int, tuple[Floats, Floats]] = {layout.base: (np.eye(3, 4)[None], np.ones(1))}
+        self.frames: list[Transform] = []
+        self.sheared = False
+
+    @staticmethod
+    def _rows_below(layout: Layout, skeleton: Skeleton) -> list[int]:
+        rows: set[int] = set()
+        for row in [node.row for node in layout.nodes] + [term.row for term in layout.terms]:
+            up = row
+            while up not in (layout.base, -1) and up not in rows:
+                rows.add(up)
+                up = int(skeleton.parents[up])
+        return sorted(rows)
+
+    def visit(self, row: int) -> None:
+        """Carry the map over a row; where nodes stand in it, note their frames and begin anew."""
+        carried, factor = self.carried[int(self.skeleton.parents[row])]
+        carried = compose(carried, self.before[:, row])
+        for i in self.of_row.get(row, ()):
+            node = self.nodes[i]
+            scale, rotation, off = similar(carried[..., :3], self.skeleton, row)
+            self.sheared |= off
+            align = self._alignment(node)
+            turn = rotations.multiply(rotations.from_matrix(rotation), align)
+            offset = carried[..., 3] * factor[:, None]
+            factor = factor * scale
+            self.frames.append(Transform(offset, turn, factor))
+            back = rotations.as_matrix(rotations.inverse(align))
+            carried = np.concatenate([back, np.zeros((3, 1))], axis=1)[None]
+        self.carried[row] = compose(carried, self.after[:, row]), factor
+
+    def _alignment(self, node: Node) -> Floats:
+        """The rotation that takes z to the axis of a hinge or slide; none for others."""
+        if node.kind not in (HINGE, SLIDE):
+            return _IDENTITY
+        limit = self.skeleton.limits[node.row]
+        axis = limit.axis if limit is not None and limit.axis is not None else self.skeleton.axes[node.row]
+        return rotations.rotation_between(_UP, axis)
+
+    def place(self, row: int) -> Transform:
+        """Where a row is in the moved frame of the node that carries it."""
+        carried, factor = self.carried[row]
+        scale, rotation, off = similar(carried[..., :3], self.skeleton, row)
+        self.sheared |= off
+        return Transform(carried[..., 3] * factor[:, None], rotations.from_matrix(rotation), factor * scale)

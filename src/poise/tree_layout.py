@@ -1,0 +1,285 @@
+"""Which joints move for a set of goals, and what is measured of them: the part of packing that no pose changes.
+
+node   one motion: a hinge, slide, ball or move, or a fixed place that a goal stands in
+u      the configuration as the kernels see it: numbers of the joints that move
+dof    one degree of freedom of the step: a hinge or slide 1, a ball or move 3
+term   one thing that a goal measures of its joint; three rows of the residual each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.arrays import Floats, Ints
+from poise.errors import UnsupportedError
+from poise.goals import AnyGoal, JointGoal, Near
+from poise.skeleton import Kind, Skeleton
+
+FIXED, HINGE, SLIDE, BALL, MOVE = 0, 1, 2, 3, 4  # kinds of nodes, as in kernels/tree.py, which would bring Numba in
+POSITION, ROTATION, DIRECTION = 0, 1, 2  # kinds of terms
+TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION}
+NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3}  # of a target
+SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
+DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
+
+
+class Node(NamedTuple):
+    """A motion: its row in the skeleton, kind, parent node, where it begins in u, the dofs and q."""
+
+    row: int
+    kind: int
+    parent: int
+    at: int
+    dof: int
+    q_start: int
+
+
+class Term(NamedTuple):
+    """What goal number `goal` measures of the joint in `row`, which node `node` carries; `column` of a target row."""
+
+    kind: int
+    goal: int
+    row: int
+    node: int
+    column: int
+
+
+class Layout(NamedTuple):
+    """The tree of a set of goals. `base` is the row that everything hangs in, -1 for the world.
+
+    terms stand in depth-first order of their nodes, so that each dof moves one range of rows. `constant`: frames
+    between the nodes are the same in every pose.
+    """
+
+    nodes: tuple[Node, ...]
+    terms: tuple[Term, ...]
+    base: int
+    nu: int
+    dofs: Floats
+    paths: tuple[tuple[int, ...], ...]
+    constant: bool
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Rows of the joints that can move."""
+        return tuple(dict.fromkeys(node.row for node in self.nodes if node.kind != FIXED))
+
+
+def tree_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    """The layout of these goals; remembered per skeleton, because packing costs more than solving."""
+    known: dict[object, Layout] = skeleton.__dict__.setdefault("_tree_layouts", {})
+    wanted = [(type(goal).__name__, goal.measures, _name(goal), _root(goal)) for goal in goals]
+    key = (*wanted, free_root)
+    if key not in known:
+        known[key] = _new_layout(skeleton, goals, free_root=free_root)
+    return known[key]
+
+
+def _name(goal: AnyGoal) -> str | None:
+    return None if isinstance(goal, Near) else goal.joint  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _root(goal: AnyGoal) -> str | None:
+    return None if isinstance(goal, Near) else goal.root  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    aimed: list[tuple[int, JointGoal]] = [(i, goal) for i, goal in enumerate(goals) if not isinstance(goal, Near)]  # pyright: ignore[reportAssignmentType]
+    tips = [skeleton.index(goal.joint) for _, goal in aimed]
+    moving = _moving_rows(skeleton, [goal for _, goal in aimed], tips, free_root=free_root)
+    nodes, of_row = _nodes(skeleton, moving, tips, free_root=free_root)
+    terms = _terms(skeleton, goals, of_row)
+    order = _depth_first(nodes)
+    terms = tuple(sorted(terms, key=lambda term: order[term.node]))
+    base = _base(skeleton, nodes)
+    return Layout(
+        nodes=nodes,
+        terms=terms,
+        base=base,
+        nu=max((node.at + SIZES[node.kind] for node in nodes), default=0),
+        dofs=_dofs(skeleton, nodes),
+        paths=tuple(_path(nodes, term.node) for term in terms),
+        constant=_is_constant(skeleton, nodes, terms, base, free_root=free_root),
+    )
+
+
+# --- which joints move -------------------------------------------------------------------------------------------
+
+
+def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[int], *, free_root: bool) -> set[int]:
+    """Rows that move: each goal's chain; its own joint where its rotation counts; what is coupled to them."""
+    rows: set[int] = set()
+    for goal, tip in zip(goals, tips, strict=True):
+        turns = goal.measures != ("position",)
+        if turns:
+            rows.add(tip)
+        if not (turns and goal.root is not None and skeleton.index(goal.root) == tip):
+            rows.update(skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint))
+    if not goals:
+        rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
+    rows |= _free_rows(skeleton, tips) if free_root else set()
+    ratios = skeleton.coupling_rows[:, 0]
+    rows = {row for row in rows if skeleton.kinds[row] != Kind.FIXED and ratios[row] != 0.0}
+    return rows | _coupled(skeleton, rows, tips)
+
+
+def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
+    """The free joints at or above the goals' joints (with none: all of them)."""
+    found = {row for tip in tips for row in _way(skeleton, tip) if skeleton.kinds[row] == Kind.FREE}
+    if not tips:
+        found = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
+    if not found:
+        above = f" above {skeleton.names[next(iter(tips))]!r}" if tips else ""
+        message = f"free_root=True needs a free joint{above}; there is none"
+        raise UnsupportedError(message)
+    return found
+
+
+def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
+    """Joints on the way to a goal that share their numbers with one that moves."""
+    starts = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
+    ways = {row for tip in tips for row in _way(skeleton, tip)}
+    ratios = skeleton.coupling_rows[:, 0]
+    kinds = (Kind.HINGE, Kind.SLIDE)
+    return {r for r in ways if skeleton.kinds[r] in kinds and ratios[r] != 0.0 and int(skeleton.q_start[r]) in starts}
+
+
+def _way(skeleton: Skeleton, row: int) -> list[int]:
+    """Rows from the root down to `row`, itself included."""
+    rows: list[int] = []
+    while row >= 0:
+        rows.append(row)
+        row = int(skeleton.parents[row])
+    return rows[::-1]
+
+
+# --- nodes and terms ---------------------------------------------------------------------------------------------
+
+
+def _nodes(
+    skeleton: Skeleton, moving: set[int], tips: Sequence[int], *, free_root: bool
+) -> tuple[tuple[Node, ...], dict[int, int]]:
+    """The nodes, parents first, and the node that carries each row on the way to a goal (or that moves)."""
+    grounded = {tip for tip in tips if not moving.intersection(_way(skeleton, tip))}
+    wanted = {row for tip in [*tips, *moving] for row in _way(skeleton, tip)}
+    nodes: list[Node] = []
+    of_row: dict[int, int] = {}
+    shared: dict[int, tuple[int, int]] = {}
+    at = dof = 0
+    for row in sorted(wanted):
+        parent = of_row.get(int(skeleton.parents[row]), -1)
+        for kind in _kinds(skeleton, row, moving=row in moving, grounded=row in grounded, free_root=free_root):
+            start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE and kind != MOVE else 0)
+            couples = kind in (HINGE, SLIDE) and skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)
+            if couples and start in shared:
+                nodes.append(Node(row, kind, parent, *shared[start], start))
+            else:
+                nodes.append(Node(row, kind, parent, at, dof, start))
+                if couples:
+                    shared[start] = (at, dof)
+                at, dof = at + SIZES[kind], dof + DOFS[kind]
+            parent = len(nodes) - 1
+        of_row[row] = parent
+    return tuple(nodes), of_row
+
+
+def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_root: bool) -> tuple[int, ...]:
+    """The motions of a row, in order."""
+    if not moving:
+        return (FIXED,) if grounded else ()
+    kind, turn = skeleton.kinds[row], HINGE if skeleton.limits[row] is not None else BALL
+    if kind == Kind.FREE:
+        return (MOVE, turn) if free_root else (turn,)
+    return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (turn,)}[Kind(kind)]
+
+
+def _terms(skeleton: Skeleton, goals: Sequence[AnyGoal], of_row: dict[int, int]) -> list[Term]:
+    terms: list[Term] = []
+    column = 0
+    for i, goal in enumerate(goals):
+        for measure in goal.measures:
+            kind = TERMS[measure]
+            row = skeleton.index(_name(goal) or "")
+            terms.append(Term(kind, i, row, of_row[row], column))
+            column += NUMBERS[kind]
+    return terms
+
+
+def _depth_first(nodes: Sequence[Node]) -> list[int]:
+    """The place of each node in depth-first order."""
+    children: list[list[int]] = [[] for _ in nodes]
+    stack = [i for i, node in enumerate(nodes) if node.parent < 0][::-1]
+    for i, node in enumerate(nodes):
+        if node.parent >= 0:
+            children[node.parent].append(i)
+    order = [0] * len(nodes)
+    count = 0
+    while stack:
+        i = stack.pop()
+        order[i] = count
+        count += 1
+        stack.extend(reversed(children[i]))
+    return order
+
+
+def _path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
+    """The moving nodes from the base to `node`, itself included."""
+    path: list[int] = []
+    while node >= 0:
+        if nodes[node].kind != FIXED:
+            path.append(node)
+        node = nodes[node].parent
+    return tuple(reversed(path))
+
+
+def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
+    """(nd, 4) lowest and highest value, index in u, ease of each degree of freedom."""
+    count = max((node.dof + DOFS[node.kind] for node in nodes), default=0)
+    rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
+    for node in nodes:
+        limit = skeleton.limits[node.row]
+        if node.kind == HINGE and limit is not None and limit.axis is not None:
+            rows[node.dof, :3] = limit.low, limit.high, node.at
+        elif node.kind in (HINGE, SLIDE):
+            rows[node.dof, :3] = *skeleton.value_ranges[node.q_start], node.at
+    return rows
+
+
+def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
+    """The last row above every node."""
+    ways = [_way(skeleton, int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
+    base = -1
+    for rows in zip(*ways, strict=False):
+        if len(set(rows)) > 1:
+            break
+        base = rows[0]
+    return base
+
+
+def _is_constant(
+    skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int, *, free_root: bool
+) -> bool:
+    """Whether no joint that keeps still for these goals stands between the base and what moves or is aimed."""
+    moving = {node.row for node in nodes if node.kind != FIXED}
+    if not free_root and any(skeleton.kinds[row] == Kind.FREE for row in moving):
+        return False  # it turns, but its translation stands in the frames
+    for row in [*moving, *(term.row for term in terms)]:
+        way = _way(skeleton, row)
+        below = way[way.index(base) + 1 :] if base >= 0 else way
+        if any(r not in moving and skeleton.kinds[r] != Kind.FIXED for r in below):
+            return False
+    return True
+
+
+def columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints, Ints]:
+    """The columns of q and of u that are the same numbers: all but moves and balls that a limit makes hinges."""
+    pairs: list[tuple[int, int]] = []
+    for node in nodes:
+        is_ball = skeleton.kinds[node.row] >= Kind.BALL
+        if node.kind == BALL or (node.kind in (HINGE, SLIDE) and not is_ball):
+            pairs.extend((node.q_start + i, node.at + i) for i in range(SIZES[node.kind]))
+    table = np.array(list(dict.fromkeys(pairs)), dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
