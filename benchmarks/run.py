@@ -8,7 +8,7 @@ import sys
 
 import harness
 
-NAMES = ("five_axis", "classic_ccd", "sweep_cost", "loading")
+NAMES = ("five_axis", "classic_ccd", "sweep_cost", "loading", "robots")
 
 
 def main() -> int:
