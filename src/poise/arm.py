@@ -36,7 +36,7 @@ class Arm(NamedTuple):
     reach: tuple[float, float]
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many links."""
         return len(self.gains)
 

@@ -20,7 +20,7 @@ def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: An
     check_angle_tolerance(angle_tolerance)
 
 
-def check_request(*, prefer: Any, seeds: Any, threads: Any, trace: Any, progress: Any) -> None:
+def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
     """How a solve is to be done."""
     one_of("prefer", prefer, ("first", "closest", "all"))
     if seeds is not None and count("seeds", seeds) == 0:

@@ -95,7 +95,7 @@ class ArmEngine:
     ) -> Found:  # fmt: skip
         """Solve kernel targets (k, 7) from u (1|k, m)."""
         arm, tree = self.arm, self.problem.tree
-        k, m = len(targets), arm.count
+        k, m = len(targets), arm.size
         settings = arm_settings(arm, float(tree.unit[0]), self.tolerance, options or self.options)
         x, errors, counts = np.zeros((k, m)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history = np.zeros((trace, m + 1))
@@ -125,8 +125,8 @@ class ArmEngine:
 
     def attempts(self, starts: Floats, count: int) -> Floats:
         """Where the first `count` attempts start, (k, count, m): the start itself, then the seeds."""
-        seeds = self._inside(self.arm.seeds[np.arange(count - 1) % len(self.arm.seeds), : self.arm.count])
-        shape = (len(starts), count - 1, self.arm.count)
+        seeds = self._inside(self.arm.seeds[np.arange(count - 1) % len(self.arm.seeds), : self.arm.size])
+        shape = (len(starts), count - 1, self.arm.size)
         return np.concatenate([starts[:, None], np.broadcast_to(seeds, shape)], axis=1)
 
 

@@ -43,7 +43,7 @@ def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) ->
 
 def met(problem: Problem, errors: Floats, tolerance: Tolerance) -> Bools:
     """Which rows of errors (k, c) are within the tolerance, all of them."""
-    return (errors <= allowed(problem, tolerance) * (1 + _ROUNDING)).all(axis=-1)
+    return np.all(errors <= allowed(problem, tolerance) * (1 + _ROUNDING), axis=-1)
 
 
 def allowed(problem: Problem, tolerance: Tolerance) -> Floats:
@@ -66,7 +66,7 @@ def why(problem: Problem, q: Floats, targets: Floats, rows: Bools, tolerance: To
 
 
 class Reach(NamedTuple):
-    """Of one position: its term in the tree, shortest, longest and wanted distance (k,) from its first joint, kernel."""
+    """Of one position: its term in the tree; shortest, longest and wanted distance (k,) from its first joint."""
 
     term: int
     shortest: Floats
@@ -142,9 +142,9 @@ def _probed(chain: Chain, q: Floats, targets: Floats) -> Standing:
 def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
     """What each degree of freedom alone would gain, to first order of the residual: (J e)^2 / (J J) of |e|^2."""
     tree = problem.tree
-    J, e = _residual(problem, q, targets)
-    push = np.einsum("krd,kr->kd", J, e)
-    gain = push**2 / np.maximum((J**2).sum(axis=1), 1e-300)
+    jacobian, e = _residual(problem, q, targets)
+    push = np.einsum("krd,kr->kd", jacobian, e)
+    gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
     helps = gain > 2 * _STATIONARY * (e**2).sum(axis=1, keepdims=True)
     low, high, at = tree.layout.dofs[:, 0], tree.layout.dofs[:, 1], tree.layout.dofs[:, 2].astype(np.int64)
     values = np.where(at >= 0, tree.u_of(q)[:, at], 0.0)
@@ -178,15 +178,16 @@ def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Flo
     errors: list[Floats] = []
     for measure in problem.measures:
         name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
-        J = _tree_columns(tree, pose.jacobian(name))
+        jacobian = _tree_columns(tree, pose.jacobian(name))
         at = pose.world[name]
         if measure.kind == POSITION:
             wanted = targets[:, measure.column : measure.column + 3]
-            e, J = (wanted - at.positions) / tree.size, J[:, :3] / tree.size
+            blocks.append(jacobian[:, :3] / tree.size * goal.weight)
+            errors.append((wanted - at.positions) / tree.size * goal.weight)
         else:
-            e, J = _turn(problem, measure.kind, measure.goal, measure.column, at.rotations, targets), J[:, 3:]
-        blocks.append(J * goal.weight)
-        errors.append(e * goal.weight)
+            left = _turn(problem, measure.kind, measure.goal, measure.column, at.rotations, targets)
+            blocks.append(jacobian[:, 3:] * goal.weight)
+            errors.append(left * goal.weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 
@@ -202,10 +203,10 @@ def _turn(problem: Problem, kind: int, number: int, column: int, turned: Floats,
     return 2.0 * left[..., 1:] * np.where(left[..., :1] < 0, -1.0, 1.0)
 
 
-def _tree_columns(tree: Tree, J: Floats) -> Floats:
+def _tree_columns(tree: Tree, columns: Floats) -> Floats:
     """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
     skeleton = tree.skeleton
-    out = np.zeros((*J.shape[:2], len(tree.layout.dofs)))
+    out = np.zeros((*columns.shape[:2], len(tree.layout.dofs)))
     for node in tree.layout.nodes:
         if node.kind == FIXED:
             continue
@@ -214,8 +215,8 @@ def _tree_columns(tree: Tree, J: Floats) -> Floats:
             first += 3
         limit = skeleton.limits[node.row]
         if node.kind == HINGE and limit is not None and limit.axis is not None:
-            out[:, :, node.dof] = J[:, :, first : first + 3] @ np.array(limit.axis)
+            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(limit.axis)
         else:
             count = DOFS[node.kind]
-            out[:, :, node.dof : node.dof + count] = J[:, :, first : first + count]
+            out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count]
     return out

@@ -147,7 +147,7 @@ def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Fl
             continue
         turned = pose.world[pose.skeleton.names[measure.row]].rotations
         goal = goals[measure.goal]
-        errors[:, c] = _turn_left(turned, given, goal.axis if isinstance(goal, Direction) else None)
+        errors[:, c] = _turn_left(turned, given, np.array(goal.axis) if isinstance(goal, Direction) else None)
     return errors
 
 

@@ -46,7 +46,7 @@ def _closest(engine: Engine, targets: Floats, starts: Floats, count: int, thread
     away = (tree.differences(found, starts[:, None]) ** 2).sum(axis=-1)
     best = np.where(met, away, np.inf).argmin(axis=1)
     chosen = np.take_along_axis(found, best[:, None, None], axis=1)[:, 0]
-    return chosen, met.any(axis=1), iterations.sum(axis=1)
+    return chosen, np.any(met, axis=1), np.sum(iterations, axis=1)
 
 
 def every(engine: Engine, targets: Floats, request: Request, apart: float | None) -> Answer:

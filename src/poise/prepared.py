@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,96 +16,22 @@ from poise.arrays import Floats, Ints
 from poise.engine import arm_settings
 from poise.errors import InputError
 from poise.goals import Goal
-from poise.judge import allowed, judge
+from poise.judge import Verdict, allowed, judge
+from poise.legal import violation
 from poise.machine import aligned, lane_width
 from poise.measure import Paths, paths_of
 from poise.pose import Pose
 from poise.problem import Problem, Tolerance
-from poise.result import Result
+from poise.result import Answer, Result, facts
 from poise.running import request_of, run
 from poise.skeleton import Kind
 from poise.solvers import Prefer, Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.status import Status
 from poise.tree_layout import NUMBERS
 
 _HEAD, _WORK = 20, 2048  # as in kernels/reach.py
 _FLOAT = np.dtype(np.float64)
-
-
-class QuickResult(Result):
-    """The answer to one target of a prepared problem: what nobody asks for is not worked out.
-
-    `left` are the errors as bare numbers, `given` is the target as the caller gave it.
-    """
-
-    def __init__(
-        self,
-        prepared: Prepared,
-        given: Floats,
-        q: Floats,
-        count: int,
-        left: tuple[float, float],
-        seconds: float,
-        *,
-        reached: bool,
-    ) -> None:
-        own = self.__dict__  # a Result is frozen; this is how it is made
-        own["_prepared"], own["_given"], own["q"], own["seconds"] = prepared, given, q, seconds
-        own["_count"], own["_left_over"], own["_is_reached"] = count, left, reached
-
-    @property
-    def problem(self) -> Problem:
-        """What was prepared."""
-        return self._prepared.problem
-
-    @property
-    def solver(self) -> str:
-        """The solver's name."""
-        return self._prepared.solver.name
-
-    @property
-    def moved_inside(self) -> tuple[str, ...]:
-        """Joints of the prepared start that were outside their limits."""
-        return self._prepared.moved_inside
-
-    @property
-    def _tolerance(self) -> Tolerance:
-        return self._prepared.tolerance
-
-    @cached_property
-    def targets(self) -> Floats:
-        """(1, W)."""
-        return self.problem.goals[0].parse(self._given).reshape(1, -1)
-
-    @cached_property
-    def goals(self) -> tuple[Goal, ...]:
-        """The goal with its target."""
-        return (self.problem.goals[0].with_target(self._given),)
-
-    @cached_property
-    def errors(self) -> Floats:
-        """(c,)."""
-        return np.array(self._left_over[: len(self.problem.measures)])
-
-    @cached_property
-    def codes(self) -> Ints:
-        """A Status code."""
-        return judge(self.problem, self.q[None], self.targets, self._tolerance).codes.reshape(())
-
-    @property
-    def iterations(self) -> Ints:
-        """Iterations of all starts together."""
-        return np.array(self._count)
-
-    @property
-    def joint_updates(self) -> Ints:
-        """Single joint adjustments, all starts together."""
-        return np.array(self._count * len(self.problem.joints))
-
-    @property
-    def reached(self) -> bool:
-        """Whether the goal is met."""
-        return self._is_reached
 
 
 @dataclass(frozen=True)
@@ -167,7 +92,7 @@ class Prepared:
                 return result
         return self._slowly(target, start)
 
-    def _quickly(self, quick: _Quick, target: Floats, start: ArrayLike | None) -> QuickResult | None:
+    def _quickly(self, quick: _Quick, target: Floats, start: ArrayLike | None) -> Result | None:
         """Solve a single target in one call of a kernel; None where it is none, or something is wrong with it."""
         began = time.perf_counter()
         q = self._q.copy() if start is None else np.array(start, dtype=_FLOAT)
@@ -178,7 +103,23 @@ class Prepared:
         reached, count, first, second = quick.solve(quick.numbers, quick.layout, flat, q)
         if reached < 0:
             return None
-        return QuickResult(self, target, q, count, (first, second), time.perf_counter() - began, reached=reached == 1)
+        return Result.later(q, self, (target, count, first, second), time.perf_counter() - began, reached=reached == 1)
+
+    def facts(self, q: Floats, target: Floats, count: int, *errors: float) -> dict[str, Any]:
+        """What a Result of `_quickly` holds besides, found when somebody asks."""
+        problem, measures = self.problem, len(self.problem.measures)
+        targets = problem.goals[0].parse(target).reshape(1, -1)
+        verdict = Verdict(np.array([errors[:measures]]), self._codes(q, targets), violation(problem.skeleton, q))
+        counts = np.array([count]), np.array([count * len(problem.joints)])
+        answer = Answer(q[None], verdict.codes == Status.reached, *counts)
+        goals = (problem.goals[0].with_target(target),)
+        return facts(
+            problem, goals, targets, answer, verdict, self.tolerance,
+            solver=self.solver.name, shape=(), moved_inside=self.moved_inside,
+        )  # fmt: skip
+
+    def _codes(self, q: Floats, targets: Floats) -> Ints:
+        return judge(self.problem, q[None], targets, self.tolerance).codes
 
     def _slowly(self, target: Any, start: ArrayLike | None) -> Result:
         """The general way: any goals, any batch."""
@@ -299,7 +240,7 @@ def _layout(problem: Problem, arm: Arm, paths: Paths) -> Ints:
     columns = np.array([node.q_start for node in problem.tree.layout.nodes], dtype=np.int64)
     lists = [columns, paths.spans.ravel(), paths.used]
     layout = np.zeros(_HEAD + sum(len(numbers) for numbers in lists), dtype=np.int64)
-    layout[:6] = arm.count, len(arm.seeds), len(paths.table), len(paths.spans), len(paths.used), problem.skeleton.nq
+    layout[:6] = arm.size, len(arm.seeds), len(paths.table), len(paths.spans), len(paths.used), problem.skeleton.nq
     layout[19] = problem.goals[0].width
     at = _HEAD
     for i, whole in enumerate(lists):

@@ -20,7 +20,7 @@ from poise.measure import Measure, Paths, errors_by_paths, errors_by_world, meas
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree, pack_tree, trees_together
-from poise.tree_layout import POSITION, tree_layout
+from poise.tree_layout import POSITION, ROTATION, tree_layout
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
 _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
@@ -157,7 +157,7 @@ class Problem:
             if measure.kind == POSITION:
                 where = slice(measure.column, measure.column + 3)
                 aims[:, where] += targets[:, where] - at.positions
-            elif self.goals[measure.goal].measures[-1] == "rotation":
+            elif measure.kind == ROTATION:
                 where = slice(measure.column, measure.column + 4)
                 left = rotations.multiply(targets[:, where], rotations.inverse(at.rotations))
                 aims[:, where] = rotations.normalised(rotations.multiply(left, aims[:, where]))

@@ -13,7 +13,6 @@ from poise.arrays import Bools, Floats, Ints
 from poise.errors import InputError, NotReachedError, listed
 from poise.goals import Goal, Near
 from poise.judge import Verdict, beyond_reach, reaches, standing
-from poise.legal import violation
 from poise.pose import Pose
 from poise.problem import Problem, Tolerance
 from poise.skeleton import Kind
@@ -64,6 +63,9 @@ class Result:
     errors         (..., c) what is left, by forward kinematics: a column for each thing that a goal measures, in the
                    order of the goals: Position a distance [file units], Orientation and Direction an angle [rad],
                    Place both
+    codes          (...) Status codes
+    reached        whether every goal is met; an array for a batch
+    violation      the largest amount by which any limit is exceeded [rad, file units]; at most 1e-9
     seconds        time of the whole solve, judging included
     solver         its name
     moved_inside   joints whose start was outside its limits and was moved inside first
@@ -78,49 +80,42 @@ class Result:
     q: Floats
     errors: Floats
     codes: Ints
+    reached: bool | Bools
+    violation: float
     iterations: Ints
     joint_updates: Ints
     seconds: float
     solver: str
     moved_inside: tuple[str, ...]
-    trace: Trace | None = None
-    parts: tuple[Result, ...] = ()
-    solutions_q: Floats | None = None
+    trace: Trace | None
+    parts: tuple[Result, ...]
+    solutions_q: Floats | None
     _tolerance: Tolerance
 
-    def __init__(
-        self,
-        problem: Problem,
-        goals: tuple[Goal, ...],
-        targets: Floats,
-        answer: Answer,
-        verdict: Verdict,
-        tolerance: Tolerance,
-        *,
-        seconds: float,
-        solver: str,
-        shape: tuple[int, ...] = (),
-        moved_inside: tuple[str, ...] = (),
-        parts: tuple[Result, ...] = (),
-    ) -> None:
-        self.__dict__.update(
-            problem=problem,
-            goals=goals,
-            targets=targets,
-            q=answer.q.reshape(*shape, answer.q.shape[-1]),
-            errors=verdict.errors.reshape(*shape, verdict.errors.shape[-1]),
-            codes=verdict.codes.reshape(shape),
-            violation=verdict.violation,
-            iterations=answer.iterations.reshape(shape),
-            joint_updates=answer.joint_updates.reshape(shape),
-            _tolerance=tolerance,
-            seconds=seconds,
-            solver=solver,
-            moved_inside=moved_inside,
-            trace=answer.trace,
-            parts=parts,
-            solutions_q=answer.solutions,
-        )
+    def __init__(self, seconds: float, **found: Any) -> None:
+        """Keep `facts` and the time; made by the library only."""
+        self.__dict__.update(found, seconds=seconds)
+
+    @classmethod
+    def later(cls, q: Floats, maker: Any, found: tuple[Any, ...], seconds: float, *, reached: bool) -> Result:
+        """A Result of which only q and whether it is reached are known so far; `maker.facts(q, *found)` has the rest.
+
+        Working out the rest would take longer than a small solve.
+        """
+        result = cls.__new__(cls)
+        own = result.__dict__
+        own["q"], own["reached"], own["seconds"], own["_later"] = q, reached, seconds, (maker, found)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there yet."""
+        later = self.__dict__.pop("_later", None)
+        if later is None:
+            message = f"{type(self).__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        maker, found = later
+        self.__dict__.update(maker.facts(self.q, *found))
+        return getattr(self, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to {name!r}: a Result is what was found")
@@ -154,11 +149,6 @@ class Result:
             raise InputError('a result has solutions only with prefer="all"')
         return self.problem.posed(self.solutions_q)
 
-    @cached_property
-    def violation(self) -> float:
-        """The largest amount by which any limit is exceeded [rad, file units]; at most 1e-9."""
-        return violation(self.problem.skeleton, self.q.reshape(-1, self.q.shape[-1]))
-
     @property
     def position_errors(self) -> Floats:
         """(..., goals) distance left to each goal [file units]; NaN where a goal asks for no position."""
@@ -175,12 +165,6 @@ class Result:
             if (measure.kind == POSITION) == is_position:
                 out[..., measure.goal] = self.errors[..., column]
         return out
-
-    @property
-    def reached(self) -> bool | Bools:
-        """Whether every goal is met; an array for a batch."""
-        reached = self.codes == Status.reached
-        return reached if self.codes.ndim else bool(reached)
 
     @property
     def status(self) -> Status | Ints:
@@ -305,6 +289,42 @@ class Result:
         if parent is None:
             return f"{joint!r} is a root; nothing stands above it"
         return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
+
+
+def facts(
+    problem: Problem,
+    goals: tuple[Goal, ...],
+    targets: Floats,
+    answer: Answer,
+    verdict: Verdict,
+    tolerance: Tolerance,
+    *,
+    solver: str,
+    shape: tuple[int, ...] = (),
+    moved_inside: tuple[str, ...] = (),
+    parts: tuple[Result, ...] = (),
+) -> dict[str, Any]:
+    """What a Result holds, in the shape of the batch."""
+    codes = verdict.codes.reshape(shape)
+    reached = codes == Status.reached
+    return {
+        "problem": problem,
+        "goals": goals,
+        "targets": targets,
+        "q": answer.q.reshape(*shape, answer.q.shape[-1]),
+        "errors": verdict.errors.reshape(*shape, verdict.errors.shape[-1]),
+        "codes": codes,
+        "reached": reached if shape else bool(reached),
+        "violation": verdict.violation,
+        "iterations": answer.iterations.reshape(shape),
+        "joint_updates": answer.joint_updates.reshape(shape),
+        "solver": solver,
+        "moved_inside": moved_inside,
+        "trace": answer.trace,
+        "parts": parts,
+        "solutions_q": answer.solutions,
+        "_tolerance": tolerance,
+    }
 
 
 def _angle(value: float) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,12 +15,14 @@ from poise.arrays import Bools, Floats
 from poise.checks import check_request
 from poise.errors import InputError
 from poise.goals import Goal
-from poise.judge import judge, met
+from poise.judge import Verdict, judge, met
 from poise.problem import Problem, Tolerance
-from poise.result import Answer, Result
+from poise.result import Answer, Result, facts
 from poise.solvers import Prefer, Request
 
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
+_CHUNK = 4096  # targets that are solved and judged together
+_COLUMNS = ("q", "met", "iterations", "joint_updates")
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
 
@@ -32,7 +36,7 @@ def request_of(
     progress: Callable[[int], None] | None,
 ) -> Request:
     """Check how a batch of this shape is to be solved, and choose the threads; InputError for what cannot be."""
-    check_request(prefer=prefer, seeds=seeds, threads=threads, trace=trace, progress=progress)
+    check_request(prefer=prefer, seeds=seeds, threads=threads, progress=progress)
     count = int(np.prod(shape))
     if trace and count != 1:
         raise InputError(f"trace=True keeps the iterations of one target; there are {count}")
@@ -55,14 +59,45 @@ def run(
 ) -> Result:
     """Solve a packed problem and judge the answer."""
     targets = problem.targets(goals, int(np.prod(shape)))
-    answer = solver.run(problem, targets, tolerance, request)
-    if problem.sheared:
-        answer = _corrected(problem, solver, targets, tolerance, request, answer)
-    verdict = judge(problem, answer.q, targets, tolerance)
-    return Result(
-        problem, goals, targets, answer, verdict, tolerance, seconds=time.perf_counter() - began, solver=solver.name,
-        shape=shape, moved_inside=moved_inside,
-    )  # fmt: skip
+
+    def part(rows: slice) -> tuple[Answer, Verdict]:
+        answer = solver.run(problem, targets[rows], tolerance, request)
+        if problem.sheared:
+            answer = _corrected(problem, solver, targets[rows], tolerance, request, answer)
+        return answer, judge(problem, answer.q, targets[rows], tolerance)
+
+    if problem.start.shape or len(targets) <= _CHUNK or request.prefer != "first":
+        answer, verdict = part(slice(None))
+    else:
+        threads, progress = request.threads, request.progress
+        request = replace(request, threads=1, progress=None)
+        answer, verdict = _joined(_in_parts(part, len(targets), threads, progress))
+    found = facts(
+        problem, goals, targets, answer, verdict, tolerance, solver=solver.name, shape=shape, moved_inside=moved_inside
+    )
+    return Result(time.perf_counter() - began, **found)
+
+
+def _in_parts(
+    part: Callable[[slice], tuple[Answer, Verdict]],
+    count: int,
+    threads: int,
+    progress: Callable[[int], None] | None,
+) -> Iterator[tuple[Answer, Verdict]]:
+    """Solve and judge a long batch part by part: what belongs together is still in the cache, and threads share it."""
+    rows = [slice(first, min(first + _CHUNK, count)) for first in range(0, count, _CHUNK)]
+    with ThreadPoolExecutor(threads) as pool:
+        for done, found in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):
+            yield found
+            if progress is not None:
+                progress(done.stop - done.start)
+
+
+def _joined(parts: Iterable[tuple[Answer, Verdict]]) -> tuple[Answer, Verdict]:
+    answers, verdicts = zip(*parts, strict=True)
+    q, is_met, iterations, updates = (np.concatenate([getattr(a, name) for a in answers]) for name in _COLUMNS)
+    errors, codes = (np.concatenate([getattr(v, name) for v in verdicts]) for name in ("errors", "codes"))
+    return Answer(q, is_met, iterations, updates), Verdict(errors, codes, max(v.violation for v in verdicts))
 
 
 def _corrected(

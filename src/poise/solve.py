@@ -16,7 +16,7 @@ from poise.judge import Verdict
 from poise.pose import Pose
 from poise.prepared import How, Prepared
 from poise.problem import Problem, solved_together
-from poise.result import Answer, Result
+from poise.result import Answer, Result, facts
 from poise.running import run
 from poise.skeleton import Kind
 from poise.solvers import Prefer, Request
@@ -136,7 +136,7 @@ def _remembered(
     *,
     free_root: bool,
 ) -> Prepared:
-    """The prepared problem of a pose: packing costs more than solving, and people solve from one pose again and again."""
+    """The prepared problem of a pose: packing costs more than solving, and people solve from one pose repeatedly."""
     key = (*(_kind_of(goal) for goal in goals), solver, tolerances, how, free_root)
     last: tuple[object, Prepared] | None = start.__dict__.get("_prepared")
     if last is not None and last[0] == key:
@@ -201,14 +201,18 @@ def _one_by_one(
         if request.progress is not None:
             request.progress(1)
     whole = Problem(start, goals, free_root)
-    counts = [np.stack([getattr(part, name) for part in parts]) for name in ("iterations", "joint_updates")]
     q, codes = np.stack([part.q for part in parts]), np.stack([part.codes for part in parts])
-    answer = Answer(q, codes == Status.reached, *counts)
+    iterations, updates = (
+        np.stack([part.iterations for part in parts]),
+        np.stack([part.joint_updates for part in parts]),
+    )
+    answer = Answer(q, codes == Status.reached, iterations, updates)
     verdict = Verdict(np.stack([part.errors for part in parts]), codes, max(part.violation for part in parts))
-    return Result(
+    found = facts(
         whole, goals, np.concatenate([part.targets for part in parts]), answer, verdict, whole.tolerance(*tolerances),
-        seconds=time.perf_counter() - began, solver=solver.name, shape=shape, parts=tuple(parts),
+        solver=solver.name, shape=shape, parts=tuple(parts),
     )  # fmt: skip
+    return Result(time.perf_counter() - began, **found)
 
 
 def prepare(

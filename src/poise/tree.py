@@ -112,7 +112,7 @@ class Tree:
         return None if (np.abs(turn) == _IDENTITY).all() else turn
 
     def kernel_targets(self, rows: Floats) -> Floats:
-        """World targets (k, W) of all goals as the kernels want them: base frame, kernel units, in order of the terms."""
+        """World targets (k, W) of all goals as the kernels want them: base frame, kernel units, ordered as terms."""
         out = np.empty((len(rows), sum(NUMBERS[term.kind] for term in self.layout.terms)))
         turn = self.turn_to_kernel
         for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True):
@@ -127,8 +127,9 @@ class Tree:
     # --- lengths -------------------------------------------------------------------------------------------------
 
     def reach(self, i: int) -> tuple[Floats, Floats, Floats]:
-        """Shortest and longest distance (1|k,) of term i from its path's first node, by lengths alone, and that
-        node's origin (1|k, 3): kernel units, base frame. A hair wider than the lengths say.
+        """Shortest and longest distance (1|k,) of term i from its path's first node, and that node's origin (1|k, 3).
+
+        By lengths alone, a hair wider than they say; kernel units, base frame.
         """
         path = self.layout.paths[i]
         if not path:
@@ -221,7 +222,7 @@ class Tree:
     # --- configurations ------------------------------------------------------------------------------------------
 
     def differences(self, u: Floats, v: Floats) -> Floats:
-        """How far each moving joint is apart (..., joints): angles [rad], slides in file units, moves in kernel units."""
+        """How far each moving joint is apart (..., joints): angles [rad], slides in file, moves in kernel units."""
         parts: list[Floats] = []
         for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != FIXED):
             a, b = u[..., node.at : node.at + SIZES[node.kind]], v[..., node.at : node.at + SIZES[node.kind]]
@@ -285,7 +286,7 @@ def pack_tree(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False)
         if term.kind == DIRECTION:
             goal = goals[term.goal]
             assert isinstance(goal, Direction)
-            aims[i, :3] = rotations.rotate(place.rotation[0], goal.axis)
+            aims[i, :3] = rotations.rotate(place.rotation[0], np.array(goal.axis))
     tree = Tree(
         skeleton=start.skeleton,
         start=start,

@@ -31,9 +31,9 @@ from poise.io._files import write_atomically
 from poise.io._values_rows import TABLE_COLUMNS, columns_of, joint_numbers
 from poise.pose import Pose
 from poise.result import Result
-from poise.status import Status
 from poise.skeleton import Skeleton
 from poise.solve import prepare
+from poise.status import Status
 
 _CHUNK = 20_000
 

@@ -15,11 +15,11 @@ from poise.errors import InputError, UnsupportedError
 from poise.goals import Position
 from poise.pose import Pose
 from poise.result import Result
-from poise.status import Status
 from poise.rig import Rig, load, save
 from poise.sidecar import apply_sidecar
 from poise.skeleton import Kind
 from poise.solve import solve as run
+from poise.status import Status
 
 
 class Order(StrEnum):

@@ -18,7 +18,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.datamodel.models import OpaqueModel, PrimitiveModel
 from numba.core.imputils import lower_builtin, lower_cast, lower_constant
-from numba.core.typeconv import Conversion
+from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import register_model, typeof_impl
 

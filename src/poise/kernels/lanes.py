@@ -104,8 +104,8 @@ teach(maximum, _two)
 teach(sqrt, _one)
 teach(nearest, _one)
 teach(bits, lambda m: signature(types.int64, m) if isinstance(m, (Mask, types.Boolean)) else None)
-teach(lane, lambda v, i: signature(types.float64, v, types.intp))
-teach(with_lane, lambda v, i, x: signature(v, v, types.intp, types.float64))
+teach(lane, lambda v, _i: signature(types.float64, v, types.intp))
+teach(with_lane, lambda v, _i, _x: signature(v, v, types.intp, types.float64))
 
 lower_builtin(select, types.Any, types.Any, types.Any)(lambda _c, builder, _s, args: builder.select(*args))
 for function, name in ((minimum, "minnum"), (maximum, "maxnum"), (sqrt, "sqrt"), (nearest, "rint")):
@@ -154,7 +154,7 @@ def fill(kind: Kind, number: float) -> Any:
     return number if kind.width == 1 else np.full(kind.width, number)
 
 
-teach(fill, lambda kind, x: signature(kind.value, kind, kind.value) if isinstance(kind, KindType) else None)
+teach(fill, lambda kind, _x: signature(kind.value, kind, kind.value) if isinstance(kind, KindType) else None)
 lower_builtin(fill, types.Any, types.Any)(lambda _c, _b, _s, args: args[1])
 
 
@@ -183,7 +183,7 @@ def _constants(kind: Any, *extents: Any) -> Any:
     return signature(types.Array(kind.value, len(extents), "C"), kind, *extents) if known else None
 
 
-def _part(kind: Any, work: Any, start: Any, *extents: Any) -> Any:
+def _part(kind: Any, work: Any, _start: Any, *extents: Any) -> Any:
     if not isinstance(kind, KindType) or not isinstance(work, types.Array):
         return None
     return signature(types.Array(kind.value, len(extents), "C"), kind, work, *[types.intp] * (1 + len(extents)))
