@@ -20,8 +20,9 @@ from poise.problem import Problem, Tolerance
 from poise.tree_layout import POSITION
 
 _CHUNK = 2048  # problems that a thread takes at once
-_PULL = 0.3  # share of the way to a preferred pose that a step would like to go
+_PULL = 0.5  # share of the way to a preferred pose that a step would like to go
 _SEEDS = 256
+_SETTLING = 150  # iterations that a preferred pose may take to settle
 _INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
 
 
@@ -146,9 +147,8 @@ class TreeEngine:
         tree, options = self.problem.tree, options or self.options
         k, nu = len(targets), tree.layout.nu
         pull = _PULL if tree.near_on.any() else 0.0
-        settings = np.array(
-            [options.damping, options.floor, options.iterations, options.restarts, options.polish, pull]
-        )
+        iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
+        settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), np.ascontiguousarray(starts)
         aims, seeds = self._aims(), self.seeds

@@ -59,9 +59,10 @@ def every(engine: Engine, targets: Floats, request: Request, apart: float | None
     tree = engine.problem.tree
     count = request.seeds or _ALL
     found, met, iterations = _attempts(engine, targets, tree.starts, count, request.threads)
-    u = tree.turned_near(found[0][met[0]], tree.starts)
+    u = tree.turned_near(found[met], tree.starts)
     if not len(u):
-        return closest(engine, targets, replace(request, seeds=1))
+        answer = closest(engine, targets, replace(request, seeds=1))
+        return answer._replace(solutions=answer.q[answer.met])
     u = u[np.argsort((tree.differences(u, tree.starts) ** 2).sum(axis=-1), kind="stable")]
     radius = apart or (_FAMILY if len(tree.layout.dofs) > 3 * len(tree.terms) else _SAME)
     chosen: list[Floats] = []
@@ -81,4 +82,4 @@ def _attempts(engine: Engine, targets: Floats, starts: Floats, count: int, threa
     rows = np.repeat(engine.kernel_targets(targets), count, axis=0)
     found = engine.first(rows, from_u, threads=threads, options=alone)
     shape = (len(targets), count)
-    return found.u.reshape(*shape, -1), found.met.reshape(shape), found.iterations.reshape(shape)
+    return found.u.reshape(*shape, starts.shape[-1]), found.met.reshape(shape), found.iterations.reshape(shape)

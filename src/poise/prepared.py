@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from poise.tree_layout import NUMBERS
 
 _HEAD, _WORK = 20, 2048  # as in kernels/reach.py
 _FLOAT = np.dtype(np.float64)
+_later = Result.later
 
 
 @dataclass(frozen=True)
@@ -86,27 +88,23 @@ class Prepared:
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
-        if self._quick is not None and type(target) is np.ndarray and target.dtype is _FLOAT:
-            result = self._quickly(self._quick, target, start)
-            if result is not None:
-                return result
+        quick = self._quick
+        if quick is not None and type(target) is np.ndarray and target.dtype is _FLOAT and target.ndim <= quick.ndim:
+            began = perf_counter()
+            q = self._q.copy() if start is None else np.array(start, dtype=_FLOAT)
+            if start is None or q.shape == self._q.shape:
+                # a copy where it is not writable: Numba would compile all again for a read-only array
+                flat = target.ravel() if target.flags.carray else np.array(target).ravel()
+                found = quick.solve(quick.numbers, quick.layout, flat, q)
+                if found[0] >= 0:  # else there is something to say about the target, or the start is not legal
+                    later = (self, target, found)
+                    return _later(
+                        {"q": q, "reached": found[0] == 1, "seconds": perf_counter() - began, "_later": later}
+                    )
         return self._slowly(target, start)
 
-    def _quickly(self, quick: _Quick, target: Floats, start: ArrayLike | None) -> Result | None:
-        """Solve a single target in one call of a kernel; None where it is none, or something is wrong with it."""
-        began = time.perf_counter()
-        q = self._q.copy() if start is None else np.array(start, dtype=_FLOAT)
-        if target.ndim > quick.ndim or q.shape != self._q.shape:
-            return None
-        # a copy where it is not writable: Numba would compile all again for a read-only array
-        flat = target.ravel() if target.flags.carray else np.array(target).ravel()
-        reached, count, first, second = quick.solve(quick.numbers, quick.layout, flat, q)
-        if reached < 0:
-            return None
-        return Result.later(q, self, (target, count, first, second), time.perf_counter() - began, reached=reached == 1)
-
-    def facts(self, q: Floats, target: Floats, count: int, *errors: float) -> dict[str, Any]:
-        """What a Result of `_quickly` holds besides, found when somebody asks."""
+    def facts(self, q: Floats, target: Floats, _: int, count: int, *errors: float) -> dict[str, Any]:
+        """What a Result of a single target holds besides, found when somebody asks."""
         problem, measures = self.problem, len(self.problem.measures)
         targets = problem.goals[0].parse(target).reshape(1, -1)
         verdict = Verdict(np.array([errors[:measures]]), self._codes(q, targets), violation(problem.skeleton, q))
@@ -146,9 +144,7 @@ class Prepared:
         began = time.perf_counter() if began is None else began
         shape = _shape(goals)
         if self._quick is not None and not shape and not trace:
-            result = self._quickly(self._quick, np.array(goals[0].rows()), None)
-            if result is not None:
-                return result
+            return self(np.array(goals[0].rows()))
         request = self.how.request(shape, threads=threads, trace=trace, progress=progress)
         return run(self.problem, goals, self.solver, self.tolerance, request, shape, self.moved_inside, began)
 

@@ -19,6 +19,7 @@ from poise.skeleton import Kind
 from poise.status import Status as Status
 from poise.tree_layout import POSITION
 
+_new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
 _METRE_FROM = 0.1  # lengths below are written in millimetres
 _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
@@ -96,15 +97,14 @@ class Result:
         """Keep `facts` and the time; made by the library only."""
         self.__dict__.update(found, seconds=seconds)
 
-    @classmethod
-    def later(cls, q: Floats, maker: Any, found: tuple[Any, ...], seconds: float, *, reached: bool) -> Result:
-        """A Result of which only q and whether it is reached are known so far; `maker.facts(q, *found)` has the rest.
+    @staticmethod
+    def later(known: dict[str, Any]) -> Result:
+        """A Result of which little is known so far, because working out the rest takes longer than a small solve.
 
-        Working out the rest would take longer than a small solve.
+        `known["_later"]` is (maker, target, found), and `maker.facts(q, target, *found)` has the rest.
         """
-        result = cls.__new__(cls)
-        own = result.__dict__
-        own["q"], own["reached"], own["seconds"], own["_later"] = q, reached, seconds, (maker, found)
+        result = _new(Result)
+        _set(result, "__dict__", known)
         return result
 
     def __getattr__(self, name: str) -> Any:
@@ -113,8 +113,8 @@ class Result:
         if later is None:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        maker, found = later
-        self.__dict__.update(maker.facts(self.q, *found))
+        maker, target, found = later
+        self.__dict__.update(maker.facts(self.q, target, *found))
         return getattr(self, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:

@@ -234,11 +234,14 @@ class Tree:
         return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
     def turned_near(self, u: Floats, v: Floats) -> Floats:
-        """u with whole turns added to its hinges, where the limits allow, so that they come nearest to v."""
+        """u with whole turns added to its hinges, where the limits allow, so that they come nearest to v.
+
+        Those of couplings stay: a whole turn of a leader is none of its followers.
+        """
         u = u.copy()
-        shared = [node.at for node in self.layout.nodes]
+        coupled = {coupling.leader for coupling in self.skeleton.couplings if coupling}
         for node in self.layout.nodes:
-            if node.kind != HINGE or shared.count(node.at) > 1:
+            if node.kind != HINGE or node.row in coupled or self.skeleton.couplings[node.row]:
                 continue
             low, high = self.layout.dofs[node.dof, :2]
             turn = 2 * np.pi

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from poise import solvers
-from poise.cli import many, outputs
-from poise.errors import InputError, UnsupportedError
-from poise.goals import Position
+from poise.cli import answer, asked, many, outputs
+from poise.cli.targets import open_targets
+from poise.errors import InputError
 from poise.pose import Pose
-from poise.result import Result
 from poise.rig import Rig, load, save
 from poise.sidecar import apply_sidecar
-from poise.skeleton import Kind
 from poise.solve import solve as run
-from poise.status import Status
+
+
+class Preferred(StrEnum):
+    """Which of several solutions is wanted."""
+
+    FIRST = "first"
+    CLOSEST = "closest"
+    ALL = "all"
 
 
 class Order(StrEnum):
@@ -44,68 +47,99 @@ def solve(
     to: Annotated[
         tuple[float, float, float] | None, typer.Option("--to", metavar="X Y Z", help="target, world, file units")
     ] = None,
-    targets: Annotated[Path | None, typer.Option(help="many targets: .csv with columns x y z, or .npy (k, 3)")] = None,
+    rotation: Annotated[
+        tuple[float, float, float, float] | None,
+        typer.Option("--rotation", metavar="W X Y Z", help="target rotation, world; alone or with --to"),
+    ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(
+            help="many targets: .csv with columns x y z and/or qw qx qy qz, or .npy (k, 3), (k, 4), (k, 7) or matrices"
+        ),
+    ] = None,
     from_clip: Annotated[str | None, typer.Option("--from-clip", help="start from a clip's pose")] = None,
     time: Annotated[float | None, typer.Option(help="time in that clip [s]; default: 0")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as reached")] = None,
+    angle_tolerance: Annotated[
+        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as reached [rad]")
+    ] = None,
+    prefer: Annotated[
+        Preferred, typer.Option(help="the first pose found, the closest to the start, or all that are distinct")
+    ] = Preferred.FIRST,
+    seeds: Annotated[int | None, typer.Option(min=1, help="starts to try for closest and all")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="how many at once; default: all for many targets")] = None,
     solver: Annotated[str, typer.Option(help="auto or a solver's name")] = "auto",
     iterations: Annotated[int | None, typer.Option(min=0, help="most iterations")] = None,
-    tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as reached")] = None,
+    restarts: Annotated[int | None, typer.Option(min=0, help="how often to start again from elsewhere")] = None,
+    damping: Annotated[float | None, typer.Option(help="levenberg_marquardt: more is slower and steadier")] = None,
+    order: Annotated[Order | None, typer.Option(help="ccd: sweep order")] = None,
+    hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with hinges and ranges")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
     free_root: Annotated[bool, typer.Option("--free-root", help="let the free root joint move too")] = False,
-    order: Annotated[Order | None, typer.Option(help="ccd: sweep order")] = None,
-    hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here")] = None,
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring a joint to a target. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
-    _refuse_contradictions(to, targets, from_clip, time, plot)
+    if targets is not None:
+        _refuse_with_targets(one_target=(to or rotation) is not None, plot=plot, prefer=prefer)
+    if time is not None and from_clip is None:
+        raise InputError("--time needs --from-clip: it is the time in that clip")
+    given = None if targets is not None else asked.goal_of(joint, root, to, rotation)
     rig = load(file)
-    _note(rig)
+    for note in rig.notes:
+        typer.echo(f"note: {note}", err=True)
     rig = _limited(rig, limits, no_limits=no_limits)
     start = rig.clip(from_clip).at(time or 0.0) if from_clip is not None else rig.pose
-    chosen = _solver(solver, iterations=iterations, order=order, hinge=hinge)
-    if targets is not None:
-        options = many.Options(joint, root, chosen, tolerance, free_root)
-        raise typer.Exit(many.solve_table(start, targets, out, options, as_json=as_json))
-    assert to is not None
+    rows = None if targets is None else open_targets(targets, joint, root)
+    goal = given if rows is None else rows.goal
+    assert goal is not None
+    chosen = asked.solver_of(
+        solver,
+        start,
+        goal,
+        prefer.value,
+        iterations=iterations,
+        restarts=restarts,
+        damping=damping,
+        order=order,
+        hinge=hinge,
+    )
+    how = many.How(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
+    if rows is not None:
+        raise typer.Exit(many.solve_table(start, rows, out, how, as_json=as_json))
+    raise typer.Exit(_solve_one(rig, start, goal, how, out, plot, as_json=as_json))
+
+
+def _solve_one(
+    rig: Rig, start: Pose, goal: answer.Aim, how: many.How, out: Path | None, plot: Path | None, *, as_json: bool
+) -> int:
+    """Solve for one target, write and print what is asked for; return the exit code."""
     if out is not None:
         outputs.check_pose_file(out)
     if plot is not None:
         outputs.check_picture(plot)
-    goal = Position(joint, to, root=root)
-    run(start, goal, solver=chosen, tolerance=tolerance, free_root=free_root)  # loads the compiled kernels: not timed
-    result = run(start, goal, solver=chosen, tolerance=tolerance, free_root=free_root)
+    run(start, goal, **how._asdict())  # loads the compiled kernels: not timed
+    result = run(start, goal, **how._asdict())
     if out is not None:
         save(result.pose, out, like=rig)
     if plot is not None:
-        _draw(plot, start, result, goal)
-    _print(result, goal, as_json=as_json)  # last: after a printed result nothing can fail
-    raise typer.Exit(0 if result.reached else 1)
+        answer.draw(plot, start, result, goal)
+    answer.show(result, goal, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
+    return 0 if result.reached else 1
 
 
-def _refuse_contradictions(
-    to: tuple[float, float, float] | None,
-    targets: Path | None,
-    from_clip: str | None,
-    time: float | None,
-    plot: Path | None,
-) -> None:
+def _refuse_with_targets(*, one_target: bool, plot: Path | None, prefer: Preferred) -> None:
     """Refuse options that would be ignored."""
-    if to is None and targets is None:
-        raise InputError("give a target with --to X Y Z, or many with --targets FILE")
-    if to is not None and targets is not None:
-        raise InputError("give one target with --to X Y Z or many with --targets FILE, not both")
-    if targets is not None and plot is not None:
+    if one_target:
+        raise InputError(
+            "give one target with --to X Y Z and --rotation W X Y Z, or many with --targets FILE, not both"
+        )
+    if plot is not None:
         raise InputError("--plot draws one pose: give it with --to, not with --targets")
-    if time is not None and from_clip is None:
-        raise InputError("--time needs --from-clip: it is the time in that clip")
-
-
-def _note(rig: Rig) -> None:
-    for note in rig.notes:
-        typer.echo(f"note: {note}", err=True)
+    if prefer == Preferred.ALL:
+        raise InputError("--prefer all lists the solutions of one target: give it with --to, not with --targets")
 
 
 def _limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
@@ -117,64 +151,3 @@ def _limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
             s.limited({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
         )
     return rig if limits is None else rig.with_skeleton(apply_sidecar(s, limits))
-
-
-def _solver(name: str, **options: Any) -> solvers.Solver:
-    """Make a solver from the options that were given on the command line."""
-    given = {
-        key: value.value if isinstance(value, StrEnum) else value for key, value in options.items() if value is not None
-    }
-    return solvers.named("ccd" if name == "auto" else name, **given)
-
-
-def _print(result: Result, goal: Position, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(as_object(result, goal), indent=1, allow_nan=False))
-        return
-    if result.moved_inside:
-        typer.echo(f"start outside its limits, moved inside first: {', '.join(result.moved_inside)}")
-    typer.echo(str(result))
-
-
-def as_object(result: Result, goal: Position) -> dict[str, Any]:
-    """One result, for JSON."""
-    pose = result.pose
-    s = pose.skeleton
-    return {
-        "status": str(result.status),
-        "reached": result.reached,
-        "message": result.message(),
-        "position_error": float(result.errors[0]),
-        "tolerance": result.tolerance,
-        "iterations": int(result.iterations),
-        "microseconds": result.seconds * 1e6,
-        "solver": result.solver,
-        "joint": goal.joint,
-        "target": goal.target.tolist(),
-        "position": pose.world[goal.joint].positions.tolist(),
-        "moved_inside": list(result.moved_inside),
-        "joints": {name: joint_value(pose, name) for name in result.joints},
-        "local": {name: r.tolist() for name, r in zip(s.names, pose.local_rotations, strict=True)},
-    }
-
-
-def joint_value(pose: Pose, name: str) -> float | list[float]:
-    """A joint's own value: a number for a hinge or slide (also a coupled one), a list for others."""
-    joint = pose.skeleton[name]
-    numbers = pose.q[pose.skeleton.q_slice(name)]
-    if joint.kind in (Kind.HINGE, Kind.SLIDE):
-        ratio, offset = pose.skeleton.coupling_rows[joint.row]
-        return float(ratio * numbers[0] + offset)
-    return numbers.tolist()
-
-
-def _draw(path: Path, start: Pose, result: Result, goal: Position) -> None:
-    """Draw the picture; without matplotlib the command still finishes and says how to get it."""
-    from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
-
-    title = str(Status(int(result.codes))).replace("_", " ")
-    chain = [*result.joints, goal.joint]
-    try:
-        plot.draw_poses(path, [("start", start), (title, result.pose)], target=goal.target, chain=chain)
-    except UnsupportedError as error:
-        typer.echo(f"no picture: {error}", err=True)

@@ -9,15 +9,30 @@ import numpy as np
 from poise.skeleton import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from poise.arrays import Floats
     from poise.skeleton import Skeleton
 
-TABLE_COLUMNS = ("x", "y", "z", "status", "error", "iterations")
-"""What a table of solved targets has before the joint values: the target and how the solve ended."""
+_TARGET = {"position": ("x", "y", "z"), "rotation": ("qw", "qx", "qy", "qz")}
+_ERROR = {"position": "error", "rotation": "angle_error"}
 _SUFFIXES = {
     Kind.HINGE: ("",), Kind.SLIDE: ("",), Kind.BALL: (".w", ".x", ".y", ".z"),
     Kind.FREE: (".px", ".py", ".pz", ".w", ".x", ".y", ".z"),
 }  # fmt: skip
+
+
+def table_columns(measures: Sequence[str]) -> tuple[str, ...]:
+    """What a table of solved targets has before the joint values: the target and how the solve ended.
+
+    measures  "position", "rotation" or both: what the goal asks for
+    """
+    target = [name for measure in measures for name in _TARGET[measure]]
+    return (*target, "status", *(_ERROR[measure] for measure in measures), "iterations")
+
+
+TABLE_COLUMNS = table_columns(("position", "rotation"))
+"""Every column that may stand there."""
 
 
 def moving_rows(skeleton: Skeleton) -> list[tuple[int, int]]:

@@ -155,7 +155,7 @@ def reach_target(kind, numbers, layout, t, q):
     used = layout[layout[USES] : layout[USES] + layout[USED]]
     one_q, one_target = part_of(SCALAR, q, 0, 1, nq), part_of(SCALAR, world, 0, 1, width)
     left = part_of(SCALAR, out, 0, 1, 2, 2)
-    measure_all(kind, rows, spans, asks, one_q, used, one_target, work, left)
+    measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
     reached, first, second = 1, 0.0, 0.0
     for c in range(layout[MEASURES]):
         error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])

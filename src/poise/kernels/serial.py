@@ -137,6 +137,16 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
 
 
 @inline
+def cautious(caution, last, error):
+    """By how much more to damp the next step: more whenever the error has grown, less again while it falls.
+
+    Where a target cannot be met the residual bends the error more than the Jacobian tells, and plain steps go too far.
+    Ordinary attempts have a caution of 0, for them this does nothing.
+    """
+    return select(error > last, 4.0 * caution, maximum(0.7 * caution, minimum(caution, 1.0 + 0.0 * error)))
+
+
+@inline
 def square(v):
     """Squared length."""
     return dot(v, v)

@@ -17,9 +17,22 @@ seeds in the same order, a few at a time, beginning again at the one whose tip i
 from __future__ import annotations
 
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.lanes import LANES4, LANES8, SCALAR, bits, lane, minimum, part_of, room, room2, select, width
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    SCALAR,
+    bits,
+    lane,
+    maximum,
+    minimum,
+    part_of,
+    room,
+    room2,
+    select,
+    width,
+)
 from poise.kernels.linear import Quat, Vec, sub
-from poise.kernels.serial import LARGEST, damped_step, forward, offset_of, put_error, rotation_error, square
+from poise.kernels.serial import LARGEST, cautious, damped_step, forward, offset_of, put_error, rotation_error, square
 
 DISTANCE, ANGLE = 0, 1  # squares of what counts as reached: kernel units, and 2 sin(angle / 2)
 WEIGHTS = 2  # two: of position and rotation
@@ -35,7 +48,7 @@ VAIN_RESTARTS = 4.0  # for a target that the lengths cannot reach
 HUGE = 1e300
 
 # Rows of the lanes' book: one value per lane each.
-GOAL, BEST, STALL, SPENT, MOST, PROBLEM, ATTEMPT, ALLOWED, ROWS = 0, 7, 8, 9, 10, 11, 12, 13, 14
+GOAL, BEST, STALL, SPENT, MOST, PROBLEM, ATTEMPT, ALLOWED, CAUTION, LAST, ROWS = 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
 WIDEST = 8
 BOOK_ROOM, VALUES_ROOM = ROWS * WIDEST, LARGEST * WIDEST  # Numba wants constants here
 
@@ -87,6 +100,13 @@ def attempt(book, values, w, l, start, m, most, patience):
 
 
 @part
+def start_lane(book, values, w, l, start, m, most, patience, caution):
+    """`attempt`, with a caution for its damping."""
+    attempt(book, values, w, l, start, m, most, patience)
+    book[CAUTION * w + l], book[LAST * w + l] = caution, HUGE
+
+
+@part
 def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
     """Write what lane l found, if it is the best of its problem so far."""
     k = int(book[PROBLEM * w + l])
@@ -110,16 +130,16 @@ def go_on(links, seeds, targets, starts, settings, book, values, w, l, m, is_met
     if k >= 0 and not is_met and tries <= allowed:
         count = int(settings[CANDIDATES])
         seed = best_seed(seeds, (int(tries) - 1) * count, count, m, targets[k], settings[WEIGHTS:])
-        attempt(book, values, w, l, seeds[seed], m, settings[ITERATIONS], 0.0)
+        start_lane(book, values, w, l, seeds[seed], m, settings[ITERATIONS], 0.0, 0.0)
         return False
     if k >= 0 and not is_met and tries == allowed + 1.0 and settings[POLISH] > 0.0:
-        attempt(book, values, w, l, x[k], m, settings[POLISH], settings[POLISH])
+        start_lane(book, values, w, l, x[k], m, settings[POLISH], settings[POLISH], 1.0)
         return False
     if following >= last:
         book[PROBLEM * w + l] = -1.0
         return False
     begin(book, w, l, following, targets[following], restarts_for(links, targets[following], settings))
-    attempt(book, values, w, l, starts[min(following, starts.shape[0] - 1)], m, settings[ITERATIONS], 0.0)
+    start_lane(book, values, w, l, starts[min(following, starts.shape[0] - 1)], m, settings[ITERATIONS], 0.0, 0.0)
     errors[following] = HUGE
     return True
 
@@ -145,7 +165,7 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
     following, live = first, 0
     for l in range(w):
         book[PROBLEM * w + l] = -1.0
-        attempt(book, values, w, l, starts[0], m, 0.0, 0.0)
+        start_lane(book, values, w, l, starts[0], m, 0.0, 0.0, 0.0)
         if go_on(links, seeds, targets, starts, settings, book, values, w, l, m, False, x, errors, following, last):
             following += 1
             live += 1
@@ -158,7 +178,9 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
         put_error(e, off, turn, weights)
         for i in range(m):
             tested[i] = v[i]
-        damping = error * settings[FACTOR] + settings[FLOOR]
+        rows[CAUTION] = cautious(rows[CAUTION], rows[LAST], error)
+        rows[LAST] = error
+        damping = maximum(rows[CAUTION], 1.0 + 0.0 * error) * (error * settings[FACTOR] + settings[FLOOR])
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         met = (distance <= settings[DISTANCE]) & (angle <= settings[ANGLE])
         rows[STALL] = select(error > rows[BEST] * STALL_SHARE, rows[STALL] + 1.0, minimum(rows[STALL], 0.0))
@@ -167,8 +189,7 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
         rows[SPENT] = rows[SPENT] + 1.0
         if trace.shape[0] > 0 and book[PROBLEM * w] == first:
             note(trace, counts[first, 0] + int(book[SPENT * w]) - 1, before, w, m, lane(error, 0))
-        l = 0
-        while ends >> l:
+        for l in range(w if ends != 0 else 0):
             if (ends >> l) & 1 and book[PROBLEM * w + l] >= 0.0:
                 is_met = (bits(met) >> l) & 1 == 1
                 keep_best(book, before, w, l, m, lane(error, l), is_met, x, errors, counts)
@@ -178,7 +199,6 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
                     following += 1
                 elif book[PROBLEM * w + l] < 0.0:
                     live -= 1
-            l += 1
 
 
 @kernel

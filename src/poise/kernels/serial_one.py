@@ -10,9 +10,9 @@ arrives while lane 0 is close behind, lane 0 may finish: following a moving targ
 from __future__ import annotations
 
 from poise.kernels.compiled import inline, part
-from poise.kernels.lanes import SCALAR, bits, fill, lane, part_of, room, room2, select, width
+from poise.kernels.lanes import SCALAR, bits, fill, lane, maximum, part_of, room, room2, select, width
 from poise.kernels.linear import Quat, Vec
-from poise.kernels.serial import LARGEST, damped_step, forward, put_error, rotation_error, square
+from poise.kernels.serial import LARGEST, cautious, damped_step, forward, put_error, rotation_error, square
 from poise.kernels.serial_many import (
     ANGLE,
     DISTANCE,
@@ -77,6 +77,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
     rounds = int(restarts_for(links, target, settings)) // w + 1
     wait, iterations, least, settled = -1, 0, HUGE, settings[POLISH] <= 0.0
     attempt, most, spent = 0, ROUND, ROUND + 1.0
+    caution, last = fill(kind, 0.0), fill(kind, HUGE)
     found[0] = 0.0
     while True:
         if spent > most:
@@ -89,11 +90,11 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
                 if attempt == 0:
                     put_values(values, w, 0, start, m)
             else:
-                most = settings[POLISH]
+                most, caution = settings[POLISH], fill(kind, 1.0)
                 for l in range(w):
                     put_values(values, w, l, x, m)
             attempt += 1
-            spent = 0.0
+            spent, last = 0.0, fill(kind, HUGE)
         tip, rotation = forward(kind, links, v, True, axes, origins)
         off = Vec(at.x - tip.x, at.y - tip.y, at.z - tip.z)
         turn = rotation_error(turned, rotation)
@@ -121,7 +122,8 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
         for i in range(m):
             tested[i] = v[i]
         put_error(e, off, turn, weights)
-        damping = error * settings[FACTOR] + settings[FLOOR]
+        caution, last = cautious(caution, last, error), error
+        damping = maximum(caution, 1.0 + 0.0 * error) * (error * settings[FACTOR] + settings[FLOOR])
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         iterations += 1
         spent += 1.0

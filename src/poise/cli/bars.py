@@ -1,0 +1,34 @@
+"""Progress on standard error, and only where a person looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+
+class _Rate(ProgressColumn):
+    """How many a second; nothing before that is known."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f}/s")
+
+
+@contextmanager
+def bar(what: str, total: int, *, rate: bool = False) -> Iterator[Callable[[int, str], None]]:
+    """Show a bar while the block runs; call what it gives with how many more are done and what is being done."""
+    console = Console(stderr=True)
+    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), *([_Rate()] * rate)]
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(what, total=total)
+
+        def advance(done: int, now: str = "") -> None:
+            progress.update(task, advance=done, description=now or what)
+
+        yield advance
