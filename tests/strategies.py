@@ -63,3 +63,33 @@ def straight_chain(n=10, kind=3, length=1.0, axes=None, limits=None, direction=(
         axes=axes if axes is None else [*axes, (0.0, 0.0, 0.0)],
         limits=None if limits is None else [*limits, None],
     )
+
+
+def generic_arm(limit=2.8):
+    """Six hinges, no two axes alike, and a tool: a serial arm of one metre or so."""
+    turns = np.random.default_rng(6).normal(size=(7, 4))
+    return poise.Skeleton.build(
+        [*(f"j{i}" for i in range(6)), "tool"],
+        range(-1, 6),
+        [1] * 6 + [0],
+        offsets=[(0, 0, 0.1), (0, 0, 0.15), (0.3, 0, 0.05), (0.25, 0.05, 0), (0, 0.05, 0.1), (0, 0, 0.1), (0, 0, 0.1)],
+        rotations=turns / np.linalg.norm(turns, axis=1, keepdims=True),
+        axes=[(0, 0, 1)] * 6 + [(0, 0, 0)],
+        limits=[poise.Range(-limit, limit)] * 6 + [None],
+    )
+
+
+def figure(*, free=True):
+    """A hip with a spine and two legs of balls; a knee hinge with a range on each side."""
+    names = ["hip", "spine", "chest", "head", "l_leg", "l_knee", "l_foot", "r_leg", "r_knee", "r_foot"]
+    return poise.Skeleton.build(
+        names,
+        [-1, 0, 1, 2, 0, 4, 5, 0, 7, 8],
+        [4 if free else 3, 3, 3, 3, 3, 1, 3, 3, 1, 3],
+        offsets=[
+            (0, 1, 0), (0, 0.1, 0), (0, 0.3, 0), (0, 0.3, 0),
+            (0.1, 0, 0), (0, -0.45, 0), (0, -0.45, 0), (-0.1, 0, 0), (0, -0.45, 0), (0, -0.45, 0),
+        ],
+        axes=[(1, 0, 0)] * 10,
+        limits=[None] * 5 + [poise.Range(0, 2.5), None, None, poise.Range(0, 2.5), None],
+    )  # fmt: skip

@@ -57,7 +57,7 @@ class TestTargets:
             ("t.csv", b"1,2,inf\n", "finite"),
             ("t.csv", b"\xff\xfe", "not a CSV"),
             ("t.csv", b"", "empty"),
-            ("t.csv", b"1,2,3\n1,-1e200,3\n", "target 1: targets lie within 1e+100"),
+            ("t.csv", b"1,2,3\n1,-1e200,3\n", "target 1: the target of 'LeftHand' lies beyond 1e+100"),
             ("t.npy", b"junk", "not a numeric .npy"),
             ("t.txt", b"1,2,3", ".csv or .npy"),
         ],
@@ -177,18 +177,15 @@ class TestStopped:
     CODE = (
         "import sys, numpy as np, poise\n"
         "from poise import cli\n"
-        "from poise.cli import many\n"
-        "many._CHUNK = 2\n"
-        "prepare = many.prepare\n"
+        "from poise.cli import targets\n"
+        "targets.CHUNK = 2\n"
+        "stream = poise.Prepared.stream\n"
         "def stopping(*arguments, **options):\n"
-        "    reach, calls = prepare(*arguments, **options), []\n"
-        "    def one(target):\n"
-        "        calls.append(1)\n"
-        "        if len(calls) == 3:\n"
+        "    for i, result in enumerate(stream(*arguments, **options)):\n"
+        "        if i == 2:\n"
         "            raise {error}\n"
-        "        return reach(target)\n"
-        "    return one\n"
-        "many.prepare = stopping\n"
+        "        yield result\n"
+        "poise.Prepared.stream = stopping\n"
         "cli.main()\n"
     )
 
@@ -229,6 +226,12 @@ class TestStopped:
         assert done.returncode == 2
         assert done.stderr.splitlines() == ["error: cannot write the output: No space left on device"]
 
-    def test_npy_is_whole_or_not_there(self, tmp_path):
-        assert self.stopped(tmp_path, "-o", "q.npy").returncode == 130
-        assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
+    def test_q_is_in_the_part_file(self, tmp_path):
+        done = self.stopped(tmp_path, "-o", "q.npy")
+        assert done.returncode == 130
+        assert "finished rows are in q.npy.part" in done.stderr
+        assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "q.npy.part"}
+        q = np.load(tmp_path / "q.npy.part")
+        assert q.shape == (4, 6)
+        tips = poise.Pose(poise.load(ARM).skeleton, q).world["tool"].positions
+        np.testing.assert_allclose(tips, [[0.3, 0.2, 0.4]] * 4, atol=1e-6)

@@ -36,5 +36,6 @@ from poise.solve import solve as solve
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
 from poise.status import Status as Status
+from poise.warmup import warmup as warmup
 
 __version__ = "0.1.0"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -120,6 +121,10 @@ class ArmEngine:
         dofs = self.problem.tree.layout.dofs
         return np.clip(x / self.arm.gains, dofs[:, 0], dofs[:, 1])
 
+    def part(self, rows: Bools | slice) -> ArmEngine:
+        """The engine for some of the starts; the same where there is only one for all targets."""
+        return replace(self, problem=self.problem.part(rows))
+
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) as the kernels want them."""
         return np.ascontiguousarray(arm_targets(self.arm, self.problem.tree, rows))
@@ -170,7 +175,7 @@ class TreeEngine:
     @property
     def seeds(self) -> Floats:
         """(s, nd) numbers in 0..1 that say where to start again."""
-        return np.random.default_rng(7).random((_SEEDS, len(self.problem.tree.layout.dofs)))
+        return _seeds(len(self.problem.tree.layout.dofs))
 
     def _aims(self) -> Floats:
         """The aims with their tolerances."""
@@ -181,6 +186,10 @@ class TreeEngine:
             else:
                 aims[i, 8] = (2 * math.sin(min(self.tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
         return aims
+
+    def part(self, rows: Bools | slice) -> TreeEngine:
+        """The engine for some of the starts; the same where there is only one for all targets."""
+        return replace(self, problem=self.problem.part(rows))
 
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) as the kernels want them."""
@@ -194,6 +203,11 @@ class TreeEngine:
             share = min(0.25 * i, 2.0)
             out[:, i] = tree.scattered(starts, seeds[(i - 1) % len(seeds)], share)
         return out
+
+
+@cache
+def _seeds(dofs: int) -> Floats:
+    return np.random.default_rng(7).random((_SEEDS, dofs))
 
 
 Engine = ArmEngine | TreeEngine

@@ -37,7 +37,7 @@ def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) ->
     codes = np.full(len(q), int(Status.reached))
     if missed.any():
         rows = targets if len(targets) == 1 else targets[missed]
-        codes[missed] = why(problem, q[missed], rows, missed, tolerance)
+        codes[missed] = why(problem.part(missed), q[missed], rows, tolerance)
     return Verdict(errors, codes, violation(problem.skeleton, q))
 
 
@@ -51,14 +51,14 @@ def allowed(problem: Problem, tolerance: Tolerance) -> Floats:
     return np.array([tolerance.distance if m.kind == POSITION else tolerance.angle for m in problem.measures])
 
 
-def why(problem: Problem, q: Floats, targets: Floats, rows: Bools, tolerance: Tolerance) -> Ints:
-    """Status codes of poses q that miss their targets; `rows` says which of the starts are theirs."""
+def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
+    """Status codes of poses q that miss their targets."""
     if not problem.joints:
         return np.full(len(q), int(Status.nothing_to_move))
     codes = np.full(len(q), int(Status.stalled))
     stands = standing(problem, q, targets)
     codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
-    codes[beyond_reach(problem, targets, rows, tolerance) != 0] = Status.out_of_reach
+    codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
     return codes
 
 
@@ -88,11 +88,9 @@ def reaches(problem: Problem, targets: Floats) -> list[Reach]:
     return found
 
 
-def beyond_reach(problem: Problem, targets: Floats, rows: Bools, tolerance: Tolerance) -> Ints:
+def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Ints:
     """For each row of targets 0, or which position (counted from 1 in order of the terms) no pose can reach."""
-    tree = problem.tree
-    unit = tree.unit if len(tree.unit) == 1 else tree.unit[rows]
-    slack = tolerance.distance / unit
+    slack = tolerance.distance / problem.tree.unit
     found = np.zeros(len(targets), dtype=np.int64)
     for n, reach in enumerate(reaches(problem, targets), start=1):
         off = (reach.wanted > reach.longest + slack) | (reach.wanted < reach.shortest - slack)

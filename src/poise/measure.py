@@ -56,7 +56,20 @@ def measures_of(start: Pose, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
 
 
 def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
-    """Pack the paths from the root to the goals' joints; None where scale is not uniform (then Pose.world tells)."""
+    """Pack the paths from the root to the goals' joints; None where scale is not uniform (then Pose.world tells).
+
+    Remembered per skeleton for poses without translations and scales of their own.
+    """
+    if start.translations is not None or start.scales is not None:
+        return _packed(start, goals)
+    known: dict[object, Paths | None] = start.skeleton.__dict__.setdefault("_measured_paths", {})
+    key = tuple((m, goals[m.goal].axis if m.kind == DIRECTION else None) for m in measures_of(start, goals))  # pyright: ignore[reportAttributeAccessIssue]
+    if key not in known:
+        known[key] = _packed(start, goals)
+    return known[key]
+
+
+def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     measures = measures_of(start, goals)
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)

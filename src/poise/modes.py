@@ -27,12 +27,15 @@ def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
     starts = np.broadcast_to(tree.starts, u.shape)
     for first in range(0, len(targets), chunk):
         rows = slice(first, first + chunk)
-        u[rows], met[rows], iterations[rows] = _closest(engine, targets[rows], starts[rows], count, request.threads)
+        u[rows], met[rows], iterations[rows] = _closest(
+            engine.part(rows), targets[rows], starts[rows], count, request.threads
+        )
         if request.progress is not None:
             request.progress(len(targets[rows]))
     missed = ~met
     if missed.any():  # the ordinary way goes on longer, and settles where nothing is left to gain
-        found = engine.first(engine.kernel_targets(targets[missed]), starts[missed], threads=request.threads)
+        part = engine.part(missed)
+        found = part.first(part.kernel_targets(targets[missed]), starts[missed], threads=request.threads)
         u[missed], met[missed] = found.u, found.met
         iterations[missed] += found.iterations
     moved = (u != starts).any(axis=-1)

@@ -108,6 +108,9 @@ class Pose:
                 shape = (*q.shape[:-1], len(self.skeleton), 3)
                 object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3).copy(), shape))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # not what was worked out from them
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The batch axes; () for a single pose."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from poise import kernels, solvers
 from poise.arm import Arm, arm_of
-from poise.arrays import Floats, Ints
+from poise.arrays import Floats, Ints, finite
 from poise.engine import arm_settings
 from poise.errors import InputError
 from poise.goals import Goal
@@ -33,6 +35,7 @@ from poise.tree_layout import NUMBERS
 
 _HEAD, _WORK = 20, 2048  # as in kernels/reach.py
 _FLOAT = np.dtype(np.float64)
+_SHAPES = {3: frozenset({(3,)}), 4: frozenset({(4,), (3, 3)}), 7: frozenset({(7,), (4, 4), (3, 4)})}
 _later = Result.later
 
 
@@ -89,19 +92,34 @@ class Prepared:
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         quick = self._quick
-        if quick is not None and type(target) is np.ndarray and target.dtype is _FLOAT and target.ndim <= quick.ndim:
+        if quick is not None and type(target) is np.ndarray and target.dtype is _FLOAT and target.shape in quick.shapes:
             began = perf_counter()
-            q = self._q.copy() if start is None else np.array(start, dtype=_FLOAT)
-            if start is None or q.shape == self._q.shape:
-                # a copy where it is not writable: Numba would compile all again for a read-only array
-                flat = target.ravel() if target.flags.carray else np.array(target).ravel()
-                found = quick.solve(quick.numbers, quick.layout, flat, q)
+            q = self._q.copy() if start is None else self._checked(start)
+            if start is None or quick.anywhere:
+                target = target.copy()  # the caller may write into theirs before the rest is asked for
+                found = quick.solve(quick.numbers, quick.layout, target.ravel(), q)
                 if found[0] >= 0:  # else there is something to say about the target, or the start is not legal
-                    later = (self, target, found)
+                    later = (self if start is None else self._elsewhere, target, found)
                     return _later(
                         {"q": q, "reached": found[0] == 1, "seconds": perf_counter() - began, "_later": later}
                     )
         return self._slowly(target, start)
+
+    def _checked(self, start: ArrayLike) -> Floats:
+        """The configuration to start from, a copy."""
+        q = np.array(start if type(start) is np.ndarray else finite(start, "the start"), dtype=_FLOAT)
+        if q.shape != self._q.shape:
+            raise InputError(
+                f"the start of a prepared problem is one configuration of {len(self._q)} numbers, not {q.shape}"
+            )
+        return q
+
+    @cached_property
+    def _elsewhere(self) -> Prepared:
+        """The same, for a start that did not have to be moved inside."""
+        other = copy(self)
+        other.moved_inside = ()
+        return other
 
     def facts(self, q: Floats, target: Floats, _: int, count: int, *errors: float) -> dict[str, Any]:
         """What a Result of a single target holds besides, found when somebody asks."""
@@ -126,10 +144,10 @@ class Prepared:
         if start is None:
             return self.reach(goals, threads=self.how.threads, began=began)
         skeleton = self.problem.skeleton
-        q, moved_inside = skeleton.legal(Pose(skeleton, np.asarray(start, dtype=np.float64)).q)
+        q, moved_inside = skeleton.legal(Pose(skeleton, self._checked(start)).q)
         problem = Problem(self.problem.start.with_q(q), self.problem.goals, self.problem.free_root)
-        request = self.how.request(_shape(goals), threads=self.how.threads)
-        return run(problem, goals, self.solver, self.tolerance, request, _shape(goals), moved_inside, began)
+        prepared = Prepared(problem, self.solver, self.tolerance, self.how, moved_inside)
+        return prepared.reach(goals, threads=self.how.threads, began=began)
 
     def reach(
         self,
@@ -144,7 +162,10 @@ class Prepared:
         began = time.perf_counter() if began is None else began
         shape = _shape(goals)
         if self._quick is not None and not shape and not trace:
-            return self(np.array(goals[0].rows()))
+            result = self(np.array(goals[0].rows()))
+            if progress is not None:
+                progress(1)
+            return result
         request = self.how.request(shape, threads=threads, trace=trace, progress=progress)
         return run(self.problem, goals, self.solver, self.tolerance, request, shape, self.moved_inside, began)
 
@@ -160,6 +181,8 @@ class Prepared:
             raise InputError(f"chunk must be at least 1, not {chunk}")
         for part in _chunks(targets, chunk):
             result = self._slowly(np.asarray(part), None)
+            if not result.shape:
+                raise InputError("stream() takes arrays of targets, one axis more than a single target has")
             if progress is not None:
                 progress(len(part))
             yield result
@@ -167,6 +190,10 @@ class Prepared:
 
 def _chunks(targets: Any, chunk: int) -> Iterator[Any]:
     if hasattr(targets, "shape"):
+        if len(targets.shape) < 2:  # noqa: PLR2004  (else slices of one target would be taken for targets)
+            raise InputError(
+                f"stream() takes arrays of targets, one axis more than a single target has; not {targets.shape}"
+            )
         for first in range(0, len(targets), chunk):
             yield targets[first : first + chunk]
         return
@@ -189,12 +216,17 @@ def with_targets(goals: tuple[Goal, ...], target: Any) -> tuple[Goal, ...]:
 
 
 class _Quick(NamedTuple):
-    """The arguments of kernels/reach.py that stay the same, and the most axes that a target has."""
+    """The arguments of kernels/reach.py that stay the same, and what they are good for.
+
+    shapes    of a single target
+    anywhere  whether they serve every start: no joint that keeps still stands on the way
+    """
 
     solve: Callable[[Floats, Ints, Floats, Floats], tuple[int, int, float, float]]
     numbers: Floats
     layout: Ints
-    ndim: int
+    shapes: frozenset[tuple[int, ...]]
+    anywhere: bool
 
 
 def _quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance) -> _Quick | None:
@@ -207,6 +239,9 @@ def _quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance) ->
         return None
     if (len(paths.used) + 7) * lane_width() > _WORK or not problem.goals[0].width:
         return None
+    ranges, q = skeleton.value_ranges, problem.start.q
+    if not ((ranges[:, 0] <= q) & (q <= ranges[:, 1])).all() or not solver.iterations:
+        return None  # the kernel takes no start that is outside by a rounding, and always iterates
     settings = arm_settings(arm, float(tree.unit[0]), tolerance, solver.options)
     parts = [
         arm.links, arm.seeds, arm.poses, settings, _base(problem), arm.gains, skeleton.value_ranges, paths.table,
@@ -219,8 +254,9 @@ def _quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance) ->
         layout[6 + i] = at
         numbers[at : at + part.size] = part.ravel()
         at += -(-part.size // 8) * 8
-    ndim = {3: 1, 4: 2, 7: 2}[problem.goals[0].width]
-    return _Quick(kernels.reach.reach8 if lane_width() == 8 else kernels.reach.reach4, numbers, layout, ndim)  # noqa: PLR2004
+    solve = kernels.reach.reach8 if lane_width() == 8 else kernels.reach.reach4  # noqa: PLR2004
+    anywhere = set(paths.used.tolist()) <= {node.q_start for node in tree.layout.nodes}
+    return _Quick(solve, numbers, layout, _SHAPES[problem.goals[0].width], anywhere)
 
 
 def _base(problem: Problem) -> Floats:

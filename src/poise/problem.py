@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats
 from poise.chain import Chain, coupled_on_the_way, pack, packs_together
 from poise.errors import UnsupportedError
 from poise.goals import AnyGoal, Goal, Pin, Position
@@ -45,6 +45,10 @@ class Problem:
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
+
+    def part(self, rows: Bools | slice) -> Problem:
+        """The problem of some of the starts; the same where there is only one for all targets."""
+        return Problem(self.start[rows], self.goals, self.free_root) if self.start.shape else self
 
     @property
     def skeleton(self) -> Skeleton:
@@ -107,9 +111,11 @@ class Problem:
         """The rows (k, W) of goals like these; a Pin's are where the start has its joint."""
         parts: list[Floats] = []
         for goal in goals:
-            rows = self._pinned(goal) if isinstance(goal, Pin) else goal.rows().reshape(-1, goal.width)
-            parts.append(np.broadcast_to(rows, (k, rows.shape[-1])))
-        return parts[0].copy() if len(parts) == 1 else np.concatenate(parts, axis=-1)
+            if isinstance(goal, Pin):
+                parts.append(np.broadcast_to(self._pinned(goal), (k, 7 if goal.rotation else 3)))
+            elif goal.width:
+                parts.append(np.broadcast_to(goal.rows().reshape(-1, goal.width), (k, goal.width)))
+        return np.concatenate([np.zeros((k, 0)), *parts], axis=-1)
 
     def _pinned(self, goal: Pin) -> Floats:
         at = self.start.world[goal.joint]

@@ -229,7 +229,7 @@ class Result:
 
     def _left(self, i: int) -> str:
         """The largest distance and the largest angle left, as far as they are asked for."""
-        errors = self.errors.reshape(-1, self.errors.shape[-1])[i]
+        errors = self.errors.reshape(self.codes.size, len(self.problem.measures))[i]
         is_position = np.array([m.kind == POSITION for m in self.problem.measures], dtype=bool)
         parts: list[str] = []
         if is_position.any():
@@ -238,20 +238,17 @@ class Result:
             parts.append(_angle(float(errors[~is_position].max())))
         return " and ".join(parts) or "nothing"
 
-    def _row(self, i: int) -> tuple[Floats, Floats, Bools]:
-        """q (1, nq), target (1, W) and which starts are theirs, of problem i."""
-        q = self.q.reshape(-1, self.q.shape[-1])
-        rows = np.zeros(len(q), dtype=bool)
-        rows[i] = True
-        return q[i : i + 1], self.targets[min(i, len(self.targets) - 1)][None], rows
+    def _row(self, i: int) -> tuple[Problem, Floats, Floats]:
+        """Problem i, its q (1, nq) and its target (1, W)."""
+        q, row = self.q.reshape(-1, self.q.shape[-1]), slice(i, i + 1)
+        return self.problem.part(row), q[row], self.targets[min(i, len(self.targets) - 1)][None]
 
     def _beyond(self, i: int) -> str:
-        _, target, rows = self._row(i)
-        problem = self.problem
-        number = int(beyond_reach(problem, target, rows, self._tolerance)[0])
+        problem, _, target = self._row(i)
+        number = int(beyond_reach(problem, target, self._tolerance)[0])
         reach = reaches(problem, target)[max(number - 1, 0)]
-        unit = float(problem.tree.unit[min(i, len(problem.tree.unit) - 1)])
-        shortest, longest = float(reach.shortest[min(i, len(reach.shortest) - 1)]), float(reach.longest[0])
+        unit = float(problem.tree.unit[0])
+        shortest, longest = float(reach.shortest[0]), float(reach.longest[0])
         many = len(problem.goals) > 1
         what = (
             f"the target of {problem.skeleton.names[problem.tree.layout.terms[reach.term].row]!r}"
@@ -267,8 +264,8 @@ class Result:
 
     def _blocking(self, i: int) -> str:
         """Name the joints that their limits keep, each with the end it is at."""
-        q, target, _ = self._row(i)
-        stands = standing(self.problem, q, target)
+        problem, q, target = self._row(i)
+        stands = standing(problem, q, target)
         skeleton = self.problem.skeleton
         parts: list[str] = []
         for j in np.flatnonzero(stands.blocks[0]):

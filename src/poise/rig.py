@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -62,7 +62,7 @@ class Rig:
     notes: tuple[str, ...] = ()
     path: Path | None = None
 
-    @property
+    @cached_property  # one value, so that what is packed for it is found again
     def rest(self) -> Pose:
         """The rest pose; for a robot, zero moved to the nearest legal value."""
         return Pose(self.skeleton, self.skeleton.rest_q)

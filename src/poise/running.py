@@ -59,23 +59,40 @@ def run(
 ) -> Result:
     """Solve a packed problem and judge the answer."""
     targets = problem.targets(goals, int(np.prod(shape)))
+    progress = None if request.progress is None else _Progress(request.progress)
+    request = replace(request, progress=progress)
 
     def part(rows: slice) -> tuple[Answer, Verdict]:
         answer = solver.run(problem, targets[rows], tolerance, request)
         if problem.sheared:
-            answer = _corrected(problem, solver, targets[rows], tolerance, request, answer)
+            silent = replace(request, progress=None)
+            answer = _corrected(problem, solver, targets[rows], tolerance, silent, answer)
         return answer, judge(problem, answer.q, targets[rows], tolerance)
 
     if problem.start.shape or len(targets) <= _CHUNK or request.prefer != "first":
         answer, verdict = part(slice(None))
     else:
-        threads, progress = request.threads, request.progress
-        request = replace(request, threads=1, progress=None)
+        threads, request = request.threads, replace(request, threads=1, progress=None)
         answer, verdict = _joined(_in_parts(part, len(targets), threads, progress))
+    if progress is not None and progress.told < len(targets):
+        progress(len(targets) - progress.told)  # not every solver counts
     found = facts(
         problem, goals, targets, answer, verdict, tolerance, solver=solver.name, shape=shape, moved_inside=moved_inside
     )
     return Result(time.perf_counter() - began, **found)
+
+
+class _Progress:
+    """Passes on how many targets were done, and counts them."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self.tell = tell
+        self.told = 0
+
+    def __call__(self, count: int) -> None:
+        """So many more are done."""
+        self.told += count
+        self.tell(count)
 
 
 def _in_parts(
@@ -110,7 +127,7 @@ def _corrected(
         if not missed.any():
             break
         aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
-        answer = _merged(answer, missed, solver.run(problem, aims[missed], tolerance, request))
+        answer = _merged(answer, missed, solver.run(problem.part(missed), aims[missed], tolerance, request))
     return answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def solve(
         return prepared.reach(wanted, threads=threads, trace=trace, progress=progress, began=began)
     start, wanted, moved_inside = _flattened(start, wanted, shape)
     if not solved_together(start, wanted, free_root=free_root):
-        return _one_by_one(start, wanted, chosen, tolerances, request, free_root, shape, began)
+        return _one_by_one(start, wanted, chosen, tolerances, request, free_root, shape, moved_inside, began)
     problem = Problem(start, wanted, free_root)
     return run(problem, wanted, chosen, problem.tolerance(*tolerances), request, shape, moved_inside, began)
 
@@ -189,15 +190,17 @@ def _one_by_one(
     request: Request,
     free_root: bool,
     shape: tuple[int, ...],
+    moved_inside: tuple[str, ...],
     began: float,
 ) -> Result:
     """Solve each pose of a batch from a packing of its own: their lengths or scales differ."""
     flat = [goal.with_target(goal.rows().reshape(-1, goal.width)) if goal.width else goal for goal in goals]
     parts: list[Result] = []
+    silent = replace(request, progress=None)
     for i in range(len(start)):
         single = tuple(goal.with_target(goal.rows()[i]) if goal.width else goal for goal in flat)
         problem = Problem(start[i], single, free_root)
-        parts.append(run(problem, single, solver, problem.tolerance(*tolerances), request, (), (), time.perf_counter()))
+        parts.append(run(problem, single, solver, problem.tolerance(*tolerances), silent, (), (), time.perf_counter()))
         if request.progress is not None:
             request.progress(1)
     whole = Problem(start, goals, free_root)
@@ -206,11 +209,11 @@ def _one_by_one(
         np.stack([part.iterations for part in parts]),
         np.stack([part.joint_updates for part in parts]),
     )
-    answer = Answer(q, codes == Status.reached, iterations, updates)
+    answer = Answer(q, codes == Status.reached, iterations, updates, parts[0].trace, parts[0].solutions_q)
     verdict = Verdict(np.stack([part.errors for part in parts]), codes, max(part.violation for part in parts))
     found = facts(
         whole, goals, np.concatenate([part.targets for part in parts]), answer, verdict, whole.tolerance(*tolerances),
-        solver=solver.name, shape=shape, parts=tuple(parts),
+        solver=solver.name, shape=shape, moved_inside=moved_inside, parts=tuple(parts),
     )  # fmt: skip
     return Result(time.perf_counter() - began, **found)
 

@@ -269,6 +269,8 @@ def _is_constant(
     for row in [*moving, *(term.row for term in terms)]:
         way = _way(skeleton, row)
         below = way[way.index(base) + 1 :] if base >= 0 else way
+        if skeleton.kinds[row] == Kind.BALL and row not in moving and not skeleton.B[row, :, 3].any():
+            below = below[:-1]  # only its position is wanted, and that its own turn does not change
         if any(r not in moving and skeleton.kinds[r] != Kind.FIXED for r in below):
             return False
     return True

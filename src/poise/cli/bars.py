@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -19,7 +19,7 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def bar(what: str, total: int, *, rate: bool = False) -> Iterator[Callable[[int, str], None]]:
+def bar(what: str, total: int, *, rate: bool = False) -> Generator[Callable[[int, str], None]]:
     """Show a bar while the block runs; call what it gives with how many more are done and what is being done."""
     console = Console(stderr=True)
     columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), *([_Rate()] * rate)]

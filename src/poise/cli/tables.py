@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -90,7 +90,7 @@ def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
 
 
 @contextmanager
-def _part_of(out: Path) -> Iterator[Path]:
+def _part_of(out: Path) -> Generator[Path]:
     """Give FILE.part, which becomes FILE at the end."""
     part = out.with_name(out.name + ".part")
     try:

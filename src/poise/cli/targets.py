@@ -44,7 +44,7 @@ def open_targets(path: Path, joint: str, root: str | None) -> Targets:
 
     .npy  (k, 3) points, (k, 4) quaternions w x y z, (k, 7) both, (k, 3, 3) rotation matrices, (k, 4, 4) or (k, 3, 4)
           transforms
-    .csv  columns x y z, qw qx qy qz or both, named in the first row among any others; or without names 3, 4 or 7 of them
+    .csv  columns x y z, qw qx qy qz or both, named in the first row among any others; or 3, 4 or 7 without names
 
     A table without rows is no mistake: count is 0. FileError names the file, the target and the reason.
     """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise import rotations
+from poise import kernels, rotations
 from poise.arrays import Floats, finite
 from poise.errors import InputError
 
@@ -105,12 +105,21 @@ def _rotation_numbers(value: ArrayLike, what: str) -> Floats:
     """Quaternions (..., 4), matrices checked and turned into them, their lengths as given; may be the caller's own."""
     given = finite(value, what)
     if given.shape[-2:] == (3, 3):
-        _check_proper(given, what)
-        return rotations.from_matrix(given)
+        return _of_matrices(given, what)
     if given.shape[-1:] != (4,):
         message = f"{what} needs 4 numbers w x y z or a 3 x 3 matrix; its shape is {given.shape}"
         raise InputError(message)
     return given
+
+
+def _of_matrices(matrices: Floats, what: str) -> Floats:
+    result = np.empty((*matrices.shape[:-2], 4))
+    rows = matrices.reshape(-1, 9)
+    rows = rows.copy() if not rows.flags.carray else rows  # Numba would compile again for other arrays
+    if kernels.turns.quaternions(rows, result.reshape(-1, 4)) >= 0:
+        _check_proper(matrices, what)  # which says what is wrong
+        return rotations.from_matrix(matrices)  # or finds it just good enough
+    return result
 
 
 def _check_proper(matrices: Floats, what: str) -> None:

@@ -31,8 +31,8 @@ def read_values(path: Path, skeleton: Skeleton) -> Pose:
 
     Every joint with numbers of its own must be there and nothing else; a coupled joint may be left out. A
     column `time`, the list "times" and the columns that `poise solve --targets` puts before the joint values
-    (x y z qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length. Limits are not
-    applied. FileError names the file, the place and the reason.
+    (x y z qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length.
+    Limits are not applied. FileError names the file, the place and the reason.
     """
     reader = _Reader(path, skeleton)
     try:

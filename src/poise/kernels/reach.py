@@ -15,6 +15,7 @@ from poise.kernels.linear import Quat, Vec, conjugate, multiply, rotate, sub
 from poise.kernels.paths import measure_all
 from poise.kernels.serial import LARGEST
 from poise.kernels.serial_one import solve_target
+from poise.kernels.turns import quaternion_of
 
 # Where things stand in `layout`: counts, then starts in the numbers, then starts in `layout` itself.
 LINKS, SEEDS, ROWS, MEASURES, USED, NQ = 0, 1, 2, 3, 4, 5
@@ -29,42 +30,14 @@ UNREADABLE, OUTSIDE = -1, -2  # the target cannot be used; the start leaves its 
 _FAR = 1e100
 _ROUNDING = 1e-9
 _UNIT = 1e-12
-_MATRIX = 1e-6
-
-
-@part
-def quaternion_of(t, n):
-    """The rotation of row-major rows of length n (its first three columns), and whether it is one."""
-    a, b, c = t[0], t[1], t[2]
-    d, e, f = t[n], t[n + 1], t[n + 2]
-    g, h, i = t[2 * n], t[2 * n + 1], t[2 * n + 2]
-    off = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
-    off = max(off, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
-    trace = a + e + i
-    if trace > 0.0:
-        s = math.sqrt(trace + 1.0)
-        k = 0.5 / s
-        q = Quat(0.5 * s, (h - f) * k, (c - g) * k, (d - b) * k)
-    elif a >= e and a >= i:
-        s = math.sqrt(1.0 + a - e - i)
-        k = 0.5 / s
-        q = Quat((h - f) * k, 0.5 * s, (b + d) * k, (c + g) * k)
-    elif e >= i:
-        s = math.sqrt(1.0 - a + e - i)
-        k = 0.5 / s
-        q = Quat((c - g) * k, (b + d) * k, 0.5 * s, (f + h) * k)
-    else:
-        s = math.sqrt(1.0 - a - e + i)
-        k = 0.5 / s
-        q = Quat((d - b) * k, (c + g) * k, (f + h) * k, 0.5 * s)
-    return q, off <= _MATRIX
+_SMALL = 1e-200
 
 
 @part
 def put_turn(world, at, q):
-    """Store a rotation scaled to unit length; False if it has none."""
+    """Store a rotation scaled to unit length; False if it has none, or too small a one to be squared."""
     n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
-    if not n > 0.0:
+    if not n > _SMALL:
         return False
     k = 1.0 if abs(n - 1.0) <= _UNIT else 1.0 / math.sqrt(n)
     world[at], world[at + 1], world[at + 2], world[at + 3] = q.w * k, q.x * k, q.y * k, q.z * k
@@ -79,7 +52,7 @@ def read_target(t, width, world):
     """
     n = t.shape[0]
     for i in range(n):
-        if not abs(t[i]) < _FAR:  # nor a NaN
+        if not abs(t[i]) <= _FAR:  # nor a NaN
             return False
     if width == 3:
         if n == 3:

@@ -19,6 +19,7 @@ from poise.kernels.serial_many import (
     FACTOR,
     FLOOR,
     HUGE,
+    ITERATIONS,
     POLISH,
     VALUES_ROOM,
     WEIGHTS,
@@ -76,7 +77,8 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
     at, turned = Vec(target[0], target[1], target[2]), Quat(target[3], target[4], target[5], target[6])
     rounds = int(restarts_for(links, target, settings)) // w + 1
     wait, iterations, least, settled = -1, 0, HUGE, settings[POLISH] <= 0.0
-    attempt, most, spent = 0, ROUND, ROUND + 1.0
+    longest = min(ROUND, settings[ITERATIONS])
+    attempt, most, spent = 0, longest, longest + 1.0
     caution, last = fill(kind, 0.0), fill(kind, HUGE)
     found[0] = 0.0
     while True:
@@ -115,6 +117,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
                 l += 1
             take_values(values, w, l, x, m)
             least = lane(error, l)
+            iterations = max(iterations, 1)  # 0 would say that the start is the answer
             if attempt > 1 or lane(error, 0) > CLOSE:
                 found[0] = 1.0
                 break

@@ -1,0 +1,30 @@
+"""A robot arm: full poses one at a time and by the thousand, all solutions of one, and a target that cannot be met."""
+
+import numpy as np
+
+import poise
+from poise import samples
+
+arm = poise.load(samples.path("arm.urdf"))
+low, high = arm.skeleton.value_ranges.T
+q = np.random.default_rng(0).uniform(low, high, (10_000, arm.skeleton.nq))
+there = poise.Pose(arm.skeleton, q).world_of("tool")  # places that the arm can reach, because it stood there
+
+answers = poise.solve(arm.rest, poise.Place("tool", there.positions, there.rotations))
+print(answers)  # 10000 of 10000 reached, 0.9 us each (levenberg_marquardt)
+assert answers.reached.all()
+assert answers.position_errors.max() < 1e-6
+assert answers.angle_errors.max() < 1e-6
+
+reach = poise.prepare(arm.rest, poise.Place("tool", [0, 0, 0], [1, 0, 0, 0]))  # packed once, for one after the other
+matrix = there.matrices[0]
+print(reach(matrix), reach(matrix, start=q[0]).iterations)  # from the start pose, and from where it stands already
+
+every = poise.solve(arm.rest, poise.Place.from_matrix("tool", matrix), prefer="all")
+print(len(every.solutions), "ways to stand there")
+near = poise.solve(arm.rest, poise.Place.from_matrix("tool", matrix), prefer="closest", seeds=512)
+assert np.linalg.norm(near.q - arm.rest.q) <= np.linalg.norm(every.solutions.q - arm.rest.q, axis=1).min() + 1e-6
+
+far = poise.solve(arm.rest, poise.Place("tool", [9, 0, 0], [1, 0, 0, 0]))
+print(far)  # out of reach: the target is 7.6 m beyond the longest reach of ...
+assert far.status is poise.Status.out_of_reach

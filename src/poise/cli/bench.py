@@ -1,0 +1,57 @@
+"""`poise bench`: the library's own figures on this machine, as a table or JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from poise.bench import FULL, QUICK, Row, groups, machine
+from poise.cli.bars import bar
+from poise.warmup import warmup
+
+_WIDTH = 116  # the table's own width: a pipe has no window to fit
+_WHOLE = 100.0  # numbers from here on are written without a fraction
+
+
+def bench(
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="small sizes: shows that it runs, no figures to trust")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled."""
+    rows: list[Row] = []
+    work = groups()
+    with bar("compiling", 1 + len(work)) as advance:
+        warmup()
+        for name, measure in work:
+            advance(1, f"measuring: {name}")
+            rows += measure(QUICK if quick else FULL)
+    if as_json:
+        typer.echo(json.dumps({"machine": machine(), "rows": [row._asdict() for row in rows]}, indent=1))
+        return
+    _print(rows)
+    typer.echo("on: " + ", ".join(f"{name} {value}" for name, value in machine().items()))
+
+
+def _print(rows: list[Row]) -> None:
+    table = Table(box=MARKDOWN)
+    table.add_column("what", no_wrap=True)
+    for column in ("solved", "median", "p99"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        solved = "" if row.solved is None else f"{row.solved:.4g} %"
+        p99 = "" if row.p99 is None else _figure(row.p99, row.unit)
+        table.add_row(row.what, solved, _figure(row.median, row.unit), p99)
+    console = Console()
+    Console(width=console.width if console.is_terminal else _WIDTH).print(table)
+
+
+def _figure(value: float, unit: str) -> str:
+    return f"{value:,.0f} {unit}" if value >= _WHOLE else f"{value:.3g} {unit}"

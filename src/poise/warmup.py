@@ -1,0 +1,138 @@
+"""Compile every kernel ahead of time, by solving tiny problems; a later run finds them in the cache on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from poise import kernels, samples
+from poise.goals import Orientation, Place, Position
+from poise.limits import Range
+from poise.machine import lane_width
+from poise.pose import Pose
+from poise.rig import load
+from poise.skeleton import Skeleton
+from poise.solve import prepare, solve
+
+Step: TypeAlias = tuple[str, Callable[[], Any]]
+
+_WIDE = 8  # lanes
+_NEAR, _FAR = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
+_UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def steps() -> list[Step]:
+    """What there is to compile: (name, function) pairs. A step takes seconds once, then milliseconds."""
+    return [
+        ("poses", _poses),
+        ("Jacobians", _jacobians),
+        ("joint by joint: ccd", _ccd),
+        ("arms: one target", _arm_one),
+        ("arms: many targets", _arm_many),
+        ("figures: any goals", _figure),
+    ]
+
+
+def warmup(progress: Callable[[str], None] | None = None) -> Path:
+    """Compile what solving on this machine needs, and return the folder that the compiled kernels are kept in.
+
+    progress  called with the name of each step before it begins
+
+    Numba keeps them beside the package, in a folder of the user's where that cannot be written, or where the
+    environment variable NUMBA_CACHE_DIR says. They are compiled for this processor and this version of Poise.
+    """
+    for name, compile_kernels in steps():
+        if progress is not None:
+            progress(name)
+        compile_kernels()
+    return Path(kernels.ccd.solve.stats.cache_path)
+
+
+def compiled() -> dict[str, int]:
+    """For each kernel of this machine's lane width how many kinds of arguments it is compiled for."""
+    width = "8" if lane_width() == _WIDE else "4"
+    found = {
+        "forward.local_transforms": kernels.forward.local_transforms,
+        "forward.turns_of_similar": kernels.forward.turns_of_similar,
+        "forward.world_maps": getattr(kernels.forward, f"world_maps{width}"),
+        "jacobian.jacobians": getattr(kernels.jacobian, f"jacobians{width}"),
+        "chain.tips": kernels.chain.tips,
+        "ccd.solve": kernels.ccd.solve,
+        "ccd.probe": kernels.ccd.probe,
+        "serial.tips": kernels.serial.tips,
+        "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
+        "reach.reach": getattr(kernels.reach, f"reach{width}"),
+        "tree_many.solve": getattr(kernels.tree_many, f"solve{width}"),
+        "paths.measure": getattr(kernels.paths, f"measure{width}"),
+    }
+    return {name: len(getattr(kernel, "signatures", ())) for name, kernel in found.items()}
+
+
+def _arm() -> Pose:
+    return load(samples.path("arm.urdf")).rest
+
+
+def _humanoid() -> Pose:
+    return load(samples.path("humanoid.bvh")).rest
+
+
+def _poses() -> None:
+    for pose in (_arm(), _humanoid()):
+        assert pose.world.rotations.size
+        assert pose.world_of(pose.skeleton.names[-1]).rotations.size
+        assert pose.local_positions.size
+        Pose(pose.skeleton, np.repeat(pose.q[None], 2, axis=0)).world.matrices  # noqa: B018  (computed when read)
+
+
+def _jacobians() -> None:
+    pose = _arm()
+    pose.jacobian("tool")
+    pose.jacobian("tool", np.zeros(3))
+
+
+def _ccd() -> None:
+    for pose, joint, goal in ((_arm(), "tool", _NEAR), (_humanoid(), "LeftHand", (0.4, 1.2, 0.35))):
+        for target in (goal, _FAR):  # what is out of reach is looked into further
+            solve(pose, Position(joint, target), solver="ccd").message()
+            solve(pose, Position(joint, [target, target]), solver="ccd")
+    solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
+
+
+def _arm_one() -> None:
+    for goal in (Position("tool", _NEAR), Orientation("tool", _UPRIGHT), Place("tool", _NEAR, _UPRIGHT)):
+        for target in (goal.rows(), _far(goal)):
+            aimed = goal.with_target(target)
+            solve(_arm(), aimed).message()
+            prepare(_arm(), goal)(target)
+
+
+def _arm_many() -> None:
+    for goal in (Position("tool", _NEAR), Orientation("tool", _UPRIGHT), Place("tool", _NEAR, _UPRIGHT)):
+        solve(_arm(), goal.with_target(np.repeat(goal.rows()[None], 2, axis=0))).message()
+        solve(_arm(), goal, prefer="closest", seeds=2)
+    solve(_arm(), Place("tool", _FAR, _UPRIGHT), trace=True)
+
+
+def _far(goal: Position | Orientation | Place) -> Any:
+    target = goal.rows().copy()
+    target[..., :3] += _FAR if "position" in goal.measures else 0.0
+    return target
+
+
+def _figure() -> None:
+    pose = _humanoid()
+    joints = [pose.skeleton.names[-1], "LeftHand"]
+    goals = [Place(joint, pose.world[joint].positions + 0.01, pose.world[joint].rotations) for joint in joints]
+    solve(pose, goals, free_root=True).message()
+    solve(pose, [Place(goal.joint, _FAR, _UPRIGHT) for goal in goals]).message()
+    solve(_bent(pose.skeleton), goals, free_root=True)
+    solve(pose, goals[:1], prefer="closest", seeds=2)
+
+
+def _bent(skeleton: Skeleton) -> Pose:
+    """The figure with a hinge for a knee."""
+    hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
+    return Pose(hinged, hinged.rest_q)

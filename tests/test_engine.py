@@ -1,0 +1,360 @@
+"""The engine through its front door: what holds for every batch, tree, limit and goal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from scipy.spatial.transform import Rotation
+
+import poise
+from poise import Coupling, Direction, Near, Orientation, Pin, Place, Position, Range, Status
+from tests.reference import slow_kinematics
+from tests.strategies import (
+    figure,
+    generic_arm,
+    random_q,
+    random_skeleton,
+    rng_of,
+    seeds,
+    straight_chain,
+    unit_quaternions,
+)
+
+ROOT = Path(__file__).parent.parent
+
+
+def rest(skeleton):
+    return poise.Pose(skeleton, skeleton.rest_q)
+
+
+def near_q(rng, skeleton, q, amount):
+    """Another legal configuration, every joint of which differs by up to about `amount`."""
+    out = q + rng.uniform(-amount, amount, size=q.shape)
+    for columns in skeleton.turn_columns:
+        turn = Rotation.from_rotvec(rng.uniform(-amount, amount, size=3)) * Rotation.from_quat(np.roll(q[columns], -1))
+        out[columns] = np.roll(turn.as_quat(), 1)
+    return skeleton.legal(out)[0]
+
+
+def slow_errors(skeleton, q, goals):
+    """The errors of one pose by 4 x 4 matrices, in the order of the goals."""
+    world, out = slow_kinematics.world(skeleton, q), []
+    for goal in goals:
+        if isinstance(goal, Near):
+            continue
+        m = world[skeleton.index(goal.joint)]
+        turn = Rotation.from_matrix(m[:3, :3] / np.cbrt(np.linalg.det(m[:3, :3])))
+        if isinstance(goal, Position | Place):
+            wanted = goal.target if isinstance(goal, Position) else goal.position
+            out.append(np.linalg.norm(wanted - m[:3, 3]))
+        if isinstance(goal, Orientation | Place):
+            out.append((Rotation.from_quat(np.roll(goal.rotation, -1)) * turn.inv()).magnitude())
+        if isinstance(goal, Direction):
+            axis = turn.apply(goal.axis)
+            out.append(np.arctan2(np.linalg.norm(np.cross(axis, goal.direction)), axis @ goal.direction))
+    return np.array(out)
+
+
+def goals_at(rng, pose, count):
+    """Goals of random kinds for random joints, met by this pose."""
+    goals = []
+    for joint in rng.choice(pose.skeleton.names, size=count, replace=False):
+        at = pose.world[joint]
+        axis = rng.normal(size=3)
+        weight = float(rng.uniform(0.5, 2))
+        goals.append(
+            [
+                Position(joint, at.positions, weight=weight),
+                Orientation(joint, at.rotations, weight=weight),
+                Place(joint, at.positions, at.rotations, weight=weight),
+                Direction(joint, rotated(at.rotations, axis), axis=axis, weight=weight),
+            ][rng.integers(4)]
+        )
+    return goals
+
+
+def moved_goal(goal, before, after):
+    """A goal that is met before, for where its joint is after."""
+    if isinstance(goal, Direction):
+        back = goal.direction @ Rotation.from_quat(np.roll(before.rotations, -1)).as_matrix()
+        return goal.with_target(rotated(after.rotations, back))
+    if isinstance(goal, Place):
+        return goal.with_target((after.positions, after.rotations))
+    return goal.with_target(after.positions if isinstance(goal, Position) else after.rotations)
+
+
+def rotated(quaternion, vector):
+    return Rotation.from_quat(np.roll(quaternion, -1)).apply(vector)
+
+
+def some_limits(rng, s, q):
+    """Ranges for about half of the joints, the configuration q inside."""
+    limits = {}
+    for name in s.names:
+        joint = s[name]
+        if joint.kind in (1, 2) and joint.coupling is None and rng.random() < 0.5:
+            value = q[s.q_start[joint.row]]
+            limits[name] = Range(value - rng.uniform(0, 1), value + rng.uniform(0, 1))
+    coupled = {name for name in s.names if s[name].coupling}
+    return s.limited({name: limit for name, limit in limits.items() if name not in coupled})
+
+
+@given(seeds)
+@settings(max_examples=80)
+def test_any_goals_of_any_tree(seed):
+    """Errors are those of forward kinematics, limits hold, and what is no goal's business does not move."""
+    rng = rng_of(seed)
+    s = random_skeleton(rng, 8)
+    q = random_q(rng, s)
+    s = some_limits(rng, s, q)
+    start = poise.Pose(s, s.legal(q)[0])
+    goals = goals_at(rng, poise.Pose(s, near_q(rng, s, start.q, 0.3)), int(rng.integers(1, 4)))
+    if rng.random() < 0.3:
+        goals.append(Near(start))
+    result = poise.solve(start, goals, solver="levenberg_marquardt")
+    np.testing.assert_allclose(result.errors, slow_errors(s, result.q, goals), atol=2e-8)
+    assert result.violation <= 1e-9
+    assert s.legal(result.q)[1] == ()
+    kinds = [g.measures for g in goals for _ in g.measures]
+    allowed = [result.tolerance if m == "position" else result.angle_tolerance for g in goals for m in g.measures]
+    assert len(kinds) == len(allowed) == len(result.errors)
+    assert result.reached == bool((result.errors <= np.array(allowed) * (1 + 1e-8)).all())
+    moves = np.zeros(s.nq, dtype=bool)
+    for name in result.joints:
+        moves[s.q_slice(name)] = True
+    np.testing.assert_array_equal(result.q[~moves], start.q[~moves])
+
+
+def test_most_goals_near_the_start_are_reached():
+    """Targets that a legal pose nearby meets: the engine finds that one, or another."""
+    reached = 0
+    for seed in range(100):
+        rng = rng_of(seed)
+        s = random_skeleton(rng, 8, kinds=(0, 1, 2, 3))
+        q = random_q(rng, s)
+        s = some_limits(rng, s, q)
+        start = poise.Pose(s, s.legal(q)[0])
+        goals = goals_at(rng, start, 2)
+        moving = poise.solve(start, goals, solver="levenberg_marquardt").joints
+        wanted = near_q(rng, s, start.q, 0.3)
+        still = np.setdiff1d(np.arange(s.nq), [i for name in moving for i in np.arange(s.nq)[s.q_slice(name)]])
+        wanted[still] = start.q[still]
+        world = poise.Pose(s, wanted).world
+        goals = [moved_goal(goal, start.world[goal.joint], world[goal.joint]) for goal in goals]
+        reached += poise.solve(start, goals, solver="levenberg_marquardt").reached
+    assert reached == 100
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_batch_gives_the_bits_of_its_parts(free):
+    """Several goals on balls and hinges, whatever the batch's size and order and the threads."""
+    rng = rng_of(1)
+    s = figure(free=free)
+    start = rest(s)
+    k = 300
+    poses = poise.Pose(s, np.array([near_q(rng, s, start.q, 0.5) for _ in range(k)]))
+    goals = [
+        Position("l_foot", poses.world["l_foot"].positions),
+        Place("r_foot", poses.world["r_foot"].positions, poses.world["r_foot"].rotations),
+        Direction("head", rng.normal(size=(k, 3)), axis=(0, 1, 0)),
+    ]
+    every = poise.solve(start, goals, free_root=free, threads=1)
+    assert every.reached.mean() > 0.9
+    for size in (1, 7, 8, 9, k):
+        rows = rng.permutation(k)[:size]
+        some = [goal.with_target(goal.rows()[rows]) for goal in goals]
+        for result in (
+            poise.solve(start, some, free_root=free, threads=2),
+            poise.prepare(start, goals, free_root=free)([goal.rows() for goal in some]),
+        ):
+            np.testing.assert_array_equal(result.q, every.q[rows])
+            np.testing.assert_array_equal(result.errors, every.errors[rows])
+            np.testing.assert_array_equal(result.codes, every.codes[rows])
+            np.testing.assert_array_equal(result.iterations, every.iterations[rows])
+    traced = poise.solve(start, [goal.with_target(goal.rows()[3]) for goal in goals], free_root=free, trace=True)
+    np.testing.assert_array_equal(traced.q, every.q[3])  # a tree's single target takes the same way
+    np.testing.assert_array_equal(traced.errors, every.errors[3])
+
+
+def test_starts_and_targets_side_by_side_are_solved_alone():
+    """Also where the starts differ above the joints that move, and where some are missed."""
+    rng = rng_of(2)
+    for s in (straight_chain(5), generic_arm()):
+        starts = poise.Pose(s, s.legal(random_q(rng, s, 9))[0])
+        tip = s.names[-1]
+        places = rng.uniform(-2, 2, size=(9, 3))
+        places[4] = 9.0
+        for goal in (Position(tip, places, root="j1"), Place(tip, places, unit_quaternions(rng, 9), root="j1")):
+            for prefer in ("first", "closest"):
+                batch = poise.solve(starts, goal, solver="levenberg_marquardt", prefer=prefer)
+                assert batch.codes[4] == Status.out_of_reach
+                for i in range(9):
+                    one = poise.solve(
+                        starts[i : i + 1],
+                        goal.with_target(goal.rows()[i : i + 1]),
+                        solver="levenberg_marquardt",
+                        prefer=prefer,
+                    )
+                    np.testing.assert_array_equal(one.q[0], batch.q[i])
+                    assert one.codes[0] == batch.codes[i]
+                    assert one.message(0) == batch.message(i)
+
+
+@pytest.mark.parametrize("away", [0.0, 1e-9])
+def test_a_start_that_meets_its_goals_comes_back_bit_for_bit(away):
+    rng = rng_of(3)
+    for s in (figure(), generic_arm()):
+        start = poise.Pose(s, near_q(rng, s, s.rest_q, 0.4))
+        tip, tolerances = s.names[-1], {"tolerance": 1e-6, "angle_tolerance": 1e-6}
+        at = start.world[tip]
+        goal = Place(tip, at.positions + away, at.rotations)
+        prepared = poise.prepare(start, goal, **tolerances)
+        several = [goal, Direction("j3" if tip == "tool" else "head", (0, 0, 1), axis=(0, 0, 1))]
+        several[1] = Direction(several[1].joint, rotated(start.world[several[1].joint].rotations, (0, 0, 1)))
+        results = [
+            poise.solve(start, goal, **tolerances),
+            poise.solve(start, goal, trace=True, **tolerances),
+            poise.solve(start, goal, prefer="closest", **tolerances),
+            poise.solve(start, several, **tolerances),
+            prepared(goal.rows()),
+            prepared((goal.position, goal.rotation)),
+            prepared(goal.rows(), start=start.q),
+            poise.solve(start, goal.with_target(np.tile(goal.rows(), (9, 1))), **tolerances),
+            prepared(np.tile(goal.rows(), (9, 1))),
+        ]
+        for i, result in enumerate(results):
+            assert np.all(result.reached)
+            assert np.all(result.q == start.q)
+            if i != 2:
+                assert not np.any(result.iterations)
+
+
+class TestTurns:
+    """Rotations half a turn away, where a matrix's antisymmetric part is zero."""
+
+    @pytest.mark.parametrize("short", [0.0, 1e-15, 1e-9, 1e-6, 1e-3])
+    @pytest.mark.parametrize("kind", [1, 3])
+    @pytest.mark.parametrize("sign", [-1, 1])
+    def test_half_a_turn(self, short, kind, sign):
+        s = straight_chain(2, kind=kind, axes=[(0, 0, 1)] * 2)
+        for axis in [(0, 0, 1)] if kind == 1 else [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0, -0.8)]:
+            turn = Rotation.from_rotvec(sign * (np.pi - short) * np.array(axis))
+            for goal in (
+                Orientation("tip", np.roll(turn.as_quat(), 1)),
+                Orientation("tip", turn.as_matrix()),
+                Direction("tip", turn.apply((1, 2, 0)), axis=(1, 2, 0)),
+            ):
+                for shape in ((), (3,)):
+                    rows = np.broadcast_to(goal.rows(), (*shape, goal.width))
+                    assert np.all(poise.solve(rest(s), goal.with_target(rows), angle_tolerance=1e-8).reached)
+
+
+def test_coupled_joints_on_the_way_are_solved():
+    """Two fingers' worth of hinges that follow one number, ratios and offsets included."""
+    s = poise.Skeleton.build(
+        ["palm", "a", "b", "c", "tip"], range(-1, 4), [1, 1, 1, 1, 0], offsets=[(0, 0, 0), *[(1, 0, 0)] * 4],
+        axes=[(0, 1, 0), *[(0, 0, 1)] * 3, (0, 0, 0)], limits=[Range(-1, 1), Range(0, 1.5), None, None, None],
+        couplings=[None, None, Coupling(1, 0.7, 0.1), Coupling(1, -0.4, 0.2), None],
+    )  # fmt: skip
+    rng = rng_of(4)
+    goals = rng.uniform((-1, 0), (1, 1.5), size=(50, 2))
+    targets = poise.Pose(s, goals).world["tip"].positions
+    result = poise.solve(rest(s), Position("tip", targets), solver="levenberg_marquardt")
+    assert result.reached.all()
+    assert result.violation <= 1e-9
+    both = poise.solve(rest(s), [Position("tip", targets), Position("b", poise.Pose(s, goals).world["b"].positions)])
+    assert both.reached.all()
+    np.testing.assert_allclose(both.q, goals, atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_length_changes_no_status(unit):
+    rng = rng_of(5)
+
+    def codes(size):
+        s = figure()
+        s = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=s.A[:, :3] * size, axes=s.axes, limits=s.limits)
+        goals = [Position("l_foot", feet * size), Position("r_foot", -feet * size), Direction("head", (1, 1, 0))]
+        return poise.solve(rest(s), goals, solver="levenberg_marquardt").codes
+
+    feet = rng.uniform(-1.5, 1.5, size=(200, 3))
+    ours = codes(unit)
+    assert len(set(ours.tolist())) > 1
+    np.testing.assert_array_equal(ours, codes(1.0))
+
+
+def test_weights_say_which_goal_gives_way():
+    s = straight_chain(3)
+    left, right = (-2.0, 1.0, 0.0), (2.0, 1.0, 0.0)
+    for heavy in (left, right):
+        goals = [Position("tip", p, weight=30.0 if p == heavy else 1.0) for p in (left, right)]
+        result = poise.solve(rest(s), goals)
+        assert not result.reached
+        tip = result.pose.world["tip"].positions
+        np.testing.assert_allclose(tip, heavy, atol=0.02)
+
+
+def test_the_free_root_serves_several_goals():
+    s = figure()
+    shift = np.array([3.0, -2.0, 5.0])
+    wanted = rest(s).replace({"hip": [*(shift + (0, 0.2, 0)), 0.8, 0, 0.6, 0]})
+    goals = [Place(n, wanted.world[n].positions, wanted.world[n].rotations) for n in ("l_foot", "r_foot", "head")]
+    assert not poise.solve(rest(s), goals).reached
+    result = poise.solve(rest(s), goals, free_root=True)
+    assert result.reached
+    assert "hip" in result.joints
+
+
+NARROW = """
+import numpy as np, poise
+from poise import machine
+from tests.strategies import figure, generic_arm, rng_of
+rng = rng_of(0)
+for s, tip in ((generic_arm(), "tool"), (figure(), "l_foot")):
+    pose = poise.Pose(s, s.rest_q)
+    goal = poise.Position(tip, pose.world[tip].positions + rng.uniform(-0.2, 0.2, size=(9, 3)))
+    result = poise.solve(pose, goal, solver="levenberg_marquardt")
+    assert result.reached.all() and poise.solve(pose, goal.with_target(goal.rows()[0])).reached
+    for value in result.q.ravel(): print(value.hex())
+print(machine.lane_width())
+"""
+
+
+def test_four_lanes_work_as_eight_do():
+    out = {}
+    for lanes in "48":
+        done = subprocess.run(
+            [sys.executable, "-c", NARROW], check=True, capture_output=True, text=True, cwd=ROOT,
+            env=os.environ | {"POISE_LANES": lanes},
+        )  # fmt: skip
+        *values, width = done.stdout.split()
+        assert width == lanes
+        out[lanes] = np.array([float.fromhex(v) for v in values])
+    np.testing.assert_allclose(out["4"], out["8"], atol=1e-9)
+
+
+def test_a_lane_width_that_does_not_exist_is_refused():
+    done = subprocess.run(
+        [sys.executable, "-c", NARROW], capture_output=True, text=True, cwd=ROOT, env=os.environ | {"POISE_LANES": "5"}
+    )
+    assert "POISE_LANES must be 4 or 8, not '5'" in done.stderr
+
+
+@given(seeds)
+@settings(max_examples=30)
+def test_the_residual_of_a_rotation_is_twice_the_sine_of_half_the_angle(seed):
+    from poise.kernels.linear import Quat
+    from poise.kernels.serial import rotation_error
+
+    rng = rng_of(seed)
+    a, b = unit_quaternions(rng, 2)
+    assume(abs(a @ b) > 1e-9)
+    left = Rotation.from_quat(np.roll(a, -1)) * Rotation.from_quat(np.roll(b, -1)).inv()
+    want = left.as_rotvec() * 2 * np.sin(left.magnitude() / 2) / left.magnitude()
+    np.testing.assert_allclose(rotation_error(Quat(*a), Quat(*b)), want, atol=1e-12)
