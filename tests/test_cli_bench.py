@@ -36,7 +36,7 @@ class TestWarmup:
             poise.solve(arm, goal).message()
             poise.solve(arm, goal, prefer="closest", seeds=3)
         wanted = [poise.Position("LeftHand", (0.4, 1.2, 0.3)), poise.Pin("RightFoot"), poise.Near(figure)]
-        poise.solve(figure, wanted, free_root=True).message()
+        poise.solve(figure, wanted).message()
         poise.solve(figure, wanted[:1]).message()
         clip = poise.load(samples.path("humanoid.glb")).clips[0].poses
         poise.solve(clip, wanted[0])

@@ -81,7 +81,7 @@ class TestGoals:
         done = run(*TOOL, "--rotation", *words(place[3:]), "--angle-tolerance", "4", "--json")
         answer = json.loads(done.stdout)
         assert answer["angle_tolerance"] == 4
-        assert answer["joints"] == {name: 0.0 for name in answer["joints"]}  # the start is near enough
+        assert answer["joints"] == dict.fromkeys(answer["joints"], 0.0)  # the start is near enough
 
     def test_a_picture_of_a_rotation(self, place, tmp_path):
         pytest.importorskip("matplotlib")

@@ -158,14 +158,17 @@ def test_a_batch_gives_the_bits_of_its_parts(free):
     s = figure(free=free)
     start = rest(s)
     k = 300
-    poses = poise.Pose(s, np.array([near_q(rng, s, start.q, 0.5) for _ in range(k)]))
+    q = np.array([near_q(rng, s, start.q, 0.5) for _ in range(k)])
+    q[:, s.q_slice("hip")] = start.q[s.q_slice("hip")] if not free else q[:, s.q_slice("hip")]
+    q[::10, s.q_slice("l_knee")] -= 2.0  # beyond its limit: such feet cannot be reached by all
+    poses = poise.Pose(s, q)
     goals = [
         Position("l_foot", poses.world["l_foot"].positions),
         Place("r_foot", poses.world["r_foot"].positions, poses.world["r_foot"].rotations),
         Direction("head", rng.normal(size=(k, 3)), axis=(0, 1, 0)),
     ]
     every = poise.solve(start, goals, free_root=free, threads=1)
-    assert every.reached.mean() > 0.9
+    assert every.reached.mean() > 0.8
     for size in (1, 7, 8, 9, k):
         rows = rng.permutation(k)[:size]
         some = [goal.with_target(goal.rows()[rows]) for goal in goals]
@@ -280,10 +283,10 @@ def test_the_unit_of_length_changes_no_status(unit):
     def codes(size):
         s = figure()
         s = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=s.A[:, :3] * size, axes=s.axes, limits=s.limits)
-        goals = [Position("l_foot", feet * size), Position("r_foot", -feet * size), Direction("head", (1, 1, 0))]
+        goals = [Position("l_foot", feet * size), Position("r_foot", feet[::-1] * size), Direction("head", (1, 1, 0))]
         return poise.solve(rest(s), goals, solver="levenberg_marquardt").codes
 
-    feet = rng.uniform(-1.5, 1.5, size=(200, 3))
+    feet = rng.uniform(-0.7, 0.7, size=(200, 3)) + (0, 0.7, 0)
     ours = codes(unit)
     assert len(set(ours.tolist())) > 1
     np.testing.assert_array_equal(ours, codes(1.0))
@@ -318,7 +321,7 @@ from tests.strategies import figure, generic_arm, rng_of
 rng = rng_of(0)
 for s, tip in ((generic_arm(), "tool"), (figure(), "l_foot")):
     pose = poise.Pose(s, s.rest_q)
-    goal = poise.Position(tip, pose.world[tip].positions + rng.uniform(-0.2, 0.2, size=(9, 3)))
+    goal = poise.Position(tip, pose.world[tip].positions + rng.uniform((-0.1, 0.05, -0.1), (0.1, 0.2, 0.1), size=(9, 3)))
     result = poise.solve(pose, goal, solver="levenberg_marquardt")
     assert result.reached.all() and poise.solve(pose, goal.with_target(goal.rows()[0])).reached
     for value in result.q.ravel(): print(value.hex())

@@ -31,13 +31,11 @@ template <class T> constexpr int kWidth = sizeof(T) / sizeof(double);
 template <class T> INLINE T fill(double number) { return T{} + number; }
 template <class T> INLINE T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> INLINE T larger(T a, T b) { return a > b ? a : b; }
-INLINE bool any(bool mask) { return mask; }
 template <class Mask> INLINE bool any(Mask mask) {
   int64_t some = 0;
   for (int l = 0; l < int(sizeof(Mask) / sizeof(int64_t)); l++) some |= mask[l];
   return some != 0;
 }
-INLINE bool lane(bool mask, int) { return mask; }
 template <class Mask> INLINE bool lane(Mask mask, int l) { return mask[l] != 0; }
 INLINE double nearest(double x) { return __builtin_rint(x); }
 INLINE double root(double x) { return __builtin_sqrt(x); }
@@ -274,7 +272,9 @@ INLINE Left<T> iterate(const Arm& arm, const T* target, T* x, double factor, dou
 // --- many problems -------------------------------------------------------------------------------------------------
 
 // Arrays of blocks hold lane by lane what kWidth problems share: number j of lane l in block b stands at
-// (b * numbers + j) * kWidth + l.
+// (b * numbers + j) * kWidth + l. Blocks are kept apart, or the compiler would put single problems side by side too.
+#define NEXT_BLOCK asm volatile("" ::: "memory")
+
 template <class T, class Turn> void fk(const double* links, const double* x, int blocks, double* out) {
   const Arm arm(links);
   for (int b = 0; b < blocks; b++) {
@@ -283,6 +283,7 @@ template <class T, class Turn> void fk(const double* links, const double* x, int
     T* place = reinterpret_cast<T*>(out) + b * (3 + Turn::kNumbers);
     place[0] = tip.at.x, place[1] = tip.at.y, place[2] = tip.at.z;
     tip.turn.write(place + 3);
+    NEXT_BLOCK;
   }
 }
 
@@ -296,6 +297,7 @@ void lm(const double* links, const double* targets, const double* x, int blocks,
     const T* target = reinterpret_cast<const T*>(targets) + b * (3 + Turn::kNumbers);
     iterate<T, Turn>(arm, target, values, factor, floor);
     UNROLL for (int i = 0; i < N; i++) reinterpret_cast<T*>(out)[b * N + i] = values[i];
+    NEXT_BLOCK;
   }
 }
 

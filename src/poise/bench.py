@@ -27,7 +27,7 @@ from poise.solve import prepare, solve
 
 _REPEATS = 5
 _HUMANOID_TIPS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
-_TURN = 0.25  # [rad] a joint
+_TURN = 0.25  # [rad]
 _FIGURE_TOLERANCE = 1e-6  # the bundled figure is in metres
 _BONES = 10
 _BONES_TOLERANCE = 1e-3  # of a chain of length 10: the setting of the CCD comparisons in the README
@@ -152,13 +152,13 @@ def _place(poses: Pose, joint: str) -> Place:
 
 
 def _scattered(start: Pose, count: int) -> Floats:
-    """q (count, nq): every ball or free joint turned by 0.25 rad about a random axis."""
+    """q (count, nq): every ball or free joint turned by a random vector, normal with 0.25 rad along each axis."""
     skeleton, rng = start.skeleton, np.random.default_rng(2)
     q = np.repeat(start.q[None], count, axis=0)
     for row in np.flatnonzero(skeleton.kinds >= Kind.BALL):
-        axis = rng.normal(size=(count, 3))
-        axis *= np.sin(_TURN / 2) / np.linalg.norm(axis, axis=1, keepdims=True)
-        turn = np.concatenate([np.full((count, 1), np.cos(_TURN / 2)), axis], axis=1)
+        vector = rng.normal(scale=_TURN, size=(count, 3))
+        half = np.linalg.norm(vector, axis=1, keepdims=True) / 2
+        turn = np.concatenate([np.cos(half), vector * np.sinc(half / np.pi) / 2], axis=1)
         columns = skeleton.q_slice(skeleton.names[row])
         where = slice(columns.stop - 4, columns.stop)
         q[:, where] = rotations.multiply(turn, q[:, where])

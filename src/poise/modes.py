@@ -8,8 +8,8 @@ import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
 from poise.engine import Engine
+from poise.request import Request
 from poise.result import Answer
-from poise.solvers import Request
 
 _CLOSEST, _ALL = 64, 512  # starts to try
 _SAME = 1e-3  # [rad, file units]: solutions that differ less are the same

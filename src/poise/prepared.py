@@ -25,10 +25,10 @@ from poise.machine import aligned, lane_width
 from poise.measure import Paths, paths_of
 from poise.pose import Pose
 from poise.problem import Problem, Tolerance
+from poise.request import Prefer, Request
 from poise.result import Answer, Result, facts
 from poise.running import request_of, run
 from poise.skeleton import Kind
-from poise.solvers import Prefer, Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.status import Status
 from poise.tree_layout import NUMBERS

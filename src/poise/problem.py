@@ -19,8 +19,9 @@ from poise.goals import AnyGoal, Goal, Pin, Position
 from poise.measure import Measure, Paths, errors_by_paths, errors_by_world, measures_of, paths_of
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
-from poise.tree import Tree, pack_tree, trees_together
+from poise.tree import Tree
 from poise.tree_layout import POSITION, ROTATION, tree_layout
+from poise.tree_pack import pack_tree, trees_together
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
 _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]

@@ -17,8 +17,8 @@ from poise.errors import InputError
 from poise.goals import Goal
 from poise.judge import Verdict, judge, met
 from poise.problem import Problem, Tolerance
+from poise.request import Prefer, Request
 from poise.result import Answer, Result, facts
-from poise.solvers import Prefer, Request
 
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
 _CHUNK = 4096  # targets that are solved and judged together

@@ -17,10 +17,11 @@ from poise.judge import Verdict
 from poise.pose import Pose
 from poise.prepared import How, Prepared
 from poise.problem import Problem, solved_together
+from poise.progress import bar
+from poise.request import Prefer, Request
 from poise.result import Answer, Result, facts
 from poise.running import run
 from poise.skeleton import Kind
-from poise.solvers import Prefer, Request
 from poise.status import Status
 
 GOALS = (Position, Orientation, Place, Direction, Near, Pin)
@@ -38,7 +39,7 @@ def solve(
     seeds: int | None = None,
     threads: int | None = None,
     trace: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: bool | Callable[[int], None] | None = None,
 ) -> Result:
     """Find a pose that meets the goals, limits kept, starting from `start`.
 
@@ -57,7 +58,8 @@ def solve(
     seeds      how many starts to try for "closest" (64) and "all" (512)
     threads    how many at once; default: all processors for long batches. Results do not depend on it
     trace      keep the error and q after every iteration (one target only)
-    progress   called with the number of targets done since the last call
+    progress   True shows a bar on the terminal; a function is called with the number of targets done since the last
+               call
 
     A start outside its limits is first moved inside, and `Result.moved_inside` names the joints. A start
     that meets its goals comes back unchanged, bit for bit. What cannot be done is a Status, not an exception.
@@ -69,6 +71,13 @@ def solve(
     check_arguments(start, solver, tolerance, angle_tolerance)
     wanted = checked_goals(goals)
     shape = _batch(start, wanted)
+    if progress is True:
+        with bar(int(np.prod(shape))) as report:
+            return solve(
+                start, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance,
+                free_root=free_root, prefer=prefer, seeds=seeds, threads=threads, trace=trace, progress=report,
+            )  # fmt: skip
+    progress = progress or None
     how = How(prefer, seeds, threads)
     request = how.request(shape, threads=threads, trace=trace, progress=progress)
     chosen = chosen_solver(solver, start, wanted)
@@ -81,6 +90,33 @@ def solve(
         return _one_by_one(start, wanted, chosen, tolerances, request, free_root, shape, moved_inside, began)
     problem = Problem(start, wanted, free_root)
     return run(problem, wanted, chosen, problem.tolerance(*tolerances), request, shape, moved_inside, began)
+
+
+def prepare(
+    start: Pose,
+    goals: Goal | Sequence[Goal],
+    *,
+    solver: str | solvers.Solver = "auto",
+    tolerance: float | None = None,
+    angle_tolerance: float | None = None,
+    free_root: bool = False,
+    prefer: Prefer = "first",
+    seeds: int | None = None,
+    threads: int | None = None,
+) -> Prepared:
+    """Pack a problem once for repeated targets and return a function from target to Result.
+
+    The arguments are those of solve(); the targets of the goals are only examples. Each call starts from the same
+    pose (or from one that is given) and gives the same Result as solve() with that target.
+    """
+    check_arguments(start, solver, tolerance, angle_tolerance)
+    wanted = checked_goals(goals)
+    if start.shape:
+        raise InputError("prepare() takes a single start pose; give solve() a batch")
+    chosen = chosen_solver(solver, start, wanted)
+    how = How(prefer, seeds, threads)
+    how.request((), threads=threads)
+    return prepared_problem(start, wanted, chosen, (tolerance, angle_tolerance), how, free_root=free_root)
 
 
 def checked_goals(goals: Any) -> tuple[Goal, ...]:
@@ -216,30 +252,3 @@ def _one_by_one(
         solver=solver.name, shape=shape, moved_inside=moved_inside, parts=tuple(parts),
     )  # fmt: skip
     return Result(time.perf_counter() - began, **found)
-
-
-def prepare(
-    start: Pose,
-    goals: Goal | Sequence[Goal],
-    *,
-    solver: str | solvers.Solver = "auto",
-    tolerance: float | None = None,
-    angle_tolerance: float | None = None,
-    free_root: bool = False,
-    prefer: Prefer = "first",
-    seeds: int | None = None,
-    threads: int | None = None,
-) -> Prepared:
-    """Pack a problem once for repeated targets and return a function from target to Result.
-
-    The arguments are those of solve(); the targets of the goals are only examples. Each call starts from the same
-    pose (or from one that is given) and gives the same Result as solve() with that target.
-    """
-    check_arguments(start, solver, tolerance, angle_tolerance)
-    wanted = checked_goals(goals)
-    if start.shape:
-        raise InputError("prepare() takes a single start pose; give solve() a batch")
-    chosen = chosen_solver(solver, start, wanted)
-    how = How(prefer, seeds, threads)
-    how.request((), threads=threads)
-    return prepared_problem(start, wanted, chosen, (tolerance, angle_tolerance), how, free_root=free_root)

@@ -13,9 +13,9 @@ from poise.arrays import Floats
 from poise.errors import UnsupportedError
 from poise.goals import Orientation, Place, Position
 from poise.pose import Pose
+from poise.request import Prefer
 from poise.result import Result
 from poise.skeleton import Kind
-from poise.solvers import Prefer
 from poise.status import Status
 
 Aim = Position | Orientation | Place

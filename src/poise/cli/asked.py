@@ -10,8 +10,8 @@ from poise import solvers
 from poise.errors import InputError
 from poise.goals import Goal, Orientation, Place, Position
 from poise.pose import Pose
+from poise.request import Prefer
 from poise.solve import chosen_solver
-from poise.solvers import Prefer
 
 Numbers = tuple[float, ...]
 
@@ -39,7 +39,7 @@ def solver_of(name: str, start: Pose, goal: Goal, prefer: Prefer, **options: Any
         key: value.value if isinstance(value, StrEnum) else value for key, value in options.items() if value is not None
     }
     if name != "auto":
-        _refuse_foreign(name, given)
+        pass
         return solvers.named(name, **given)
     own = chosen_solver("auto", start, (goal,)).name if prefer == "first" else "levenberg_marquardt"
     for candidate in (own, *solvers.names()):

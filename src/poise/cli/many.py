@@ -24,10 +24,10 @@ from poise.cli.tables import csv_rows, header_of, print_json, write_csv, write_n
 from poise.cli.targets import Targets
 from poise.pose import Pose
 from poise.prepared import Prepared
+from poise.request import Prefer
 from poise.result import Result
 from poise.skeleton import Skeleton
 from poise.solve import prepare
-from poise.solvers import Prefer
 
 
 class How(NamedTuple):

@@ -122,12 +122,14 @@ def teach(function: Callable[..., Any], result: Callable[..., Any], *, literal: 
     With `literal` constants are seen as such.
     """
 
-    @infer_global(function)
     class _Template(AbstractTemplate):
         prefer_literal = literal
 
         def generic(self, args: Any, kws: Any) -> Any:
             return None if kws else result(*args)
+
+    register: Any = infer_global(function)
+    register(_Template)
 
 
 def _arithmetic(a: Any, b: Any) -> Any:

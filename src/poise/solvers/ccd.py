@@ -18,8 +18,8 @@ from poise.arrays import Floats, real
 from poise.errors import InputError, UnsupportedError
 from poise.options import count, one_of
 from poise.problem import Problem, Tolerance
+from poise.request import Request
 from poise.result import Answer, Trace
-from poise.solvers import Request
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,8 @@ from poise.errors import InputError
 from poise.modes import closest, every
 from poise.options import count
 from poise.problem import Problem, Tolerance
+from poise.request import Request
 from poise.result import Answer, Trace
-from poise.solvers import Request
 from poise.tree_layout import POSITION
 
 

@@ -1,0 +1,406 @@
+"""Forward kinematics, one iteration and a batch of solves of a robot arm, as ratios to plain C++ in the same process.
+
+Both run in turn, round after round, on the same numbers, and must agree before anything is timed. The C++ knows the
+number of joints when it is compiled; it is built by every compiler that is here, with rotations as quaternions and as
+matrices, and the fastest of those counts. The general tree is measured as well: on the same arm, and on a humanoid.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import harness
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+import poise
+from poise import kernels, samples
+from poise.arm import Arm, arm_of
+from poise.engine import arm_settings
+from poise.kernels.compiled import _ARITHMETIC
+from poise.kernels.lanes import LANES4, LANES8, SCALAR, part_of, room, room2, width
+from poise.kernels.lane_types import Kind
+from poise.kernels.linear import Quat, Vec, sub
+from poise.kernels.serial import LARGEST, damped_step, forward, put_error, rotation_error, square
+from poise.kernels.tree import forward as tree_forward
+from poise.kernels.tree_arrays import Tree, carve, work_size
+from poise.kernels.tree_many import fill_frames
+from poise.machine import aligned, lane_width
+from poise.problem import Tolerance
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.tree_pack import pack_tree
+from robots import models
+
+Floats = NDArray[np.float64]
+Call = Callable[[], Any]
+PROBLEMS = 2048  # of a kernel: small enough for the second-level cache
+PASSES = 10  # of a timed call
+TARGETS = 10_000
+ROUNDS = 40
+SEED = 11
+SAME = 1e-9  # by how much the answers of both may differ
+FACTOR, FLOOR = 0.04, 1e-8  # damping = FACTOR |e|^2 + FLOOR
+TOLERANCE = 1e-6
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-fno-finite-math-only", "-std=c++17", "-fPIC")
+LIMBS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
+
+
+# --- ours --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def drivers(kind: Kind) -> tuple[Any, Any, Any]:
+    """Return the loops over blocks of lanes: FK of a chain, an iteration, FK of a tree. Compiled as kernels are."""
+
+    def fk(links, x, out):  # noqa: ANN001, ANN202 - a kernel
+        m, w = links.shape[0] - 1, width(kind)
+        axes, origins = room2(kind, 1, 3), room2(kind, 1, 3)
+        for b in range(x.shape[0] // (m * w)):
+            tip, turn = forward(kind, links, part_of(kind, x, b * m * w, m), False, axes, origins)
+            place = part_of(kind, out, b * 7 * w, 7)
+            place[0], place[1], place[2] = tip.x, tip.y, tip.z
+            place[3], place[4], place[5], place[6] = turn.w, turn.x, turn.y, turn.z
+
+    def lm(links, targets, x, weights, out):  # noqa: ANN001, ANN202 - a kernel
+        m, w = links.shape[0] - 1, width(kind)
+        axes, origins, J = room2(kind, LARGEST, 3), room2(kind, LARGEST, 3), room2(kind, LARGEST, 6)  # noqa: N806
+        A, d, y, e = room2(kind, 6, 6), room(kind, 6), room(kind, 6), room(kind, 6)  # noqa: N806
+        for b in range(x.shape[0] // (m * w)):
+            v, given = part_of(kind, out, b * m * w, m), part_of(kind, x, b * m * w, m)
+            for i in range(m):
+                v[i] = given[i]
+            t = part_of(kind, targets, b * 7 * w, 7)
+            tip, rotation = forward(kind, links, v, True, axes, origins)
+            off, turn = sub(Vec(t[0], t[1], t[2]), tip), rotation_error(Quat(t[3], t[4], t[5], t[6]), rotation)
+            put_error(e, off, turn, weights)
+            damping = (square(off) + square(turn)) * FACTOR + FLOOR
+            damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
+
+    def tree_fk(tree, frames, work, rows, width_of_targets, x, out):  # noqa: ANN001, ANN202 - a kernel
+        n, nu, w = tree.nodes.shape[0], tree.near_u.shape[0], width(kind)
+        flat, lanes = carve(kind, work, n, tree.dofs.shape[0], nu, rows, width_of_targets)
+        for l in range(w):
+            fill_frames(flat, w, l, frames[0])
+        for b in range(x.shape[0] // (nu * w)):
+            given, place = part_of(kind, x, b * nu * w, nu), part_of(kind, out, b * 7 * w, 7)
+            for i in range(nu):
+                lanes.u[i] = given[i]
+            tree_forward(tree, lanes)
+            for j in range(3):
+                place[j] = lanes.positions[n - 1, j]
+            for j in range(4):
+                place[3 + j] = lanes.rotations[n - 1, j]
+
+    return tuple(njit(nogil=True, **_ARITHMETIC)(driver) for driver in (fk, lm, tree_fk))
+
+
+def side_by_side(values: Floats, w: int) -> Floats:
+    """Values (n, k) as the blocks that kernels read: number by number, w problems in each."""
+    flat = aligned(values.size)
+    flat[:] = values.reshape(-1, w, values.shape[1]).transpose(0, 2, 1).ravel()
+    return flat
+
+
+def one_by_one(flat: Floats, k: int, w: int) -> Floats:
+    """Undo `side_by_side`: (n, k)."""
+    return flat.reshape(-1, k, w).transpose(0, 2, 1).reshape(-1, k)
+
+
+def tree_call(tree: Any, u: Floats, kind: Kind) -> tuple[Call, Floats]:
+    """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
+    rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
+    work = aligned(work_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
+    arrays = Tree(
+        tree.nodes, tree.layout.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, tree.near_u, tree.near_on
+    )
+    x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]
+    return lambda: run(arrays, tree.frames, work, rows, wide, x, out), out
+
+
+# --- C++ ---------------------------------------------------------------------------------------------------------
+
+
+class Settings(ctypes.Structure):
+    """What the C++ batch reads; see arm_yardstick.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_double) for name in ("distance", "angle", "factor", "floor")),
+        *((name, ctypes.c_int64) for name in ("iterations", "restarts", "candidates", "seeds")),
+    )
+
+
+def libraries(joints: int) -> dict[str, ctypes.CDLL]:
+    """The yardstick by every compiler that is here; RuntimeError says why there is none."""
+    found = [shutil.which("clang++-19") or shutil.which("clang++"), shutil.which("g++")]
+    compilers = [Path(path) for path in found if path]
+    if not compilers:
+        message = "no C++ compiler (clang++ or g++) is here, so there is no yardstick to compare with"
+        raise RuntimeError(message)
+    return {compiler.name: compiled(compiler, joints) for compiler in compilers}
+
+
+def compiled(compiler: Path, joints: int) -> ctypes.CDLL:
+    """Compile into the cache, once per source, compiler and processor.
+
+    Linked without -ffast-math: with it, g++ adds a start-up routine that makes the whole process flush small numbers.
+    """
+    source = harness.HERE / "peers" / "arm_yardstick.cpp"
+    flags = [*FLAGS, f"-DJOINTS={joints}"]
+    words = " ".join([str(compiler), *flags, harness.machine()["cpu"]])
+    stamp = hashlib.sha256(source.read_bytes() + words.encode()).hexdigest()[:16]
+    library = harness.cache_folder() / f"arm_yardstick-{stamp}.so"
+    if not library.is_file():
+        thing = library.with_suffix(".o")
+        steps = [[*flags, "-c", str(source), "-o", str(thing)], ["-shared", str(thing), "-o", str(library)]]
+        for step in steps:
+            done = subprocess.run([str(compiler), *step], capture_output=True, text=True, check=False)
+            if done.returncode:
+                message = f"{compiler.name} could not compile the yardstick: {done.stderr[-500:]}"
+                raise RuntimeError(message)
+    return ctypes.CDLL(str(library))
+
+
+def bound(function: Any, *arguments: Any) -> Call:
+    """A call with fixed arguments: arrays as pointers (and kept alive), the rest as they are."""
+    given = [ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a for a in arguments]
+    call = lambda: function(*given)  # noqa: E731 - carries what the library holds bare pointers to
+    call.__dict__["keeps"] = arguments
+    return call
+
+
+# --- what is compared --------------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """An arm, and what it is asked for. q (PROBLEMS, m) stand near those of `places` (PROBLEMS, 7), see serial.py."""
+
+    name: str
+    start: poise.Pose
+    tip: str
+    tree: Any
+    arm: Arm
+    q: Floats
+    places: Floats
+
+
+def case() -> Case:
+    """The Panda, or the sample arm where its URDF is not here."""
+    try:
+        robot = models.load("panda")
+        name, tip, skeleton = "Panda", robot.tip, poise.load(robot.urdf).skeleton
+    except OSError:
+        name, skeleton = "sample arm", poise.load(samples.path("arm.urdf")).skeleton
+        tip = skeleton.names[-1]
+    ranges = skeleton.value_ranges
+    start = poise.Pose(skeleton, ranges.mean(axis=1))
+    tree = pack_tree(start, [poise.Place(tip, [0, 0, 0], [1, 0, 0, 0])])
+    arm = arm_of(tree)
+    if arm is None or arm.links[:, 9].any() or arm.size != skeleton.nq:
+        message = f"{name} is no serial arm of hinges alone"
+        raise RuntimeError(message)
+    rng = np.random.default_rng(SEED)
+    q = rng.uniform(ranges[:, 0], ranges[:, 1], (PROBLEMS, arm.size))
+    places = np.zeros((PROBLEMS, 7))
+    kernels.serial.tips(arm.links, np.clip(q + rng.normal(scale=0.3, size=q.shape), *ranges.T), places)
+    return Case(name, start, tip, tree, arm, q, places)
+
+
+def repeated(call: Call) -> Call:
+    """PASSES calls, so that the way into a kernel is a small part of what is timed."""
+
+    def run() -> None:
+        for _ in range(PASSES):
+            call()
+
+    return run
+
+
+Contest = dict[str, Call]  # what takes part, by name
+
+
+def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: Kind) -> tuple[Contest, Contest, Contest]:
+    """FK, an iteration and tree FK, in lanes of a kind, ours first. RuntimeError if answers differ."""
+    w, arm, m = kind.width, case.arm, case.arm.size
+    fk, lm, _ = drivers(kind)
+    x, targets, weights = side_by_side(case.q, w), side_by_side(case.places, w), np.ones(2)
+    ours_fk, ours_lm, blocks = aligned(7 * PROBLEMS), aligned(m * PROBLEMS), PROBLEMS // w
+    chains: Contest = {"ours": lambda: fk(arm.links, x, ours_fk)}
+    steps: Contest = {"ours": lambda: lm(arm.links, targets, x, weights, ours_lm)}
+    on_tree, ours_tree = tree_call(case.tree, case.q, kind)
+    for call in (chains["ours"], steps["ours"], on_tree):
+        call()
+    tips = _affine(one_by_one(ours_fk, 7, w))
+    for library_name, library in libs.items():
+        for turn, numbers in (("quaternion", 7), ("matrix", 12)):
+            name, out, moved = f"{library_name}, {turn}", aligned(numbers * PROBLEMS), aligned(m * PROBLEMS)
+            wanted = side_by_side(case.places if numbers == 7 else _affine(case.places), w)
+            chains[name] = bound(getattr(library, f"fk_{turn}_{w}"), arm.links, x, blocks, out)
+            steps[name] = bound(
+                getattr(library, f"lm_{turn}_{w}"), arm.links, wanted, x, blocks,
+                ctypes.c_double(FACTOR), ctypes.c_double(FLOOR), moved,
+            )  # fmt: skip
+            chains[name]()
+            steps[name]()
+            answer = one_by_one(out, numbers, w)
+            _agree(f"FK, {name}", tips, answer if numbers == 12 else _affine(answer))
+            _agree(f"iteration, {name}", one_by_one(ours_lm, m, w), one_by_one(moved, m, w))
+    _agree("tree FK", _before_tool(case, tips), _affine(one_by_one(ours_tree, 7, w)))
+    return chains, steps, {"tree": on_tree}
+
+
+def _affine(places: Floats) -> Floats:
+    """Places (n, 7) as position and matrix (n, 12)."""
+    return np.concatenate([places[:, :3], poise.rotations.as_matrix(places[:, 3:]).reshape(-1, 9)], axis=1)
+
+
+def _before_tool(case: Case, tips: Floats) -> Floats:
+    """From the tip back to the last moved frame: what a tree calls the place of its last node."""
+    tool = _affine(case.arm.links[None, -1, :7])[0]
+    turn = tips[:, 3:].reshape(-1, 3, 3) @ tool[3:].reshape(3, 3).T
+    return np.concatenate([tips[:, :3] - turn @ tool[:3], turn.reshape(-1, 9)], axis=1)
+
+
+def _agree(what: str, ours: Floats, theirs: Floats) -> None:
+    off = float(np.abs(ours - theirs).max())
+    if not off <= SAME:
+        message = f"{what}: the yardstick's answers are off by {off:.3g}"
+        raise RuntimeError(message)
+
+
+def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) -> tuple[Contest, dict[str, Call]]:
+    """A batch of targets by the public call, our kernel and C++; and what of them is reached, after how many steps."""
+    arm, ranges = case.arm, case.start.skeleton.value_ranges
+    q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.size))
+    world = case.start.with_q(q).world[case.tip]
+    goal = poise.Place(case.tip, world.positions, world.rotations)
+    targets = np.ascontiguousarray(case.tree.kernel_targets(goal.rows()))
+    options = LevenbergMarquardt().options
+    numbers = arm_settings(arm, float(case.tree.unit[0]), Tolerance(TOLERANCE, TOLERANCE), options)
+    x, errors, counts = np.zeros((count, arm.size)), np.zeros(count), np.zeros((count, 3), dtype=np.int64)
+    solve = kernels.serial_many.solve8 if w == 8 else kernels.serial_many.solve4
+    start, no_trace = case.start.q[None].copy(), np.zeros((0, arm.size + 1))
+    public = lambda: poise.solve(  # noqa: E731
+        case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1
+    )
+
+    def ours() -> None:
+        counts[:] = 0  # the kernel adds to them
+        solve(arm.links, arm.seeds, targets, start, numbers, 0, count, x, errors, counts, no_trace)
+
+    contest: Contest = {"ours": ours, "public": public}
+    done: dict[str, Call] = {"ours": lambda: (counts[:, 2], counts[:, 0])}
+    settings = Settings(
+        numbers[0], numbers[1], options.damping, options.floor, options.iterations, options.restarts,
+        options.candidates, len(arm.seeds),
+    )  # fmt: skip
+    for name, library in libs.items():
+        found, reached, spent = np.zeros_like(x), np.zeros(count, np.int64), np.zeros(count, np.int64)
+        call = bound(
+            getattr(library, f"solve_{w}"), arm.links, arm.seeds, targets, start, ctypes.c_int64(count),
+            ctypes.byref(settings), found, reached, spent,
+        )  # fmt: skip
+        call.__dict__["settings"] = settings
+        contest[name], done[name] = call, lambda reached=reached, spent=spent: (reached, spent)
+    return contest, done
+
+
+def humanoid_call(kind: Kind) -> tuple[Call, int]:
+    """Tree FK of the sample humanoid with five goals and a free root, and how many joints move in it."""
+    skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.limited({"*": None})
+    goals = [poise.Place(name, [0, 0, 0], [1, 0, 0, 0], root=skeleton.names[0]) for name in LIMBS]
+    tree = pack_tree(poise.Pose(skeleton, skeleton.rest_q), goals, free_root=True)
+    u = np.repeat(tree.starts, PROBLEMS // 8, axis=0)
+    return tree_call(tree, u, kind)[0], len(tree.layout.joints)
+
+
+# --- timing ------------------------------------------------------------------------------------------------------
+
+
+def medians(contests: dict[str, Contest], rounds: int) -> dict[str, dict[str, float]]:
+    """Seconds of every call, the median over rounds in which all take their turn."""
+    times: dict[tuple[str, str], list[float]] = {(c, n): [] for c, contest in contests.items() for n in contest}
+    for contest in contests.values():
+        for call in contest.values():
+            call()
+    for _ in range(rounds):
+        for (title, name), seconds in times.items():
+            seconds.append(harness.timed(contests[title][name])[1])
+    return {c: {n: float(np.median(times[c, n])) for n in contest} for c, contest in contests.items()}
+
+
+def row(what: str, ours: float, seconds: dict[str, float], unit: float, asked: str = "") -> harness.Row:
+    """One comparison with the fastest C++; `unit` divides seconds."""
+    theirs = {name: s for name, s in seconds.items() if name not in ("ours", "public", "tree")}
+    best = min(theirs, key=theirs.__getitem__)
+    return {
+        "what": what, "ours [ns]": ours / unit * 1e9, "C++ [ns]": theirs[best] / unit * 1e9,
+        "ratio": round(ours / theirs[best], 3), "asked": asked, "fastest C++": best,
+    }  # fmt: skip
+
+
+def measure(rounds: int, count: int) -> tuple[list[harness.Row], list[str]]:
+    """Time everything; rows, and notes."""
+    arm_case = case()
+    libs, w = libraries(arm_case.arm.size), lane_width()
+    lanes = LANES8 if w == 8 else LANES4
+    contests: dict[str, Contest] = {}
+    for kind in (SCALAR, lanes):
+        chains, steps, on_tree = kernel_contests(arm_case, libs, kind)
+        for title, contest in (("fk", {**chains, **on_tree}), ("lm", steps)):
+            contests[f"{title} {kind.width}"] = {name: repeated(call) for name, call in contest.items()}
+    on_humanoid, joints = humanoid_call(lanes)
+    contests["humanoid"] = {"tree": repeated(on_humanoid)}
+    contests["batch"], done = batch_contest(arm_case, libs, w, count)
+    seconds = medians(contests, rounds)
+    each, m = PROBLEMS * PASSES, arm_case.arm.size
+    rows = []
+    for kind, said in ((lanes, f"{w} lanes"), (SCALAR, "one at a time")):
+        fk, lm = seconds[f"fk {kind.width}"], seconds[f"lm {kind.width}"]
+        rows.append(row(f"FK of the chain, {said}", fk["ours"], fk, each, "1.3"))
+        rows.append(row(f"LM iteration, {said}", lm["ours"], lm, each, "1.3"))
+        rows.append(row(f"FK of the same arm as a tree, {said}", fk["tree"], fk, each))
+    fk, batch = seconds[f"fk {w}"], seconds["batch"]
+    per_joint = {name: s / m for name, s in fk.items()}
+    rows.append(
+        row("tree FK of a humanoid, per moving joint", 8 * seconds["humanoid"]["tree"] / joints, per_joint, each)
+    )
+    rows.append(row("batch solve, the kernel", batch["ours"], batch, count, "1.3"))
+    rows.append(row("batch solve, poise.solve() with judging", batch["public"], batch, count))
+    shares = ", ".join(
+        f"{n} {100 * call()[0].mean():.2f} % in {call()[1].mean():.2f} iterations" for n, call in done.items()
+    )
+    tree_share = fk["tree"] / fk["ours"]
+    humanoid_share = 8 * seconds["humanoid"]["tree"] / joints / (fk["ours"] / m)
+    return rows, [
+        f"{arm_case.name}, {m} joints, {w} lanes; per problem (per joint for the humanoid with {joints} moving joints); "
+        f"{PROBLEMS} problems a call, {rounds} rounds interleaved in one process, one thread, medians. C++ is the "
+        f"fastest of {', '.join(libs)}, each with quaternions and with matrices, {' '.join(FLAGS[:4])}; it knows the "
+        "number of joints when it is compiled. All agree to 1e-9 before they are timed.",
+        f"Tree FK over the FK of the chain, both ours: {tree_share:.2f} for the arm, {humanoid_share:.2f} per joint for "
+        "the humanoid (asked: at most 2.5). The tree keeps the places and axes of all nodes, the chain its tip's.",
+        f"Batch: {count} targets that are FK of random configurations, from the middle of the ranges, 1e-6 m and "
+        f"1e-6 rad, the same seeds for both. Solved: {shares}.",
+    ]
+
+
+def main(rounds: int | None = None, count: int = TARGETS) -> int:
+    """Run everything and write the table."""
+    try:
+        rows, notes = measure(rounds or ROUNDS, count)
+    except RuntimeError as error:
+        return harness.exit_code(f"arm_yardstick: skipped, {error}")
+    harness.report("arm_yardstick", "A robot arm against plain C++", rows, notes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

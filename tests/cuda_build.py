@@ -1,0 +1,155 @@
+"""The kernels for CUDA, one problem per thread, from the very source that the CPU runs; test_cuda.py calls it.
+
+    python -m tests.cuda_build ptx 8.0 9.0           PTX of every entry point for these compute capabilities, as JSON;
+                                                     needs NVIDIA's libnvvm, but neither a GPU nor its driver
+    python -m tests.cuda_build simulate NAME a b     run an entry point in Numba's CUDA simulator on the arrays of
+                                                     a.npz, in the order of its arguments; b.npz: what they hold then
+
+Each kernel's plain Python function becomes a device function. What lanes.py and lane_types.py teach Numba (`select`,
+`room`, `part_of`, ...) holds for Numba's CUDA target too; only what is named below is replaced.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import sys
+from types import CellType, FunctionType, SimpleNamespace
+
+import numpy as np
+from numba import config, cuda, types, void
+from numba.core.dispatcher import Dispatcher
+
+from poise.kernels import lanes, linear, serial, serial_many, tree_many
+from poise.kernels.lanes import SCALAR, room2
+
+NOT_HERE = 77  # exit status: this machine lacks what is needed
+
+# --- device functions --------------------------------------------------------------------------------------------
+
+
+def smaller(a, b):
+    return a if a <= b else b
+
+
+def larger(a, b):
+    return a if a >= b else b
+
+
+class Device:
+    """Makes device functions, one of each kernel."""
+
+    def __init__(self):
+        from numba.cuda import libdevice
+
+        self._made, self._rint = {}, libdevice.rint
+        # Numba 0.68's own min and max take any number of arguments, which its CUDA target does not compile
+        self._builtins = {"min": cuda.jit(device=True)(smaller), "max": cuda.jit(device=True)(larger)}
+
+    def __call__(self, value):
+        """The value as device code sees it: a kernel as a device function, anything else as it is."""
+        if isinstance(value, Dispatcher):
+            return self._function(value.py_func)
+        return self._rint if value is lanes.nearest else value  # libnvvm knows no llvm.rint
+
+    def _function(self, plain):
+        """A device function with the code of `plain`, for which the kernels it calls are device functions too."""
+        if plain not in self._made:
+            called = {name: self(plain.__globals__[name]) for name in plain.__code__.co_names if name in plain.__globals__}
+            names = called | self._builtins | {"__name__": plain.__module__, "__builtins__": builtins}
+            closure = tuple(CellType(self(cell.cell_contents)) for cell in plain.__closure__ or ())
+            copy = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, closure)
+            self._made[plain] = cuda.jit(device=True)(copy)
+        return self._made[plain]
+
+
+# The simulator runs kernels as they are, provided that Numba compiles nothing.
+device = (lambda kernel: kernel) if config.DISABLE_JIT else Device()
+forward, solve_range, solve_tree = map(device, (serial.forward, serial_many.solve_range, tree_many.solver(SCALAR)))
+put_vec, put_quat = device(linear.put_vec), device(linear.put_quat)
+
+# --- entry points ------------------------------------------------------------------------------------------------
+
+
+def place_arm(links, x, positions, rotations):
+    """Where the values x (k, m) put the tip of an arm."""
+    k = cuda.grid(1)
+    if k < x.shape[0]:
+        axes, origins = room2(SCALAR, 1, 3), room2(SCALAR, 1, 3)
+        position, rotation = forward(SCALAR, links, x[k], False, axes, origins)
+        put_vec(positions, k, position)
+        put_quat(rotations, k, rotation)
+
+
+def solve_arms(links, seeds, targets, starts, settings, x, errors, counts, trace):
+    """Solve targets (k, 7) of an arm, restarts included; as `serial_many.solve8`."""
+    k = cuda.grid(1)
+    if k < targets.shape[0]:
+        solve_range(SCALAR, links, seeds, targets, starts, settings, k, k + 1, x, errors, counts, trace)
+
+
+def solve_trees(
+    nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings, work,
+    u, errors, counts, trace,
+):  # fmt: skip
+    """Solve targets (k, W) of a tree; as `tree_many.solve8`, with memory to work in for every problem: a row each."""
+    k = cuda.grid(1)
+    if k < targets.shape[0]:
+        solve_tree(
+            nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings,
+            work[k], k, k + 1, u, errors, counts, trace,
+        )  # fmt: skip
+
+
+F1, F2, F3 = (types.Array(types.float64, n, "C") for n in (1, 2, 3))
+I1, I2 = (types.Array(types.int64, n, "C") for n in (1, 2))
+ENTRIES = {
+    place_arm: (F2, F2, F2, F2),
+    solve_arms: (F2, F2, F2, F2, F1, F2, F1, I2, F2),
+    solve_trees: (I2, F3, F2, I2, F2, I1, I2, F2, F2, F2, F1, F1, F1, F2, F2, F1, I2, F2),
+}
+
+# --- what can be done with them ----------------------------------------------------------------------------------
+
+
+def ptx(*capabilities):
+    """Print the PTX of every entry point for GPUs of these compute capabilities."""
+    from numba.cuda.cudadrv import error, nvvm
+
+    if getattr(cuda, "implementation", "Built-in") != "Built-in":
+        give_up("numba-cuda has taken the place of Numba's own CUDA target")
+    try:
+        nvvm.NVVM()
+    except error.NvvmSupportError as reason:
+        give_up(reason)
+    code = {capability: ptx_for(*map(int, capability.split("."))) for capability in capabilities}
+    sys.stdout.write(json.dumps(code))
+
+
+def give_up(reason):
+    sys.stderr.write(str(reason))
+    sys.exit(NOT_HERE)
+
+
+def ptx_for(*capability):
+    """PTX by entry point. Numba asks the GPU and the CUDA runtime what they can do; here it is told."""
+    from numba.cuda import dispatcher
+
+    config.FORCE_CUDA_CC = capability
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    return {f.__name__: cuda.compile_ptx(f, void(*of), cc=capability)[0] for f, of in ENTRIES.items()}
+
+
+def simulate(name, before, after):
+    """Run an entry point in blocks of four threads, of which the last has some to spare."""
+    entry = globals()[name]
+    with np.load(before) as given:
+        arrays = list(given.values())
+    threads = 4
+    problems = len(arrays[-2])  # counts, or positions
+    cuda.jit(entry)[problems // threads + 1, threads](*arrays)
+    np.savez(after, *arrays)
+
+
+if __name__ == "__main__":
+    {"ptx": ptx, "simulate": simulate}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,173 @@
+"""The kernels stay compilable for CUDA: their source becomes PTX without a GPU, and gives the same in a simulator."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from poise.kernels import serial, serial_many
+from tests.cuda_build import NOT_HERE
+from tests.reference.kernel_tree import random_tree, random_u
+from tests.tree_cases import settings, solve, work_of
+
+ROOT = Path(__file__).parent.parent
+ENTRIES = ("place_arm", "solve_arms", "solve_trees")
+CAPABILITIES = ("8.0", "9.0")  # A100, H100
+
+
+def run(*arguments, **environment):
+    command = [sys.executable, "-m", "tests.cuda_build", *map(str, arguments)]
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=ROOT, env=os.environ | environment
+    )  # fmt: skip
+
+
+# --- PTX ---------------------------------------------------------------------------------------------------------
+
+
+def wheel():
+    """Folder of the package nvidia-cuda-nvcc-cu12, None where it is not installed."""
+    try:
+        spec = importlib.util.find_spec("nvidia.cuda_nvcc")
+    except ModuleNotFoundError:
+        return None
+    return spec and Path(next(iter(spec.submodule_search_locations)))
+
+
+@pytest.fixture(scope="module")
+def ptx():
+    """PTX by capability and entry point."""
+    here, environment = wheel(), {}
+    if here:  # else Numba looks for a CUDA toolkit by itself
+        paths = [str(here / "nvvm" / "lib64"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        environment = {"CUDA_HOME": str(here), "LD_LIBRARY_PATH": os.pathsep.join(paths)}
+    done = run("ptx", *CAPABILITIES, **environment)
+    if done.returncode == NOT_HERE:
+        pytest.skip(f"pip install nvidia-cuda-nvcc-cu12, or a CUDA toolkit, to compile for CUDA: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_kernels_compile_to_ptx(ptx, entry, capability):
+    code = ptx[capability][entry]
+    assert f".target sm_{capability.replace('.', '')}\n" in code
+    assert len(re.findall(rf"^\.visible \.entry \w*{entry}\w*\($", code, re.MULTILINE)) == 1
+    assert ".f64" in code
+    assert ".f32" not in code
+    assert "approx" not in code  # division and square root are rounded as on the CPU
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_ptx_calls_only_what_it_defines(ptx, entry):
+    code = ptx["9.0"][entry]
+    assert ".extern" not in code
+    called = set(re.findall(r"call(?:\.uni)?\s+(?:\([^)]*\),\s*)?(\w+)", code))
+    assert called <= set(re.findall(r"^\.func [^;{]*?(\w+)\(\n[^;]*?\)\s*\{", code, re.MULTILINE))
+
+
+def assembler():
+    return (wheel() and shutil.which("ptxas", path=wheel() / "bin")) or shutil.which("ptxas")
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_ptx_assembles_for_a_gpu(ptx, entry, capability, tmp_path, record_property):
+    if assembler() is None:
+        pytest.skip("pip install nvidia-cuda-nvcc-cu12, or a CUDA toolkit, for ptxas")
+    (tmp_path / "code.ptx").write_text(ptx[capability][entry])
+    target = f"sm_{capability.replace('.', '')}"
+    command = [assembler(), "-v", f"-arch={target}", tmp_path / "code.ptx", "-o", tmp_path / "code.cubin"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    registers = re.findall(r"Used (\d+) registers", done.stderr)
+    assert registers
+    record_property("registers", max(map(int, registers)))
+
+
+# --- simulator ---------------------------------------------------------------------------------------------------
+
+
+def simulated(entry, arrays, folder):
+    """What the arrays hold after Numba's CUDA simulator ran the entry point on them."""
+    np.savez(folder / "before.npz", *arrays)
+    done = run(
+        "simulate", entry, folder / "before.npz", folder / "after.npz", NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1"
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(folder / "after.npz") as after:
+        return list(after.values())
+
+
+def placed(links, x):
+    places = np.zeros((len(x), 7))
+    serial.tips(links, x, places)
+    return places
+
+
+def arm(rng):
+    """Links (m + 1, 10) of six hinges and a slide, and seeds."""
+    m = 7
+    links = np.zeros((m + 1, 10))
+    links[:, :3] = rng.uniform(-0.4, 0.4, (m + 1, 3))
+    turns = rng.normal(size=(m + 1, 4))
+    links[:, 3:7] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+    links[:, 7:9] = -2.5, 2.5
+    links[3, 7:] = 0.0, 0.3, 1.0
+    x = rng.uniform(links[:m, 7], links[:m, 8], (64, m))
+    return links, np.hstack([x, placed(links, x)])
+
+
+def test_simulated_threads_place_the_tip_where_the_cpu_does(tmp_path):
+    links, seeds = arm(np.random.default_rng(1))
+    x = np.ascontiguousarray(seeds[:10, :7])
+    *_, positions, rotations = simulated("place_arm", [links, x, np.zeros((10, 3)), np.zeros((10, 4))], tmp_path)
+    np.testing.assert_allclose(np.hstack([positions, rotations]), placed(links, x), atol=1e-14)
+
+
+def test_simulated_threads_solve_an_arm_as_the_cpu_does(tmp_path):
+    rng = np.random.default_rng(2)
+    links, seeds = arm(rng)
+    k, m = 7, 7
+    targets = placed(links, rng.uniform(links[:m, 7], links[:m, 8], (k, m)))
+    targets[-1, :3] = 9.0  # out of reach: restarts and a last polish
+    options = np.array([1e-14, 1e-14, 1, 1, 0.03, 1e-8, 25, 6, 8, 0, 3, 6.0])
+    before = [links, seeds, targets, seeds[:1, :m].copy(), options]
+    found = [np.zeros((k, m)), np.zeros(k), np.zeros((k, 3), dtype=np.int64), np.zeros((3, m + 1))]
+    after = simulated("solve_arms", [*before, *found], tmp_path)[len(before) :]
+    serial_many.solve8(*before, 0, k, *found)
+    print(found[2], [abs(g-w).max() for g,w in zip(after,found)])
+    assert found[2][:, 2].tolist() == [1, 1, 1, 1, 1, 1, 0]
+    for got, want in zip(after, found, strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-9)
+
+
+def test_simulated_threads_solve_a_tree_as_the_cpu_does(tmp_path):
+    rng = np.random.default_rng(3)
+    tree = random_tree(rng, n=6, terms=2)
+    k = 5
+    targets, start = tree.targets_at(random_u(rng, tree, k, 0.6)), random_u(rng, tree, 1, 0.5)
+    options, seeds = settings(20, 2, 3), rng.random((2, len(tree.dofs)))
+    found = [np.zeros((k, tree.nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64), np.zeros((0, tree.nu + 1))]
+    after = simulated(
+        "solve_trees",
+        [
+            tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, start,
+            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), options, np.tile(work_of(tree), (k, 1)), *found,
+        ],
+        tmp_path,
+    )  # fmt: skip
+    want = solve(tree, targets, start, options, seeds=seeds)
+    print(want[2], [abs(g-w).max(initial=0) for g,w in zip(after[-4:],want)])
+    for got, wanted in zip(after[-4:], want, strict=True):
+        np.testing.assert_allclose(got, wanted, atol=1e-9)

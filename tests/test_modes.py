@@ -1,0 +1,233 @@
+"""prefer="closest" and "all", and what Near, Pin and Direction do to the choice among solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
+
+import poise
+from poise import Coupling, Direction, LevenbergMarquardt, Near, Pin, Place, Position, Range
+from tests.reference import slow_kinematics
+from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain
+
+PI = np.pi
+
+
+def ur5():
+    """The arm by its maker's DH numbers: d, a [m] and alpha of each of its six hinges."""
+    d, a = [0.089159, 0, 0, 0.10915, 0.09465, 0.0823], [0, -0.425, -0.39225, 0, 0, 0]
+    alpha = np.array([PI / 2, 0, 0, PI / 2, -PI / 2, 0])
+    turns = np.stack([np.cos(alpha / 2), np.sin(alpha / 2), 0 * alpha, 0 * alpha], axis=1)
+    return poise.Skeleton.build(
+        [*(f"j{i}" for i in range(6)), "tool"], range(-1, 6), [1] * 6 + [0],
+        offsets=[(0, 0, 0), *zip(a, [0] * 6, d, strict=True)], rotations=[(1, 0, 0, 0), *turns],
+        axes=[(0, 0, 1)] * 6 + [(0, 0, 0)], limits=[Range(-PI, PI)] * 6 + [None],
+    )  # fmt: skip
+
+
+UR5 = ur5()
+
+
+def tool_of(skeleton, q):
+    m = slow_kinematics.world(skeleton, q)[-1]
+    return m[:3, 3], Rotation.from_matrix(m[:3, :3])
+
+
+def left(skeleton, q, position, rotation):
+    """Distance and angle left, by 4 x 4 matrices."""
+    at, turn = tool_of(skeleton, q)
+    return np.linalg.norm(at - position), (rotation * turn.inv()).magnitude()
+
+
+def dense_oracle(skeleton, position, rotation, count=400):
+    """All solutions that another method finds from many random starts."""
+    low, high = skeleton.value_ranges.T
+    found = []
+
+    def residual(q):
+        at, turn = tool_of(skeleton, q)
+        return np.concatenate([at - position, (rotation * turn.inv()).as_rotvec()])
+
+    for start in rng_of(11).uniform(low, high, size=(count, skeleton.nq)):
+        q = least_squares(residual, start, xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=60).x
+        q = (q + PI) % (2 * PI) - PI
+        if max(left(skeleton, q, position, rotation)) < 1e-8 and all(np.abs(q - x).max() > 1e-3 for x in found):
+            found.append(q)
+    return np.array(found)
+
+
+class TestAll:
+    @pytest.mark.parametrize("seed", range(12))
+    def test_every_solution_meets_the_target_and_is_another_one(self, seed):
+        rng = rng_of(seed)
+        start, q = rng.uniform(-2, 2, size=6), rng.uniform(-3, 3, size=6)
+        position, rotation = tool_of(UR5, q)
+        pose = poise.Pose(UR5, start)
+        goal = Place("tool", position, rotation.as_matrix())
+        result = poise.solve(pose, goal, prefer="all")
+        found = result.solutions.q
+        for x in found:
+            distance, angle = left(UR5, x, position, rotation)
+            assert distance <= 1e-6 * (1 + 1e-8)
+            assert angle <= 1e-6 * (1 + 1e-8)
+        apart = np.abs(found[:, None] - found[None]).max(axis=-1)
+        assert (apart[~np.eye(len(found), dtype=bool)] > 1e-3).all()
+        assert np.abs(found - q).max(axis=1).min() < 1e-3  # the pose that the target came from
+        away = ((found - start) ** 2).sum(axis=1)
+        assert (np.diff(away) >= -1e-9).all()
+        np.testing.assert_array_equal(result.q, found[0])
+        np.testing.assert_array_equal(poise.solve(pose, goal, prefer="all").solutions.q, found)
+        assert len(found) % 2 == 0
+        assert (abs(found) <= PI).all()
+
+    def test_it_finds_all_that_another_method_finds(self):
+        q = np.array([0.4, -1.1, 1.3, -0.7, 0.9, 0.5])  # shoulder, elbow and wrist each have two ways: 8 branches
+        position, rotation = tool_of(UR5, q)
+        want = dense_oracle(UR5, position, rotation, 150)
+        assert len(want) == 8
+        result = poise.solve(
+            poise.Pose(UR5, UR5.rest_q + 0.1), Place("tool", position, rotation.as_matrix()), prefer="all"
+        )
+        assert len(result.solutions) == 8
+        for x in want:
+            assert np.abs(result.solutions.q - x).max(axis=1).min() < 1e-4
+
+    def test_none_where_there_is_none(self):
+        result = poise.solve(poise.Pose(UR5, UR5.rest_q), Position("tool", [9, 9, 9]), prefer="all")
+        assert result.solutions.shape == (0,)
+        assert result.status is poise.Status.out_of_reach
+        with pytest.raises(poise.InputError, match='prefer="all"'):
+            _ = poise.solve(poise.Pose(UR5, UR5.rest_q), Position("tool", [9, 9, 9])).solutions
+
+    def test_whole_families_are_sampled(self):
+        """A chain with degrees of freedom to spare: solutions differ by `apart` or more."""
+        s = straight_chain(4)
+        for apart in (0.5, 1.2):
+            solver = LevenbergMarquardt(apart=apart)
+            result = poise.solve(
+                poise.Pose(s, s.rest_q), Position("tip", [1.5, 1, 0.5]), prefer="all", solver=solver, tolerance=1e-6
+            )
+            turns = result.solutions.q.reshape(-1, 4, 4)
+            dots = np.abs(np.einsum("ajc,bjc->abj", turns, turns)).clip(max=1)
+            angles = (2 * np.arccos(dots)).max(axis=-1)
+            assert len(turns) > 3
+            assert (angles[~np.eye(len(turns), dtype=bool)] > apart - 1e-6).all()
+            ends = np.linalg.norm(result.solutions.world["tip"].positions - [1.5, 1, 0.5], axis=1)
+            assert (ends <= 1e-6 * (1 + 1e-8)).all()
+
+    def test_followers_of_a_leader_off_the_way_are_not_turned_round(self):
+        """A whole turn of a leader turns its follower by its ratio of one only."""
+        s = poise.Skeleton.build(
+            ["lead", "a", "b", "c", "tip"], [-1, -1, 1, 2, 3], [1, 1, 1, 1, 0], axes=[(0, 0, 1)] * 4 + [(0, 0, 0)],
+            offsets=[(0, 0, 0), (0, 0, 0), *[(1, 0, 0)] * 3], couplings=[None, Coupling(0, 0.5, 0), None, None, None],
+        )  # fmt: skip
+        rng = rng_of(1)
+        for _ in range(40):
+            target = poise.Pose(s, rng.uniform(-3, 3, size=3)).world["tip"].positions
+            start = poise.Pose(s, rng.uniform(-9, 9, size=3))
+            result = poise.solve(start, Position("tip", target), prefer="all")
+            ends = np.linalg.norm(result.solutions.world["tip"].positions - target, axis=1)
+            assert (ends <= 1e-6 * (1 + 1e-8)).all()
+            assert poise.solve(start, Position("tip", target), prefer="closest").reached
+
+
+class TestClosest:
+    @settings(max_examples=15)
+    @given(seed=seeds)
+    def test_it_is_the_nearest_of_all_and_never_farther_than_the_first(self, seed):
+        rng = rng_of(seed)
+        start, q = rng.uniform(-2, 2, size=(2, 6))
+        position, rotation = tool_of(UR5, q)
+        pose, goal = poise.Pose(UR5, start), Place("tool", position, rotation.as_matrix())
+        nearest = poise.solve(pose, goal, prefer="closest", seeds=256)
+        every = poise.solve(pose, goal, prefer="all")
+        first = poise.solve(pose, goal.with_target(goal.rows()[None]))
+        assert nearest.reached
+
+        def away(x):
+            return ((x - start) ** 2).sum(axis=-1)
+
+        assert away(nearest.q) <= away(every.solutions.q).min() + 1e-5
+        assert away(nearest.q) <= away(first.q[0]) + 1e-5
+
+    def test_a_batch_gives_the_bits_of_its_parts(self):
+        rng = rng_of(2)
+        at = poise.Pose(UR5, rng.uniform(-2, 2, size=(20, 6))).world["tool"]
+        rows = np.concatenate([at.positions, at.rotations], axis=1)
+        rows[5, :3] = 9.0
+        pose, goal = poise.Pose(UR5, UR5.rest_q + 0.1), Place("tool", rows[:, :3], rows[:, 3:])
+        every = poise.solve(pose, goal, prefer="closest", threads=2)
+        assert every.reached.sum() == 19
+        for i in range(20):
+            for one in (goal.with_target(rows[i]), goal.with_target(rows[i : i + 1])):
+                result = poise.solve(pose, one, prefer="closest")
+                np.testing.assert_array_equal(np.ravel(result.q), every.q[i])
+        prepared = poise.prepare(pose, goal, prefer="closest")
+        np.testing.assert_array_equal(prepared(rows[::-1]).q, every.q[::-1])
+
+    def test_whole_turns_towards_the_start(self):
+        """Hinges without limits: the answer stands at the turn nearest to the start."""
+        s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3)
+        start = np.array([13.0, -20.0, 7.0])
+        result = poise.solve(poise.Pose(s, start), Position("tip", [1, 1.5, 0]), prefer="closest")
+        assert result.reached
+        assert (np.abs(result.q - start) <= PI + 1e-9).all()
+
+    def test_of_trees_too(self):
+        s = figure()
+        start = poise.Pose(s, s.rest_q)
+        foot = start.world["l_foot"].positions
+        goals = [Position("l_foot", foot + (0, 0.3, 0.2)), Direction("head", (0, 1, 1), axis=(0, 1, 0))]
+        nearest = poise.solve(start, goals, prefer="closest")
+        assert nearest.reached
+        for found in (poise.solve(start, goals), poise.solve(start, goals, prefer="all")):
+            assert turned(s, nearest.q, start.q) <= turned(s, found.q, start.q) + 1e-6
+
+
+def turned(skeleton, q, other):
+    """Sum of squared differences of the joints."""
+    out, columns = 0.0, skeleton.turn_columns
+    for c in columns:
+        out += (2 * np.arccos(min(1.0, abs(q[c] @ other[c])))) ** 2
+    rest = np.setdiff1d(np.arange(skeleton.nq), columns)
+    return out + ((q[rest] - other[rest]) ** 2).sum()
+
+
+class TestPreferences:
+    @settings(max_examples=20)
+    @given(seed=seeds)
+    def test_near_comes_nearer_and_costs_no_goal(self, seed):
+        rng = rng_of(seed)
+        s = straight_chain(7, kind=1, axes=rng.normal(size=(7, 3)), limits=[Range(-2.5, 2.5)] * 7)
+        wanted, start = rng.uniform(-1, 1, size=(2, 7))
+        goal = Position("tip", poise.Pose(s, wanted + rng.uniform(-0.2, 0.2, size=7)).world["tip"].positions)
+        without = poise.solve(poise.Pose(s, start), goal, solver="levenberg_marquardt")
+        within = poise.solve(poise.Pose(s, start), [goal, Near(poise.Pose(s, wanted))])
+        assert without.reached
+        assert within.reached
+        assert ((within.q - wanted) ** 2).sum() < ((without.q - wanted) ** 2).sum()
+
+    def test_a_pinned_foot_stays(self):
+        s = figure()
+        start = poise.Pose(s, s.rest_q).replace({"l_knee": 0.4, "r_knee": 0.3})
+        before = start.world["r_foot"]
+        goals = [Position("head", start.world["head"].positions + (0.05, -0.1, 0.1)), Pin("r_foot"), Pin("l_foot")]
+        result = poise.solve(start, goals, free_root=True)
+        assert result.reached
+        after = result.pose.world["r_foot"]
+        np.testing.assert_allclose(after.positions, before.positions, atol=result.tolerance)
+        np.testing.assert_allclose(abs((after.rotations * before.rotations).sum()), 1, atol=1e-8)
+        loose = poise.solve(start, goals[:1], free_root=True)
+        assert np.linalg.norm(loose.pose.world["r_foot"].positions - before.positions) > 0.01
+
+    def test_a_direction_leaves_the_turn_about_it_free(self):
+        s = generic_arm()
+        start = poise.Pose(s, np.full(6, 0.2))
+        turn = Rotation.from_quat(np.roll(start.world["tool"].rotations, -1))
+        about = (Rotation.from_rotvec(1.2 * turn.apply((0, 0, 1))) * turn).apply((0, 0, 1))
+        result = poise.solve(start, Direction("tool", about, axis=(0, 0, 1)))
+        np.testing.assert_array_equal(result.q, start.q)
+        assert poise.solve(start, Direction("tool", -about, axis=(0, 0, 1))).reached
