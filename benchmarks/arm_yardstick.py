@@ -12,118 +12,36 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import harness
 import numpy as np
-from numba import njit
+from lane_drivers import FACTOR, FLOOR, Call, drivers, one_by_one, side_by_side, tree_call
 from numpy.typing import NDArray
+from robots import models
 
 import poise
 from poise import kernels, samples
 from poise.arm import Arm, arm_of
 from poise.engine import arm_settings
-from poise.kernels.compiled import _ARITHMETIC
-from poise.kernels.lanes import LANES4, LANES8, SCALAR, part_of, room, room2, width
 from poise.kernels.lane_types import Kind
-from poise.kernels.linear import Quat, Vec, sub
-from poise.kernels.serial import LARGEST, damped_step, forward, put_error, rotation_error, square
-from poise.kernels.tree import forward as tree_forward
-from poise.kernels.tree_arrays import Tree, carve, work_size
-from poise.kernels.tree_many import fill_frames
+from poise.kernels.lanes import LANES4, LANES8, SCALAR
 from poise.machine import aligned, lane_width
 from poise.problem import Tolerance
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.tree_pack import pack_tree
-from robots import models
 
 Floats = NDArray[np.float64]
-Call = Callable[[], Any]
 PROBLEMS = 2048  # of a kernel: small enough for the second-level cache
 PASSES = 10  # of a timed call
 TARGETS = 10_000
 ROUNDS = 40
 SEED = 11
 SAME = 1e-9  # by how much the answers of both may differ
-FACTOR, FLOOR = 0.04, 1e-8  # damping = FACTOR |e|^2 + FLOOR
 TOLERANCE = 1e-6
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fno-finite-math-only", "-std=c++17", "-fPIC")
 LIMBS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
-
-
-# --- ours --------------------------------------------------------------------------------------------------------
-
-
-@cache
-def drivers(kind: Kind) -> tuple[Any, Any, Any]:
-    """Return the loops over blocks of lanes: FK of a chain, an iteration, FK of a tree. Compiled as kernels are."""
-
-    def fk(links, x, out):  # noqa: ANN001, ANN202 - a kernel
-        m, w = links.shape[0] - 1, width(kind)
-        axes, origins = room2(kind, 1, 3), room2(kind, 1, 3)
-        for b in range(x.shape[0] // (m * w)):
-            tip, turn = forward(kind, links, part_of(kind, x, b * m * w, m), False, axes, origins)
-            place = part_of(kind, out, b * 7 * w, 7)
-            place[0], place[1], place[2] = tip.x, tip.y, tip.z
-            place[3], place[4], place[5], place[6] = turn.w, turn.x, turn.y, turn.z
-
-    def lm(links, targets, x, weights, out):  # noqa: ANN001, ANN202 - a kernel
-        m, w = links.shape[0] - 1, width(kind)
-        axes, origins, J = room2(kind, LARGEST, 3), room2(kind, LARGEST, 3), room2(kind, LARGEST, 6)  # noqa: N806
-        A, d, y, e = room2(kind, 6, 6), room(kind, 6), room(kind, 6), room(kind, 6)  # noqa: N806
-        for b in range(x.shape[0] // (m * w)):
-            v, given = part_of(kind, out, b * m * w, m), part_of(kind, x, b * m * w, m)
-            for i in range(m):
-                v[i] = given[i]
-            t = part_of(kind, targets, b * 7 * w, 7)
-            tip, rotation = forward(kind, links, v, True, axes, origins)
-            off, turn = sub(Vec(t[0], t[1], t[2]), tip), rotation_error(Quat(t[3], t[4], t[5], t[6]), rotation)
-            put_error(e, off, turn, weights)
-            damping = (square(off) + square(turn)) * FACTOR + FLOOR
-            damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
-
-    def tree_fk(tree, frames, work, rows, width_of_targets, x, out):  # noqa: ANN001, ANN202 - a kernel
-        n, nu, w = tree.nodes.shape[0], tree.near_u.shape[0], width(kind)
-        flat, lanes = carve(kind, work, n, tree.dofs.shape[0], nu, rows, width_of_targets)
-        for l in range(w):
-            fill_frames(flat, w, l, frames[0])
-        for b in range(x.shape[0] // (nu * w)):
-            given, place = part_of(kind, x, b * nu * w, nu), part_of(kind, out, b * 7 * w, 7)
-            for i in range(nu):
-                lanes.u[i] = given[i]
-            tree_forward(tree, lanes)
-            for j in range(3):
-                place[j] = lanes.positions[n - 1, j]
-            for j in range(4):
-                place[3 + j] = lanes.rotations[n - 1, j]
-
-    return tuple(njit(nogil=True, **_ARITHMETIC)(driver) for driver in (fk, lm, tree_fk))
-
-
-def side_by_side(values: Floats, w: int) -> Floats:
-    """Values (n, k) as the blocks that kernels read: number by number, w problems in each."""
-    flat = aligned(values.size)
-    flat[:] = values.reshape(-1, w, values.shape[1]).transpose(0, 2, 1).ravel()
-    return flat
-
-
-def one_by_one(flat: Floats, k: int, w: int) -> Floats:
-    """Undo `side_by_side`: (n, k)."""
-    return flat.reshape(-1, k, w).transpose(0, 2, 1).reshape(-1, k)
-
-
-def tree_call(tree: Any, u: Floats, kind: Kind) -> tuple[Call, Floats]:
-    """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
-    rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
-    work = aligned(work_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
-    arrays = Tree(
-        tree.nodes, tree.layout.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, tree.near_u, tree.near_on
-    )
-    x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]
-    return lambda: run(arrays, tree.frames, work, rows, wide, x, out), out
 
 
 # --- C++ ---------------------------------------------------------------------------------------------------------
@@ -365,8 +283,9 @@ def measure(rounds: int, count: int) -> tuple[list[harness.Row], list[str]]:
     rows = []
     for kind, said in ((lanes, f"{w} lanes"), (SCALAR, "one at a time")):
         fk, lm = seconds[f"fk {kind.width}"], seconds[f"lm {kind.width}"]
-        rows.append(row(f"FK of the chain, {said}", fk["ours"], fk, each, "1.3"))
-        rows.append(row(f"LM iteration, {said}", lm["ours"], lm, each, "1.3"))
+        asked = "" if kind == SCALAR else "1.3"
+        rows.append(row(f"FK of the chain, {said}", fk["ours"], fk, each, asked))
+        rows.append(row(f"LM iteration, {said}", lm["ours"], lm, each, asked))
         rows.append(row(f"FK of the same arm as a tree, {said}", fk["tree"], fk, each))
     fk, batch = seconds[f"fk {w}"], seconds["batch"]
     per_joint = {name: s / m for name, s in fk.items()}
@@ -380,16 +299,21 @@ def measure(rounds: int, count: int) -> tuple[list[harness.Row], list[str]]:
     )
     tree_share = fk["tree"] / fk["ours"]
     humanoid_share = 8 * seconds["humanoid"]["tree"] / joints / (fk["ours"] / m)
-    return rows, [
-        f"{arm_case.name}, {m} joints, {w} lanes; per problem (per joint for the humanoid with {joints} moving joints); "
+    about = (
+        f"{arm_case.name}, {m} joints, {w} lanes; per problem (of the humanoid per moving joint, it has {joints}). "
         f"{PROBLEMS} problems a call, {rounds} rounds interleaved in one process, one thread, medians. C++ is the "
         f"fastest of {', '.join(libs)}, each with quaternions and with matrices, {' '.join(FLAGS[:4])}; it knows the "
-        "number of joints when it is compiled. All agree to 1e-9 before they are timed.",
-        f"Tree FK over the FK of the chain, both ours: {tree_share:.2f} for the arm, {humanoid_share:.2f} per joint for "
-        "the humanoid (asked: at most 2.5). The tree keeps the places and axes of all nodes, the chain its tip's.",
+        "number of joints when it is compiled. All agree to 1e-9 before they are timed. Poise always solves in lanes."
+    )
+    trees = (
+        f"Tree FK over the FK of the chain, both ours: {tree_share:.2f} for the arm, {humanoid_share:.2f} per joint "
+        "for the humanoid (asked: at most 2.5). The tree keeps the places and axes of all nodes, the chain its tip's."
+    )
+    batches = (
         f"Batch: {count} targets that are FK of random configurations, from the middle of the ranges, 1e-6 m and "
-        f"1e-6 rad, the same seeds for both. Solved: {shares}.",
-    ]
+        f"1e-6 rad, the same seeds for both. Solved: {shares}."
+    )
+    return rows, [about, trees, batches]
 
 
 def main(rounds: int | None = None, count: int = TARGETS) -> int:

@@ -8,7 +8,17 @@ import sys
 
 import harness
 
-NAMES = ("five_axis", "classic_ccd", "sweep_cost", "loading", "robots")
+NAMES = (
+    "five_axis",
+    "classic_ccd",
+    "sweep_cost",
+    "arm_yardstick",
+    "full_body",
+    "branches",
+    "start_up",
+    "loading",
+    "robots",
+)
 
 
 def main() -> int:

@@ -23,17 +23,17 @@ from numba.core.dispatcher import Dispatcher
 from poise.kernels import lanes, linear, serial, serial_many, tree_many
 from poise.kernels.lanes import SCALAR, room2
 
-NOT_HERE = 77  # exit status: this machine lacks what is needed
+NOT_HERE = 77  # exit status: there is no libnvvm
 
 # --- device functions --------------------------------------------------------------------------------------------
 
 
 def smaller(a, b):
-    return a if a <= b else b
+    return a if a <= b else b  # noqa: FURB136  (stands for min)
 
 
 def larger(a, b):
-    return a if a >= b else b
+    return a if a >= b else b  # noqa: FURB136
 
 
 class Device:
@@ -55,7 +55,9 @@ class Device:
     def _function(self, plain):
         """A device function with the code of `plain`, for which the kernels it calls are device functions too."""
         if plain not in self._made:
-            called = {name: self(plain.__globals__[name]) for name in plain.__code__.co_names if name in plain.__globals__}
+            called = {
+                name: self(plain.__globals__[name]) for name in plain.__code__.co_names if name in plain.__globals__
+            }
             names = called | self._builtins | {"__name__": plain.__module__, "__builtins__": builtins}
             closure = tuple(CellType(self(cell.cell_contents)) for cell in plain.__closure__ or ())
             copy = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, closure)
@@ -81,23 +83,23 @@ def place_arm(links, x, positions, rotations):
         put_quat(rotations, k, rotation)
 
 
-def solve_arms(links, seeds, targets, starts, settings, x, errors, counts, trace):
-    """Solve targets (k, 7) of an arm, restarts included; as `serial_many.solve8`."""
+def solve_arms(links, seeds, targets, starts, settings, x, errors, counts):
+    """Solve targets (k, 7) of an arm, restarts included; as `serial_many.solve8`, without a trace."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
-        solve_range(SCALAR, links, seeds, targets, starts, settings, k, k + 1, x, errors, counts, trace)
+        solve_range(SCALAR, links, seeds, targets, starts, settings, k, k + 1, x, errors, counts, x[:0])
 
 
 def solve_trees(
     nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings, work,
-    u, errors, counts, trace,
+    u, errors, counts,
 ):  # fmt: skip
-    """Solve targets (k, W) of a tree; as `tree_many.solve8`, with memory to work in for every problem: a row each."""
+    """Solve targets (k, W) of a tree; as `tree_many.solve8`, without a trace; `work` has a row for each."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
         solve_tree(
             nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings,
-            work[k], k, k + 1, u, errors, counts, trace,
+            work[k], k, k + 1, u, errors, counts, u[:0],
         )  # fmt: skip
 
 
@@ -105,8 +107,8 @@ F1, F2, F3 = (types.Array(types.float64, n, "C") for n in (1, 2, 3))
 I1, I2 = (types.Array(types.int64, n, "C") for n in (1, 2))
 ENTRIES = {
     place_arm: (F2, F2, F2, F2),
-    solve_arms: (F2, F2, F2, F2, F1, F2, F1, I2, F2),
-    solve_trees: (I2, F3, F2, I2, F2, I1, I2, F2, F2, F2, F1, F1, F1, F2, F2, F1, I2, F2),
+    solve_arms: (F2, F2, F2, F2, F1, F2, F1, I2),
+    solve_trees: (I2, F3, F2, I2, F2, I1, I2, F2, F2, F2, F1, F1, F1, F2, F2, F1, I2),
 }
 
 # --- what can be done with them ----------------------------------------------------------------------------------
@@ -116,19 +118,13 @@ def ptx(*capabilities):
     """Print the PTX of every entry point for GPUs of these compute capabilities."""
     from numba.cuda.cudadrv import error, nvvm
 
-    if getattr(cuda, "implementation", "Built-in") != "Built-in":
-        give_up("numba-cuda has taken the place of Numba's own CUDA target")
     try:
         nvvm.NVVM()
     except error.NvvmSupportError as reason:
-        give_up(reason)
+        sys.stderr.write(str(reason))
+        sys.exit(NOT_HERE)
     code = {capability: ptx_for(*map(int, capability.split("."))) for capability in capabilities}
     sys.stdout.write(json.dumps(code))
-
-
-def give_up(reason):
-    sys.stderr.write(str(reason))
-    sys.exit(NOT_HERE)
 
 
 def ptx_for(*capability):
@@ -146,7 +142,7 @@ def simulate(name, before, after):
     with np.load(before) as given:
         arrays = list(given.values())
     threads = 4
-    problems = len(arrays[-2])  # counts, or positions
+    problems = len(arrays[-1])  # what comes last has a row for each
     cuda.jit(entry)[problems // threads + 1, threads](*arrays)
     np.savez(after, *arrays)
 

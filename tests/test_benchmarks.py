@@ -100,3 +100,78 @@ def test_the_generated_bvh_has_96_channels(tmp_path):
     rig = poise.load(path)
     assert len(rig.clips[0]) == 3
     assert len(path.read_text().splitlines()[-1].split()) == 96
+
+
+def test_the_arm_yardstick_agrees_and_a_wrong_one_is_told():
+    import arm_yardstick
+
+    from poise.kernels.lanes import SCALAR
+
+    try:
+        arm = arm_yardstick.case()
+        libraries = arm_yardstick.libraries(arm.arm.size)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    contests = arm_yardstick.kernel_contests(arm, libraries, SCALAR)  # compares all answers
+    assert [set(contest) & {"ours", "tree"} for contest in contests] == [{"ours"}, {"ours"}, {"tree"}]
+    longer = arm.arm.links.copy()
+    longer[2, 0] += 1e-6
+    moved = arm._replace(arm=arm.arm._replace(links=longer))
+    with pytest.raises(RuntimeError, match="tree FK: the yardstick's answers are off"):
+        arm_yardstick.kernel_contests(moved, libraries, SCALAR)  # the tree still has the links as they were
+    contest, done = arm_yardstick.batch_contest(arm, libraries, 4, 60)
+    for name, call in contest.items():
+        call()
+        if name != "public":
+            reached, iterations = done[name]()
+            assert np.mean(reached) == 1
+            assert 3 < np.mean(iterations) < 40
+
+
+def test_full_body_meets_its_goals_and_judges():
+    import full_body
+
+    for skeleton in full_body.skeletons().values():
+        row = full_body.in_a_batch(skeleton, 24, 1)
+        assert row["solved [%]"] == 100
+        poses = full_body.random_poses(skeleton, 24)
+        assert full_body.solved(poses, poses) == 100
+        turned = poses.q.copy()
+        turned[:12, 3:7] = rotations.multiply(turned[:12, 3:7], rotations.about(np.array([0.0, 0, 1]), 1e-5))
+        assert full_body.solved(poses.with_q(turned), poses) == 50
+    assert full_body.one_by_one(skeleton, 3)["solved [%]"] == 100
+    assert full_body.dofs(skeleton)[0] == 66
+
+
+def test_branches_counts_modulo_turns(monkeypatch):
+    import branches
+
+    try:
+        judge = branches.Judge(3)
+    except OSError as error:
+        pytest.skip(str(error))
+    ours = branches.our_branches(judge, None)
+    assert all(2 <= len(found) <= 8 for found in ours.of)
+    turned = branches.Branches([judge.correct(k, found + 2 * np.pi) for k, found in enumerate(ours.of)], ours.seconds)
+    assert [len(found) for found in turned.of] == [len(found) for found in ours.of]
+    assert not branches.missing(turned, ours)
+    fewer = branches.Branches([found[1:] for found in ours.of], ours.seconds)
+    assert len(branches.missing(ours, fewer)) == 3
+    assert not len(judge.correct(0, ours.of[0] + [0, 0, 0, 0, 0, 1e-3]))  # these do not reach
+    assert not len(judge.correct(0, np.zeros((0, 6))))
+
+    def no_peer(*_):
+        raise RuntimeError("not asked for")
+
+    monkeypatch.setattr(branches, "peers_branches", no_peer)
+    assert branches.measure(1, (None,)) == ([], [f"{name} left out: not asked for" for name in branches.PEERS])
+
+
+def test_start_up_tells_numba_and_failures():
+    import start_up
+
+    assert not start_up.fresh(start_up.IMPORT).numba
+    assert start_up.fresh("import numba").numba
+    assert start_up.version().seconds > 0
+    with pytest.raises(RuntimeError, match="AssertionError"):
+        start_up.fresh("assert False")

@@ -57,7 +57,8 @@ class TestGoals:
         assert answer["solutions"] == []
         tool = poise.load(ARM).rest.replace(answer["joints"]).world["tool"]
         np.testing.assert_allclose(tool.positions, place[:3], atol=1e-6)
-        assert angle(tool.rotations, place[3:]) < 1e-6
+        left = [np.linalg.norm(tool.positions - place[:3]), angle(tool.rotations, place[3:])]
+        np.testing.assert_allclose([answer["position_error"], answer["angle_error"]], left, atol=1e-12)
         np.testing.assert_allclose(answer["target"], place[:3])
         np.testing.assert_allclose(answer["target_rotation"], place[3:])
         np.testing.assert_allclose(answer["rotation"], tool.rotations, atol=1e-12)
@@ -312,12 +313,12 @@ class TestTables:
         assert "target 33333: " in run(*TOOL, "--targets", tmp_path / "t.npy").stderr
 
     def test_memory_stays_flat(self, tmp_path):
-        """Sixteen times the rows take hardly more memory, in and out."""
+        """Sixty-four times the rows take hardly more memory, in and out: less than half of what the file has more."""
         peaks = []
-        for count in (16_384, 16 * 16_384):
+        for count in (16_384, 64 * 16_384):
             np.save(tmp_path / "t.npy", np.tile(self.PLACES[0], (count, 1)))
             peaks.append(peak_kilobytes(*TOOL, "--targets", tmp_path / "t.npy", "-o", tmp_path / "q.npy"))
-        assert np.load(tmp_path / "q.npy", mmap_mode="r").shape == (16 * 16_384, 6)
+        assert np.load(tmp_path / "q.npy", mmap_mode="r").shape == (64 * 16_384, 6)
         grown = (tmp_path / "t.npy").stat().st_size / 1024
         assert peaks[1] - peaks[0] < 0.5 * grown
 

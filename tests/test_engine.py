@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import Coupling, Direction, Near, Orientation, Pin, Place, Position, Range, Status
+from poise import Coupling, Direction, Near, Orientation, Place, Position, Range, Status
 from tests.reference import slow_kinematics
 from tests.strategies import (
     figure,
@@ -286,7 +286,7 @@ def test_the_unit_of_length_changes_no_status(unit):
         goals = [Position("l_foot", feet * size), Position("r_foot", feet[::-1] * size), Direction("head", (1, 1, 0))]
         return poise.solve(rest(s), goals, solver="levenberg_marquardt").codes
 
-    feet = rng.uniform(-0.7, 0.7, size=(200, 3)) + (0, 0.7, 0)
+    feet = rng.uniform(-0.7, 0.7, size=(200, 3)) + np.array((0, 0.7, 0))
     ours = codes(unit)
     assert len(set(ours.tolist())) > 1
     np.testing.assert_array_equal(ours, codes(1.0))
@@ -306,7 +306,7 @@ def test_weights_say_which_goal_gives_way():
 def test_the_free_root_serves_several_goals():
     s = figure()
     shift = np.array([3.0, -2.0, 5.0])
-    wanted = rest(s).replace({"hip": [*(shift + (0, 0.2, 0)), 0.8, 0, 0.6, 0]})
+    wanted = rest(s).replace({"hip": [*(shift + np.array((0, 0.2, 0))), 0.8, 0, 0.6, 0]})
     goals = [Place(n, wanted.world[n].positions, wanted.world[n].rotations) for n in ("l_foot", "r_foot", "head")]
     assert not poise.solve(rest(s), goals).reached
     result = poise.solve(rest(s), goals, free_root=True)
@@ -321,7 +321,8 @@ from tests.strategies import figure, generic_arm, rng_of
 rng = rng_of(0)
 for s, tip in ((generic_arm(), "tool"), (figure(), "l_foot")):
     pose = poise.Pose(s, s.rest_q)
-    goal = poise.Position(tip, pose.world[tip].positions + rng.uniform((-0.1, 0.05, -0.1), (0.1, 0.2, 0.1), size=(9, 3)))
+    off = rng.uniform((-0.1, 0.05, -0.1), (0.1, 0.2, 0.1), size=(9, 3))
+    goal = poise.Position(tip, pose.world[tip].positions + off)
     result = poise.solve(pose, goal, solver="levenberg_marquardt")
     assert result.reached.all() and poise.solve(pose, goal.with_target(goal.rows()[0])).reached
     for value in result.q.ravel(): print(value.hex())
@@ -344,8 +345,9 @@ def test_four_lanes_work_as_eight_do():
 
 def test_a_lane_width_that_does_not_exist_is_refused():
     done = subprocess.run(
-        [sys.executable, "-c", NARROW], capture_output=True, text=True, cwd=ROOT, env=os.environ | {"POISE_LANES": "5"}
-    )
+        [sys.executable, "-c", NARROW], check=False, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"POISE_LANES": "5"},
+    )  # fmt: skip
     assert "POISE_LANES must be 4 or 8, not '5'" in done.stderr
 
 

@@ -109,12 +109,16 @@ class Result:
 
     def __getattr__(self, name: str) -> Any:
         """Called for what is not there yet."""
-        later = self.__dict__.pop("_later", None)
+        own = self.__dict__
+        later = own.get("_later")
+        if later is None and name in own:
+            return own[name]  # another thread has found out meanwhile
         if later is None:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
         maker, target, found = later
-        self.__dict__.update(maker.facts(self.q, target, *found))
+        own.update(maker.facts(self.q, target, *found))
+        own.pop("_later", None)
         return getattr(self, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:

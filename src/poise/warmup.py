@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from poise import kernels, samples
+from poise import kernels
 from poise.goals import Orientation, Place, Position
 from poise.limits import Range
 from poise.machine import lane_width
@@ -72,11 +72,17 @@ def compiled() -> dict[str, int]:
 
 
 def _arm() -> Pose:
-    return load(samples.path("arm.urdf")).rest
+    return _rest("arm.urdf")
 
 
 def _humanoid() -> Pose:
-    return load(samples.path("humanoid.bvh")).rest
+    return _rest("humanoid.bvh")
+
+
+def _rest(name: str) -> Pose:
+    from poise import samples  # noqa: PLC0415  (`import poise` need not wait for it)
+
+    return load(samples.path(name)).rest
 
 
 def _poses() -> None:

@@ -39,7 +39,7 @@ def solver_of(name: str, start: Pose, goal: Goal, prefer: Prefer, **options: Any
         key: value.value if isinstance(value, StrEnum) else value for key, value in options.items() if value is not None
     }
     if name != "auto":
-        pass
+        _refuse_foreign(name, given)
         return solvers.named(name, **given)
     own = chosen_solver("auto", start, (goal,)).name if prefer == "first" else "levenberg_marquardt"
     for candidate in (own, *solvers.names()):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from poise.bench import FULL, QUICK, Row, groups, machine
 from poise.cli.bars import bar
 from poise.warmup import warmup
+
+if TYPE_CHECKING:
+    from poise.bench import Row
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
 _WHOLE = 100.0  # numbers from here on are written without a fraction
@@ -26,6 +28,8 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled."""
+    from poise.bench import FULL, QUICK, groups, machine  # noqa: PLC0415  (the other commands need not wait for it)
+
     rows: list[Row] = []
     work = groups()
     with bar("compiling", 1 + len(work)) as advance:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -163,11 +164,17 @@ def _columns(path: Path, names: list[str]) -> list[int]:
 
 def _numbers(path: Path, rows: list[list[str]], columns: list[int], first: int) -> Floats:
     """Numbers (k, columns) of rows of text, of which the first is target `first`."""
-    numbers = np.zeros((len(rows), len(columns)))
-    for i, row in enumerate(rows):
-        try:
-            numbers[i] = [float(row[column]) for column in columns]
-        except (ValueError, IndexError) as error:
-            how_many = {3: "three", 4: "four", 7: "seven"}[len(columns)]
-            raise FileError(path, f"{how_many} numbers expected, not {row!r}", place=f"target {first + i}") from error
-    return numbers
+    pick = itemgetter(*columns)
+    try:
+        return np.array([list(map(float, pick(row))) for row in rows])
+    except (ValueError, IndexError) as error:
+        i = next(i for i, row in enumerate(rows) if not _is_numbers(row, columns))
+        how_many = {3: "three", 4: "four", 7: "seven"}[len(columns)]
+        raise FileError(path, f"{how_many} numbers expected, not {rows[i]!r}", place=f"target {first + i}") from error
+
+
+def _is_numbers(row: list[str], columns: list[int]) -> bool:
+    try:
+        return bool([float(row[column]) for column in columns])
+    except (ValueError, IndexError):
+        return False

@@ -12,7 +12,7 @@ from poise.warmup import steps
 
 
 def warmup() -> None:
-    """Compile every kernel for this machine; takes a minute or two once, then a second."""
+    """Compile every kernel for this machine; takes about a minute once, then a second."""
     began = time.perf_counter()
     with bar("compiling", len(steps())) as advance:
         begun: list[str] = []

@@ -1,0 +1,233 @@
+"""The lane type against NumPy, compiled and not, and that kernels give the same in both."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from poise.kernels import serial_many, serial_one
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    SCALAR,
+    bits,
+    fill,
+    half_turn,
+    lane,
+    maximum,
+    minimum,
+    nearest,
+    part_of,
+    room,
+    room2,
+    select,
+    sqrt,
+    width,
+    with_lane,
+)
+from poise.machine import aligned, lane_width
+from tests.strategies import rng_of
+
+ROOT = Path(__file__).parent.parent
+HERE = LANES8 if lane_width() == 8 else LANES4  # seeds are packed for this machine
+KINDS = [SCALAR, LANES4, LANES8]
+SEVEN = 7
+numbers = st.floats(-1e6, 1e6).map(lambda x: x if abs(x) > 1e-100 else 0.0)  # quotients stay finite
+compiled = njit(error_model="numpy")  # no contraction: a product and a sum are two roundings, as in NumPy
+
+
+def arithmetic(kind, data, out):
+    """Every operator and function of values once: rows of data (3,) to rows of out."""
+    x, y = part_of(kind, data, 0, 3), part_of(kind, out, 0, 14)
+    a, b, c = x[0], x[1], x[2]
+    y[0], y[1], y[2], y[3] = a + b, a - b, a * b, a / b
+    y[4], y[5] = minimum(a, b), maximum(a, b)
+    y[6], y[7] = sqrt(maximum(c, -c)), nearest(c)
+    y[8] = select((a < b) & (b <= c), a, b)
+    y[9] = select((a > b) | (b >= c), 2.0 * a, -b)
+    y[10] = 1.0 - a
+    y[11] = a * 2 + 1
+    z = a + 0.0  # uncompiled, `a` is a view: += on it would write into the work array
+    z += b
+    z *= c
+    y[12] = z
+    y[13] = select(a == b, a, c) + fill(kind, 0.5)
+
+
+def masks(kind, data):
+    x = part_of(kind, data, 0, 3)
+    return bits(x[0] < x[1]), bits((x[0] < x[1]) & (x[1] < x[2])), bits((x[0] >= x[1]) | (x[1] == x[2]))
+
+
+def moving(kind, data, out):
+    """Single lanes, rooms and views."""
+    w = width(kind)
+    own, table = room(kind, SEVEN), room2(kind, 2, 3)
+    x, y = part_of(kind, data, 0, 3), part_of(kind, out, 0, 2, 3)
+    for l in range(w):
+        x[0] = with_lane(x[0], l, lane(x[1], w - 1 - l) + 10.0 * l)
+    for i in range(3):
+        own[i], table[1, i] = x[i], x[2 - i]
+    for i in range(3):
+        y[0, i], y[1, i] = own[i], table[1, i]
+    last = part_of(kind, out, 8 * w, 1, 2, 2)
+    last[0, 1, 1] = fill(kind, 3.0)
+    return own.shape[0], table.shape[1], last.shape[1]
+
+
+def filled(values):
+    out = aligned(np.size(values))
+    out[:] = np.ravel(values)
+    return out
+
+
+@cache
+def fast(function, kind):
+    """The function compiled for a kind, which is a constant in it."""
+    inner = compiled(function)
+    if function is masks:
+        return compiled(lambda data: inner(kind, data))
+    return compiled(lambda data, out: inner(kind, data, out))
+
+
+def each(kind):
+    """How to run a function for a kind: compiled, and as it stands."""
+    return [lambda f, *args: fast(f, kind)(*args), lambda f, *args: f(kind, *args)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_operators_and_functions_are_those_of_numpy(kind, data):
+    w = kind.width
+    rows = data.draw(st.lists(st.lists(numbers, min_size=w, max_size=w), min_size=3, max_size=3))
+    a, b, c = np.array(rows)
+    assume(b.all())
+    want = [
+        a + b, a - b, a * b, a / b, np.minimum(a, b), np.maximum(a, b), np.sqrt(abs(c)), np.rint(c),
+        np.where((a < b) & (b <= c), a, b), np.where((a > b) | (b >= c), 2 * a, -b), 1 - a, a * 2 + 1, (a + b) * c,
+        np.where(a == b, a, c) + 0.5,
+    ]  # fmt: skip
+    weights = 1 << np.arange(w)
+    sets = [(a < b), (a < b) & (b < c), (a >= b) | (b == c)]
+    for run in each(kind):
+        out = filled(np.full((14, w), np.nan))
+        run(arithmetic, filled(rows), out)
+        np.testing.assert_array_equal(out.reshape(14, w), want)
+        assert [int(x) for x in run(masks, filled(rows))] == [int((s * weights).sum()) for s in sets]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_rooms_and_single_lanes(kind):
+    w = kind.width
+    rows = rng_of(0).normal(size=(3, w))
+    results = []
+    for run in each(kind):
+        data, out = filled(rows), filled(np.zeros((12, w)))
+        assert tuple(run(moving, data, out)) == (SEVEN, 3, 2)
+        changed = rows.copy()
+        changed[0] = rows[1][::-1] + 10.0 * np.arange(w)
+        np.testing.assert_array_equal(data.reshape(3, w), changed)  # a view: what is written stands in the work array
+        want = np.zeros((12, w))
+        want[:3], want[3:6], want[11] = changed, changed[::-1], 3.0
+        np.testing.assert_array_equal(out.reshape(12, w), want)
+        results.append(out.tobytes())
+    assert results[0] == results[1]
+
+
+def test_with_lane_leaves_other_holders_of_the_value_alone():
+    value = fill(LANES4, 1.0)
+    other = with_lane(value, 2, 5.0)
+    np.testing.assert_array_equal(value, [1, 1, 1, 1])
+    np.testing.assert_array_equal(other, [1, 1, 5, 1])
+    assert with_lane(1.0, 0, 5.0) == 5.0
+
+
+def turn_all(kind, data, out):
+    w = width(kind)
+    for i in range(data.shape[0] // w):
+        x, y = part_of(kind, data, i * w, 1), part_of(kind, out, 2 * i * w, 2)
+        y[0], y[1] = half_turn(x[0])
+
+
+def sines(kind, x):
+    """Both numbers of each x, compiled in lanes."""
+    out = filled(np.zeros((2, len(x))))
+    fast(turn_all, kind)(filled(x), out)
+    return out.reshape(-1, 2, kind.width).swapaxes(0, 1).reshape(2, -1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("most", [1e-300, 1e-8, 1.0, math.pi, 10.0, 1e4])
+def test_half_turns_are_sines_and_cosines(kind, most):
+    x = np.concatenate([rng_of(1).uniform(-most, most, size=990), np.pi * np.arange(-4, 5), [-most]])
+    for s, c in (sines(kind, x), half_turn.py_func(x)):
+        sign = np.where(np.cos(x / 2) * c + np.sin(x / 2) * s < 0, -1, 1)  # both may be negated
+        np.testing.assert_allclose(s * sign, np.sin(x / 2), atol=2e-15 + 1.2e-16 * most / 2)
+        np.testing.assert_allclose(c * sign, np.cos(x / 2), atol=2e-15 + 1.2e-16 * most / 2)
+        np.testing.assert_allclose(s * s + c * c, 1, atol=2e-15)
+
+
+# --- kernels -----------------------------------------------------------------------------------------------------
+
+
+def arm_cases():
+    """Answers of small problems by the kernels of serial arms; the settings of the engine."""
+    import poise
+    from poise.arm import arm_of, arm_targets
+    from poise.engine import arm_settings
+    from tests.strategies import generic_arm
+
+    s = generic_arm()
+    pose, rng = poise.Pose(s, np.full(6, 0.2)), rng_of(5)
+    at = poise.Pose(s, rng.uniform(-2, 2, size=(10, 6))).world["tool"]
+    goal = poise.Place("tool", at.positions * np.where(np.arange(10) == 3, 9, 1)[:, None], at.rotations)
+    problem = poise.prepare(pose, goal).problem
+    tree, solver = problem.tree, poise.LevenbergMarquardt(restarts=8)
+    arm = arm_of(tree)
+    options = arm_settings(arm, float(tree.unit[0]), problem.tolerance(None, None), solver.options)
+    targets = np.ascontiguousarray(arm_targets(arm, tree, goal.rows()))
+    out = []
+    for solve in (serial_many.solve4, serial_many.solve8):
+        x, errors, counts = np.zeros((10, 6)), np.zeros(10), np.zeros((10, 3), dtype=np.int64)
+        solve(arm.links, arm.seeds, targets, tree.starts, options, 0, 10, x, errors, counts, np.zeros((0, 7)))
+        out.append([x.tolist(), np.sqrt(errors).tolist(), counts[:, 2].tolist()])
+    found = []
+    for target in targets:
+        x, numbers_ = np.zeros(64), np.zeros(3)
+        one_target(arm.links, arm.seeds, arm.poses, target, tree.starts[0], options, x, numbers_)
+        found.append([x[:6].tolist(), math.sqrt(numbers_[2]), numbers_[0]])
+    return [*out, found]
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def one_target(links, seeds, poses, target, start, options, x, found):
+    serial_one.solve_target(HERE, links, seeds, poses, target, start, options, x, found)
+
+
+def test_lanes_and_plain_numbers_agree():
+    code = "import json; from tests.test_lanes import arm_cases; print(json.dumps(arm_cases()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    (four, eight, single), plain = arm_cases(), json.loads(done.stdout)
+    for got in (eight, *plain[:2]):
+        for part, want in zip(got, four, strict=True):
+            np.testing.assert_allclose(part, want, atol=1e-9)
+    assert sum(four[2]) == 9
+    for got, want in zip(plain[2], single, strict=True):
+        for part, wanted in zip(got, want, strict=True):
+            np.testing.assert_allclose(part, wanted, atol=1e-9)
+    assert sum(found[2] for found in single) == 9
