@@ -292,6 +292,18 @@ def test_the_unit_of_length_changes_no_status(unit):
     np.testing.assert_array_equal(ours, codes(1.0))
 
 
+@pytest.mark.parametrize("high", [0.0, 1.0])
+def test_a_range_with_one_end_holds_in_every_attempt(high):
+    """Also where a large tolerance is met at once by another start."""
+    s = straight_chain(1, kind=1, axes=[(0, 0, 1)], limits=[Range(-np.inf, high)])
+    for angle in np.linspace(0.2, 3, 9) + high:
+        goal = Direction("tip", (-np.sin(angle), np.cos(angle), 0), axis=(0, 1, 0))
+        for prefer in ("first", "closest", "all"):
+            result = poise.solve(rest(s), goal, angle_tolerance=0.3, prefer=prefer)
+            assert result.violation <= 1e-9
+            assert s.legal(result.q)[1] == ()
+
+
 def test_weights_say_which_goal_gives_way():
     s = straight_chain(3)
     left, right = (-2.0, 1.0, 0.0), (2.0, 1.0, 0.0)

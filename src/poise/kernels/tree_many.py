@@ -94,7 +94,7 @@ def fill_lane(flat, w, l, numbers):
 def scatter(tree, seed, share, u, w, l):
     """Turn a start in lane l into another one: hinges and slides anywhere in their range, balls near the start.
 
-    A hinge without a range turns up to half a turn either way; slides without one and moves stay.
+    A hinge without two ends turns up to half a turn either way, as far as it has room; slides without one and moves stay.
     """
     for i in range(tree.nodes.shape[0]):
         motion, at, d = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
@@ -103,7 +103,8 @@ def scatter(tree, seed, share, u, w, l):
             if high - low < HUGE:
                 u[at * w + l] = low + seed[d] * (high - low)
             elif motion == HINGE:
-                u[at * w + l] += (2.0 * seed[d] - 1.0) * math.pi
+                turned = u[at * w + l] + (2.0 * seed[d] - 1.0) * math.pi
+                u[at * w + l] = min(max(turned, low), high)
         elif motion == BALL:
             turn = Vec(2.0 * seed[d] - 1.0, 2.0 * seed[d + 1] - 1.0, 2.0 * seed[d + 2] - 1.0)
             angle = norm(turn)
