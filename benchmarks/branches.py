@@ -1,6 +1,8 @@
 """The branches of a UR5: `prefer="all"` beside closed forms.
 
-What share of the solutions that EAIK and ssik find does Poise find, and what do they miss?
+What share of the solutions that EAIK and ssik find does Poise find, and what do they miss? Close to a singular wrist
+answers that differ by more than SAME still meet the tolerance: there an iteration counts several where a closed form
+has one.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class TestLimited:
     def test_the_nearest_legal_pose_is_found_and_the_limits_named(self, single):
         s = generic_arm(limit=0.6)
         rng, limited = rng_of(3), 0
-        for _ in range(8):
+        for _ in range(5):
             target = poise.Pose(generic_arm(), rng.uniform(-2.8, 2.8, size=6)).world["tool"].positions
             best = least(s, lambda q, t=target: tip_of(s, q, "tool")[:3, 3] - t)
             if best < 1e-3:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
@@ -112,8 +112,8 @@ def each(kind):
 def test_operators_and_functions_are_those_of_numpy(kind, data):
     w = kind.width
     rows = data.draw(st.lists(st.lists(numbers, min_size=w, max_size=w), min_size=3, max_size=3))
+    rows[1] = [x or 1.0 for x in rows[1]]  # divisors
     a, b, c = np.array(rows)
-    assume(b.all())
     want = [
         a + b, a - b, a * b, a / b, np.minimum(a, b), np.maximum(a, b), np.sqrt(abs(c)), np.rint(c),
         np.where((a < b) & (b <= c), a, b), np.where((a > b) | (b >= c), 2 * a, -b), 1 - a, a * 2 + 1, (a + b) * c,
@@ -172,10 +172,11 @@ def sines(kind, x):
 @pytest.mark.parametrize("most", [1e-300, 1e-8, 1.0, math.pi, 10.0, 1e4])
 def test_half_turns_are_sines_and_cosines(kind, most):
     x = np.concatenate([rng_of(1).uniform(-most, most, size=990), np.pi * np.arange(-4, 5), [-most]])
+    allowed = 2e-15 + 1.2e-16 * most / 2  # far out, the whole turns taken off are rounded once
     for s, c in (sines(kind, x), half_turn.py_func(x)):
         sign = np.where(np.cos(x / 2) * c + np.sin(x / 2) * s < 0, -1, 1)  # both may be negated
-        np.testing.assert_allclose(s * sign, np.sin(x / 2), atol=2e-15 + 1.2e-16 * most / 2)
-        np.testing.assert_allclose(c * sign, np.cos(x / 2), atol=2e-15 + 1.2e-16 * most / 2)
+        np.testing.assert_allclose(s * sign, np.sin(x / 2), rtol=0, atol=allowed)
+        np.testing.assert_allclose(c * sign, np.cos(x / 2), rtol=0, atol=allowed)
         np.testing.assert_allclose(s * s + c * c, 1, atol=2e-15)
 
 

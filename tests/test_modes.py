@@ -98,7 +98,7 @@ class TestAll:
     def test_it_finds_all_that_another_method_finds(self):
         q = np.array([0.4, -1.1, 1.3, -0.7, 0.9, 0.5])  # shoulder, elbow and wrist each have two ways: 8 branches
         position, rotation = tool_of(UR5, q)
-        want = dense_oracle(UR5, position, rotation, 150)
+        want = dense_oracle(UR5, position, rotation, 80)
         assert len(want) == 8
         result = poise.solve(
             poise.Pose(UR5, UR5.rest_q + 0.1), Place("tool", position, rotation.as_matrix()), prefer="all"

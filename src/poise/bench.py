@@ -147,8 +147,9 @@ def _limited(skeleton: Skeleton) -> list[str]:
 
 
 def _place(poses: Pose, joint: str) -> Place:
+    """Where a joint is, to be reached with the whole body: the spine moves too."""
     at = poses.world[joint]
-    return Place(joint, at.positions, at.rotations)
+    return Place(joint, at.positions, at.rotations, root=poses.skeleton.names[0])
 
 
 def _scattered(start: Pose, count: int) -> Floats:

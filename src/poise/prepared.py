@@ -85,9 +85,10 @@ class Prepared:
         self.how = how
         self.moved_inside = moved_inside
         self._q = np.array(problem.start.q)
-        nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
-        solver.run(problem, nothing, tolerance, Request(how.prefer, how.seeds))  # misuse is said here
         self._quick = _quick_of(problem, solver, tolerance) if how.prefer == "first" else None
+        if self._quick is None:  # what cannot be done is said here, before any target
+            nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
+            solver.run(problem, nothing, tolerance, Request(how.prefer, how.seeds))
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""

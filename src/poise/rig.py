@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import pkgutil
 import warnings
 from dataclasses import dataclass
@@ -102,6 +103,15 @@ class Format(Protocol):
         ...
 
 
+def _named_like(suffix: str) -> Any:
+    """The format module of this name, if it reads or writes such files: the others need not be imported then."""
+    name = suffix.removeprefix(".")
+    if not name.isidentifier() or importlib.util.find_spec(f"poise.io.{name}") is None:
+        return None
+    module = importlib.import_module(f"poise.io.{name}")
+    return module if suffix in getattr(module, "SUFFIXES", ()) else None
+
+
 @cache
 def formats() -> dict[str, Any]:
     """Every suffix with the module that reads and writes it. The folder `poise.io` is the registry."""
@@ -159,7 +169,7 @@ def writer(path: Path) -> Any:
 
 def _format(path: Path, verb: str) -> Any:
     suffix = path.suffix.lower()
-    module = formats().get(suffix)
+    module = _named_like(suffix) or formats().get(suffix)
     if module is not None and hasattr(module, verb):
         return module
     if suffix in _LATER:

@@ -80,7 +80,7 @@ def solve(
     progress = progress or None
     how = How(prefer, seeds, threads)
     request = how.request(shape, threads=threads, trace=trace, progress=progress)
-    chosen = chosen_solver(solver, start, wanted)
+    chosen = chosen_solver(solver, start, wanted, prefer)
     tolerances = (tolerance, angle_tolerance)
     if not start.shape:
         prepared = _remembered(start, wanted, chosen, tolerances, How(prefer, seeds), free_root=free_root)
@@ -113,7 +113,7 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    chosen = chosen_solver(solver, start, wanted)
+    chosen = chosen_solver(solver, start, wanted, prefer)
     how = How(prefer, seeds, threads)
     how.request((), threads=threads)
     return prepared_problem(start, wanted, chosen, (tolerance, angle_tolerance), how, free_root=free_root)
@@ -128,14 +128,17 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
     return every
 
 
-def chosen_solver(solver: str | solvers.Solver, start: Pose, goals: Sequence[Goal]) -> solvers.Solver:
-    """The solver that is meant; "auto" is ccd for a single position of a character, else the engine."""
+def chosen_solver(
+    solver: str | solvers.Solver, start: Pose, goals: Sequence[Goal], prefer: Prefer = "first"
+) -> solvers.Solver:
+    """The solver that is meant; "auto" is the engine, but ccd for a single position of a character."""
     if not isinstance(solver, str):
         return solver
     if solver != "auto":
         return solvers.named(solver)
-    lone = len(goals) == 1 and isinstance(goals[0], Position)
-    character = bool((start.skeleton.kinds >= Kind.BALL).any())
+    goal, skeleton = goals[0], start.skeleton
+    lone = len(goals) == 1 and isinstance(goal, Position) and prefer == "first"
+    character = bool((skeleton.kinds >= Kind.BALL).any()) and not any(skeleton.couplings)
     return solvers.named("ccd" if lone and character else "levenberg_marquardt")
 
 

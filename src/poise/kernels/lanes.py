@@ -219,13 +219,15 @@ def _lower_part(context, builder, sig, args):
 def half_turn(x):
     """Sine and cosine of x / 2 to 1e-15, both perhaps negated: w and z of the rotation by x about z, |x| < 1e5 [rad].
 
-    A quaternion and its negative are the same rotation, so x / 2 need only be brought within a quarter turn, in two
-    parts as Cody and Waite do, and no quadrant is looked up: no branches, the same steps in every lane. The
-    polynomials are Chebyshev fits of (sin r / r - 1) / r^2 and (cos r - 1 + r^2 / 2) / r^4 over r^2 in 0..(pi / 2)^2.
+    A quaternion and its negative are the same rotation, so x / 2 need only be brought within a quarter turn, and no
+    quadrant is looked up: no branches, the same steps in every lane. Pi is taken away in three parts (Cody and Waite),
+    the first two of 33 bits, so that their products with the number of turns are exact. The polynomials are Chebyshev
+    fits of (sin r / r - 1) / r^2 and (cos r - 1 + r^2 / 2) / r^4 over r^2 in 0..(pi / 2)^2.
     """
     turns = nearest(x * 0.15915494309189535)
-    r = x * 0.5 - turns * 3.141592653589793
-    r = r - turns * 1.2246467991473532e-16
+    r = x * 0.5 - turns * 3.14159265346825122834
+    r = r - turns * 1.21542010126079319532e-10
+    r = r - turns * 4.04453249759190126308e-21
     z = r * r
     ps = z * 2.7314368769379893e-15 - 7.643969663988074e-13
     ps = (ps * z + 1.6058977292642743e-10) * z - 2.505210761669045e-08

@@ -23,7 +23,6 @@ from poise.kernels.lanes import (
     SCALAR,
     bits,
     lane,
-    maximum,
     minimum,
     part_of,
     room,
@@ -32,7 +31,17 @@ from poise.kernels.lanes import (
     width,
 )
 from poise.kernels.linear import Quat, Vec, sub
-from poise.kernels.serial import LARGEST, cautious, damped_step, forward, offset_of, put_error, rotation_error, square
+from poise.kernels.serial import (
+    LARGEST,
+    cautious,
+    damped_step,
+    damping_of,
+    forward,
+    offset_of,
+    put_error,
+    rotation_error,
+    square,
+)
 
 DISTANCE, ANGLE = 0, 1  # squares of what counts as reached: kernel units, and 2 sin(angle / 2)
 WEIGHTS = 2  # two: of position and rotation
@@ -44,6 +53,7 @@ SHORTEST, LONGEST = 9, 10  # distance of the tip from the first link: outside, f
 POLISH = 11  # iterations that settle the best of all attempts where none reached the target
 
 STALL_SHARE, STALL_COUNT = 0.8, 4.0  # an attempt ends after 4 iterations that lower the squared error by less than 20 %
+POLISHES = 3  # how often: the best so far, then others
 VAIN_RESTARTS = 4.0  # for a target that the lengths cannot reach
 HUGE = 1e300
 
@@ -107,6 +117,15 @@ def start_lane(book, values, w, l, start, m, most, patience, caution):
 
 
 @part
+def put_seed(seeds, target, settings, values, w, l, m, number):
+    """Move lane l to the best of the next candidates."""
+    count = int(settings[CANDIDATES])
+    seed = best_seed(seeds, number * count, count, m, target, settings[WEIGHTS:])
+    for i in range(m):
+        values[i * w + l] = seeds[seed, i]
+
+
+@part
 def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
     """Write what lane l found, if it is the best of its problem so far."""
     k = int(book[PROBLEM * w + l])
@@ -128,12 +147,13 @@ def go_on(links, seeds, targets, starts, settings, book, values, w, l, m, is_met
     k, tries, allowed = int(book[PROBLEM * w + l]), book[ATTEMPT * w + l] + 1.0, book[ALLOWED * w + l]
     book[ATTEMPT * w + l] = tries
     if k >= 0 and not is_met and tries <= allowed:
-        count = int(settings[CANDIDATES])
-        seed = best_seed(seeds, (int(tries) - 1) * count, count, m, targets[k], settings[WEIGHTS:])
-        start_lane(book, values, w, l, seeds[seed], m, settings[ITERATIONS], 0.0, 0.0)
+        start_lane(book, values, w, l, x[k], m, settings[ITERATIONS], 0.0, 0.0)
+        put_seed(seeds, targets[k], settings, values, w, l, m, int(tries) - 1)
         return False
-    if k >= 0 and not is_met and tries == allowed + 1.0 and settings[POLISH] > 0.0:
+    if k >= 0 and not is_met and tries <= allowed + POLISHES and settings[POLISH] > 0.0:
         start_lane(book, values, w, l, x[k], m, settings[POLISH], settings[POLISH], 1.0)
+        if tries > allowed + 1.0:  # what else there is
+            put_seed(seeds, targets[k], settings, values, w, l, m, int(tries) - 1)
         return False
     if following >= last:
         book[PROBLEM * w + l] = -1.0
@@ -180,7 +200,7 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
             tested[i] = v[i]
         rows[CAUTION] = cautious(rows[CAUTION], rows[LAST], error)
         rows[LAST] = error
-        damping = maximum(rows[CAUTION], 1.0 + 0.0 * error) * (error * settings[FACTOR] + settings[FLOOR])
+        damping = damping_of(rows[CAUTION], error, settings[FACTOR], settings[FLOOR])
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         met = (distance <= settings[DISTANCE]) & (angle <= settings[ANGLE])
         rows[STALL] = select(error > rows[BEST] * STALL_SHARE, rows[STALL] + 1.0, minimum(rows[STALL], 0.0))

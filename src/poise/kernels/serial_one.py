@@ -10,9 +10,9 @@ arrives while lane 0 is close behind, lane 0 may finish: following a moving targ
 from __future__ import annotations
 
 from poise.kernels.compiled import inline, part
-from poise.kernels.lanes import SCALAR, bits, fill, lane, maximum, part_of, room, room2, select, width
+from poise.kernels.lanes import SCALAR, bits, fill, lane, part_of, room, room2, select, width
 from poise.kernels.linear import Quat, Vec
-from poise.kernels.serial import LARGEST, cautious, damped_step, forward, put_error, rotation_error, square
+from poise.kernels.serial import LARGEST, cautious, damped_step, damping_of, forward, put_error, rotation_error, square
 from poise.kernels.serial_many import (
     ANGLE,
     DISTANCE,
@@ -21,6 +21,7 @@ from poise.kernels.serial_many import (
     HUGE,
     ITERATIONS,
     POLISH,
+    POLISHES,
     VALUES_ROOM,
     WEIGHTS,
     WIDEST,
@@ -76,25 +77,23 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
     weights = settings[WEIGHTS : WEIGHTS + 2]
     at, turned = Vec(target[0], target[1], target[2]), Quat(target[3], target[4], target[5], target[6])
     rounds = int(restarts_for(links, target, settings)) // w + 1
-    wait, iterations, least, settled = -1, 0, HUGE, settings[POLISH] <= 0.0
+    wait, iterations, least, polishes = -1, 0, HUGE, POLISHES if settings[POLISH] > 0.0 else 0
     longest = min(ROUND, settings[ITERATIONS])
     attempt, most, spent = 0, longest, longest + 1.0
     caution, last = fill(kind, 0.0), fill(kind, HUGE)
     found[0] = 0.0
     while True:
         if spent > most:
-            if attempt > rounds or (attempt == rounds and settled):
+            if attempt >= rounds + polishes:
                 break
-            if attempt < rounds:
-                nearest_seeds(kind, poses, attempt * BLOCKS, BLOCKS, target, weights, chosen)
-                for l in range(w):
-                    put_values(values, w, l, seeds[int(chosen[l]) * w + l], m)
-                if attempt == 0:
-                    put_values(values, w, 0, start, m)
-            else:
+            nearest_seeds(kind, poses, attempt * BLOCKS, BLOCKS, target, weights, chosen)
+            for l in range(w):
+                put_values(values, w, l, seeds[int(chosen[l]) * w + l], m)
+            if attempt == 0:
+                put_values(values, w, 0, start, m)
+            if attempt >= rounds:  # lane 0 settles the best so far, the others what else there is
+                put_values(values, w, 0, x, m)
                 most, caution = settings[POLISH], fill(kind, 1.0)
-                for l in range(w):
-                    put_values(values, w, l, x, m)
             attempt += 1
             spent, last = 0.0, fill(kind, HUGE)
         tip, rotation = forward(kind, links, v, True, axes, origins)
@@ -126,7 +125,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
             tested[i] = v[i]
         put_error(e, off, turn, weights)
         caution, last = cautious(caution, last, error), error
-        damping = maximum(caution, 1.0 + 0.0 * error) * (error * settings[FACTOR] + settings[FLOOR])
+        damping = damping_of(caution, error, settings[FACTOR], settings[FLOOR])
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         iterations += 1
         spent += 1.0

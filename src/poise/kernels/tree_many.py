@@ -23,8 +23,9 @@ import math
 from typing import Any, NamedTuple
 
 from poise.kernels.compiled import kernel, part
-from poise.kernels.lanes import LANES4, LANES8, bits, lane, maximum, minimum, select, width
+from poise.kernels.lanes import LANES4, LANES8, bits, lane, minimum, select, width
 from poise.kernels.linear import Quat, Vec, about, multiply, norm, scale
+from poise.kernels.serial import cautious, damping_of
 from poise.kernels.serial_many import (
     ATTEMPT,
     BEST,
@@ -67,7 +68,6 @@ PULLED_SHARE = 0.98  # as STALL_SHARE, while a preferred configuration pulls
 PULLED_PATIENCE = 10.0  # and it may rise so often at first
 SETTLED = 1e-7  # largest number of a step that moves nothing any more
 CLOSING = 8.0  # last iterations of an attempt, for the goals alone
-MORE, LESS = 4.0, 0.7  # by which the damping of a polish grows and shrinks
 WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls from the start, and the most [rad]
 
 
@@ -94,7 +94,8 @@ def fill_lane(flat, w, l, numbers):
 def scatter(tree, seed, share, u, w, l):
     """Turn a start in lane l into another one: hinges and slides anywhere in their range, balls near the start.
 
-    A hinge without two ends turns up to half a turn either way, as far as it has room; slides without one and moves stay.
+    A hinge without two ends turns up to half a turn either way, within the end it has;
+    slides without two and moves stay.
     """
     for i in range(tree.nodes.shape[0]):
         motion, at, d = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
@@ -171,20 +172,6 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
 
 
 @part
-def damping_of(book, error, settings):
-    """The damping of the next step.
-
-    Where the goals cannot be met, the residual bends the error more than the rows tell and steps go too far. So a
-    polish raises the damping whenever the error has grown; it starts with a caution of 1, other attempts with none.
-    """
-    one = 0.0 * error + 1.0
-    caution = maximum(LESS * book[CAUTION], minimum(book[CAUTION], one))
-    caution = select(error > book[LAST], MORE * book[CAUTION], caution)
-    book[CAUTION], book[LAST] = caution, error
-    return maximum(caution, one) * (error * settings[FACTOR] + settings[FLOOR])
-
-
-@part
 def settle(book, error, met, most):
     """Enter an iteration, the largest number of whose step is `most`, in the book. Returns whose attempt ends.
 
@@ -234,7 +221,9 @@ def solver(kind):
             if near:
                 pull_near(kind, tree, lanes)
             freeze(kind, tree, lanes, near)
-            normal_matrix(kind, tree, lanes, damping_of(lanes.book, error, settings))
+            lanes.book[CAUTION], lanes.book[LAST] = cautious(lanes.book[CAUTION], lanes.book[LAST], error), error
+            damping = damping_of(lanes.book[CAUTION], error, settings[FACTOR], settings[FLOOR])
+            normal_matrix(kind, tree, lanes, damping)
             factor_threes(lanes.A, lanes.d)
             substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
             most = move(kind, tree, lanes, near)
