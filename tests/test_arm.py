@@ -345,7 +345,7 @@ class TestTrace:
                 goal, solver = Position(tip, target), LevenbergMarquardt(**options)
                 result = poise.solve(start, goal, solver=solver, trace=True, tolerance=1e-8)
                 errors, q = result.trace
-                assert len(errors) == len(q) == result.iterations + 1
+                assert len(errors) == len(q) > result.iterations
                 np.testing.assert_array_equal(q[0], start.q)
                 tips = poise.Pose(skeleton, q).world[tip].positions
                 np.testing.assert_allclose(errors, np.linalg.norm(tips - goal.target, axis=1), atol=1e-9)

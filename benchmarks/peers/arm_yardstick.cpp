@@ -106,8 +106,7 @@ template <class T> struct Quaternion {
   T w, x, y, z;
 
   static INLINE Quaternion of(const Link& l) {
-    const double* q = l.quaternion;
-    return {fill<T>(q[0]), fill<T>(q[1]), fill<T>(q[2]), fill<T>(q[3])};
+    return {fill<T>(l.quaternion[0]), fill<T>(l.quaternion[1]), fill<T>(l.quaternion[2]), fill<T>(l.quaternion[3])};
   }
   static INLINE Quaternion read(const T* q) { return {q[0], q[1], q[2], q[3]}; }
   INLINE void write(T* q) const { q[0] = w, q[1] = x, q[2] = y, q[3] = z; }
@@ -144,12 +143,10 @@ template <class T> struct Matrix {
     return out;
   }
   static INLINE Matrix read(const T* q) {
-    Matrix out;
-    UNROLL for (int r = 0; r < 3; r++) UNROLL for (int k = 0; k < 3; k++) out.m[r][k] = q[3 * r + k];
-    return out;
+    return {{{q[0], q[1], q[2]}, {q[3], q[4], q[5]}, {q[6], q[7], q[8]}}};
   }
   INLINE void write(T* q) const {
-    UNROLL for (int r = 0; r < 3; r++) UNROLL for (int k = 0; k < 3; k++) q[3 * r + k] = m[r][k];
+    UNROLL for (int i = 0; i < 9; i++) q[i] = m[i / 3][i % 3];
   }
   INLINE Vec<T> axis() const { return {m[0][2], m[1][2], m[2][2]}; }
   INLINE T along(int r, double x, double y, double z) const { return m[r][0] * x + m[r][1] * y + m[r][2] * z; }
@@ -159,8 +156,7 @@ template <class T> struct Matrix {
   INLINE Matrix then(const Link& l) const {
     const auto& f = l.matrix;
     Matrix out;
-    UNROLL for (int r = 0; r < 3; r++)
-      UNROLL for (int k = 0; k < 3; k++) out.m[r][k] = along(r, f[0][k], f[1][k], f[2][k]);
+    UNROLL for (int i = 0; i < 9; i++) out.m[i / 3][i % 3] = along(i / 3, f[0][i % 3], f[1][i % 3], f[2][i % 3]);
     return out;
   }
   INLINE Matrix turned(T angle) const {
@@ -188,10 +184,7 @@ template <class T> struct Matrix {
 
 // --- forward kinematics, and one damped step -----------------------------------------------------------------------
 
-template <class T, class Turn> struct Place {
-  Vec<T> at;
-  Turn turn;
-};
+template <class T, class Turn> struct Place { Vec<T> at; Turn turn; };
 
 template <class T, class Turn>
 INLINE Place<T, Turn> forward(const Arm& arm, const T* x, Vec<T>* axes, Vec<T>* origins) {

@@ -110,7 +110,7 @@ class ArmEngine:
         in_chunks(k, 1 if trace else threads, work, progress)
         u = self._inside(x)
         if trace:
-            history = history[: int(counts[0, 0]) + 1]
+            history = history[: int(counts[0, :2].sum())]
             history[:, 1:] = self._inside(history[:, 1:])
         return Found(u, counts[:, 2] > 0, counts[:, 0], history if trace else None)
 
@@ -170,7 +170,7 @@ class TreeEngine:
             )  # fmt: skip
 
         in_chunks(k, 1 if trace else threads, work, progress)
-        return Found(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, 0]) + 1] if trace else None)
+        return Found(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, :2].sum())] if trace else None)
 
     @property
     def seeds(self) -> Floats:

@@ -25,7 +25,7 @@ _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
 class Trace(NamedTuple):
-    """Error (sweeps + 1,) [file units] and q (sweeps + 1, nq) at the start and after each iteration.
+    """Error (rows,) [file units] and q (rows, nq) at the start and after each iteration: a row for all that was tried.
 
     Restarts stand in it too, so errors can rise; the answer is the row with the least error. Where the rig's
     scale is not quite uniform, errors are those of the chain as the solver saw it. With more than one goal, or one

@@ -22,7 +22,7 @@ from poise.kernels.small_solve import factor, substitute
 
 LOW, HIGH, SLIDES = 7, 8, 9
 LARGEST = 64  # links
-MORE, LESS, LEAST = 4.0, 0.5, 1e-3  # by which caution grows and shrinks, and where it stays
+MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and where it stays
 
 
 @inline
@@ -139,10 +139,10 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
 
 @inline
 def cautious(caution, last, error):
-    """By how much to damp the next step of an attempt that only settles: more whenever the error has grown, else less.
+    """By how much more to damp the next step of an attempt that only settles: more whenever the error has grown.
 
-    Where a target cannot be met, the residual bends the error more than the Jacobian tells, and plain steps go too far
-    or, damped by a large error, hardly move. Ordinary attempts have a caution of 0, which stays 0.
+    Where a target cannot be met, the residual bends the error more than the Jacobian tells, and plain steps go too far.
+    Ordinary attempts have a caution of 0, which stays 0.
     """
     return select(error > last, MORE * caution, maximum(LESS * caution, minimum(caution, LEAST + 0.0 * error)))
 

@@ -8,7 +8,7 @@
     x        (k, m)      the answers
     errors   (k,)        weighted squared error of each answer
     counts   (k, 3)      iterations and attempts spent; 1 where the target was met
-    trace    (t, m + 1)  error and values of the first problem before each of its iterations; t may be 0
+    trace    (t, m + 1)  error and values of all that the first problem tried, attempt after attempt; t may be 0
 
 A problem's outcome depends on nothing but the problem: lanes do not mix, and every problem goes through the same
 seeds in the same order, a few at a time, beginning again at the one whose tip is nearest to its target.
@@ -208,7 +208,7 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
         ends = bits(met | (rows[STALL] >= STALL_COUNT) | (rows[SPENT] >= rows[MOST]))
         rows[SPENT] = rows[SPENT] + 1.0
         if trace.shape[0] > 0 and book[PROBLEM * w] == first:
-            note(trace, counts[first, 0] + int(book[SPENT * w]) - 1, before, w, m, lane(error, 0))
+            note(trace, counts[first, 0] + counts[first, 1] + int(book[SPENT * w]) - 1, before, w, m, lane(error, 0))
         for l in range(w if ends != 0 else 0):
             if (ends >> l) & 1 and book[PROBLEM * w + l] >= 0.0:
                 is_met = (bits(met) >> l) & 1 == 1

@@ -228,7 +228,14 @@ def solver(kind):
             substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
             most = move(kind, tree, lanes, near)
             if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
-                note(trace, counts[first, 0] + int(flat.book[SPENT * w]), flat.tested, w, nu, lane(error, 0))
+                note(
+                    trace,
+                    counts[first, 0] + counts[first, 1] + int(flat.book[SPENT * w]),
+                    flat.tested,
+                    w,
+                    nu,
+                    lane(error, 0),
+                )
             ends, reached = bits(settle(lanes.book, error, met, most)), bits(met)
             for l in range(w):
                 if (ends >> l) & 1 and flat.book[PROBLEM * w + l] >= 0.0:

@@ -81,7 +81,7 @@ class LevenbergMarquardt:
             return closest(engine, targets, request)
         if request.prefer == "all":
             return every(engine, targets, request, self.apart)
-        steps = (self.iterations + 1) * (self.restarts + 1) + self.options.polish + 1 if request.trace else 0
+        steps = (self.iterations + 1) * (self.restarts + 1) + 3 * (self.options.polish + 1) if request.trace else 0
         tree = problem.tree
         found = engine.first(
             engine.kernel_targets(targets), tree.starts, threads=request.threads, trace=min(steps, _LONGEST_TRACE),
