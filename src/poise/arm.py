@@ -12,7 +12,7 @@ from poise.machine import aligned, lane_width
 from poise.tree import Tree
 from poise.tree_layout import HINGE, POSITION, ROTATION, SLIDE
 
-LARGEST = 64  # links, as in kernels/serial.py
+LARGEST = 64  # links; kernels/serial.py has room for them
 _SEEDS = 2048
 _NOWHERE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 

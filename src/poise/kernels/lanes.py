@@ -17,7 +17,7 @@ from numba import types
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import signature
 
-from poise.kernels.compiled import inline
+from poise.kernels.compiled import exact
 from poise.kernels.lane_types import (
     Kind,
     KindType,
@@ -215,7 +215,7 @@ def _lower_part(context, builder, sig, args):
 # --- functions of them -------------------------------------------------------------------------------------------
 
 
-@inline
+@exact
 def half_turn(x):
     """Sine and cosine of x / 2 to 1e-15, both perhaps negated: w and z of the rotation by x about z, |x| < 1e5 [rad].
 

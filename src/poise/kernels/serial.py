@@ -21,7 +21,7 @@ from poise.kernels.linear import Quat, Vec, add, cross, dot, multiply, put_vec, 
 from poise.kernels.small_solve import factor, substitute
 
 LOW, HIGH, SLIDES = 7, 8, 9
-LARGEST = 64  # links
+LARGEST = 65  # room for 64 links; stack arrays of whole pages would share cache sets
 MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and where it stays
 
 
@@ -57,14 +57,22 @@ def identity(kind):
 
 
 @inline
+def first_frame(kind, links):
+    """Position and rotation of link 0's frame: constants."""
+    p, q = offset_of(links, 0), turn_of(links, 0)
+    position = Vec(fill(kind, p.x), fill(kind, p.y), fill(kind, p.z))
+    return position, Quat(fill(kind, q.w), fill(kind, q.x), fill(kind, q.y), fill(kind, q.z))
+
+
+@inline
 def forward(kind, links, x, keep, axes, origins):
     """Position and rotation of the tip in the base frame; fills axes and origins if they are to be kept."""
-    zero = fill(kind, 0.0)
-    position, rotation = Vec(zero, zero, zero), identity(kind)
     m = links.shape[0] - 1
+    position, rotation = first_frame(kind, links)
     for i in range(m):
-        position = add(position, rotate(rotation, offset_of(links, i)))
-        rotation = multiply(rotation, turn_of(links, i))
+        if i > 0:
+            position = add(position, rotate(rotation, offset_of(links, i)))
+            rotation = multiply(rotation, turn_of(links, i))
         if keep:
             put_vec(axes, i, third_axis(rotation))
             put_vec(origins, i, position)
