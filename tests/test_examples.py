@@ -8,8 +8,10 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import poise
 from poise import cli, samples
 from tests.conftest import ROOT
 
@@ -31,6 +33,10 @@ def folder(tmp_path, monkeypatch):
     """A folder with the files that the README's lines name, made from the samples."""
     for name in ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf"):
         (tmp_path / name).write_bytes((Path(samples.__file__).parent / name).read_bytes())
+    arm = poise.load(tmp_path / "arm.urdf").skeleton
+    q = np.random.default_rng(0).uniform(*arm.value_ranges.T, (20, arm.nq))
+    at = poise.Pose(arm, q).world_of("tool")
+    np.save(tmp_path / "places.npy", np.concatenate([at.positions, at.rotations], axis=-1))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
