@@ -59,6 +59,7 @@ def judged(oracle: Oracle, task: str, raw: Arrays, data: Arrays, slack: float) -
     if task == "track":
         kept = np.vstack([data["path_start"], q[np.isfinite(q).all(axis=1)]])
         row["largest_step"] = float(np.abs(np.diff(kept, axis=0)).max(initial=0.0))
+        row["cpu_loop"] = float(raw["loop"][0]) if "loop" in raw else float("nan")
     return row
 
 

@@ -147,7 +147,7 @@ def tracking(rows: list[Row]) -> list[Row]:
             "robot": robot, "peer": PEERS[row["peer"]].label, "kind": PEERS[row["peer"]].kind,
             "failed waypoints": row["failed"], "largest step [rad]": row["largest_step"],
             "cpu mean [us]": row["cpu_mean"], "cpu p50 [us]": row["cpu_p50"], "wall mean [us]": row["wall_mean"],
-            "clock, cpu [us]": row["clock_cpu"],
+            "clock, cpu [us]": row["clock_cpu"], "cpu mean, no clock read on the way [us]": row["cpu_loop"],
         }
         for robot in models.ARMS
         for row in ordered(picked(rows, robot=robot, task="track"))

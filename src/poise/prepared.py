@@ -34,7 +34,7 @@ from poise.status import Status
 from poise.tree_layout import NUMBERS
 
 _HEAD, _WORK = 20, 2048  # as in kernels/reach.py
-_FLOAT = np.dtype(np.float64)
+_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _SHAPES = {3: frozenset({(3,)}), 4: frozenset({(4,), (3, 3)}), 7: frozenset({(7,), (4, 4), (3, 4)})}
 _later = Result.later
 
@@ -85,6 +85,7 @@ class Prepared:
         self.how = how
         self.moved_inside = moved_inside
         self._q = np.array(problem.start.q)
+        self._shape = self._q.shape
         self._quick = _quick_of(problem, solver, tolerance) if how.prefer == "first" else None
         if self._quick is None:  # what cannot be done is said here, before any target
             nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
@@ -93,23 +94,29 @@ class Prepared:
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         quick = self._quick
-        if quick is not None and type(target) is np.ndarray and target.dtype is _FLOAT and target.shape in quick.shapes:
+        if quick is not None and type(target) is _ARRAY and target.dtype is _FLOAT:
             began = perf_counter()
-            q = self._q.copy() if start is None else self._checked(start)
-            if start is None or quick.anywhere:
-                target = target.copy()  # the caller may write into theirs before the rest is asked for
-                found = quick.solve(quick.numbers, quick.layout, target.ravel(), q)
+            solve, numbers, layout, shapes, anywhere = quick
+            shape = target.shape
+            if shape in shapes and (start is None or anywhere):
+                if start is None:
+                    q = self._q.copy()
+                elif type(start) is _ARRAY and start.dtype is _FLOAT and start.shape == self._shape:
+                    q = start.copy()
+                else:
+                    q = self._checked(start)
+                flat = target.ravel().copy()  # the caller may write into theirs before the rest is asked for
+                found = solve(numbers, layout, flat, q)
                 if found[0] >= 0:  # else there is something to say about the target, or the start is not legal
-                    later = (self if start is None else self._elsewhere, target, found)
-                    return _later(
-                        {"q": q, "reached": found[0] == 1, "seconds": perf_counter() - began, "_later": later}
-                    )
+                    later = (self if start is None else self._elsewhere, flat, shape, found)
+                    own = {"q": q, "reached": found[0] == 1, "seconds": perf_counter() - began, "_later": later}
+                    return _later(own)
         return self._slowly(target, start)
 
     def _checked(self, start: ArrayLike) -> Floats:
         """The configuration to start from, a copy."""
-        q = np.array(start if type(start) is np.ndarray else finite(start, "the start"), dtype=_FLOAT)
-        if q.shape != self._q.shape:
+        q = np.array(start if type(start) is _ARRAY else finite(start, "the start"), dtype=_FLOAT)
+        if q.shape != self._shape:
             raise InputError(
                 f"the start of a prepared problem is one configuration of {len(self._q)} numbers, not {q.shape}"
             )
@@ -122,8 +129,9 @@ class Prepared:
         other.moved_inside = ()
         return other
 
-    def facts(self, q: Floats, target: Floats, _: int, count: int, *errors: float) -> dict[str, Any]:
+    def facts(self, q: Floats, flat: Floats, shape: tuple[int, ...], found: tuple[Any, ...]) -> dict[str, Any]:
         """What a Result of a single target holds besides, found when somebody asks."""
+        target, (_, count, *errors) = flat.reshape(shape), found
         problem, measures = self.problem, len(self.problem.measures)
         targets = problem.goals[0].parse(target).reshape(1, -1)
         verdict = Verdict(np.array([errors[:measures]]), self._codes(q, targets), violation(problem.skeleton, q))

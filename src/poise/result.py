@@ -101,7 +101,7 @@ class Result:
     def later(known: dict[str, Any]) -> Result:
         """A Result of which little is known so far, because working out the rest takes longer than a small solve.
 
-        `known["_later"]` is (maker, target, found), and `maker.facts(q, target, *found)` has the rest.
+        `known["_later"]` is (maker, *found), and `maker.facts(q, *found)` has the rest.
         """
         result = _new(Result)
         _set(result, "__dict__", known)
@@ -116,8 +116,8 @@ class Result:
         if later is None:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        maker, target, found = later
-        own.update(maker.facts(self.q, target, *found))
+        maker, *found = later
+        own.update(maker.facts(self.q, *found))
         own.pop("_later", None)
         return getattr(self, name)
 
