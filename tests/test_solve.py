@@ -465,3 +465,14 @@ def test_results_are_frozen_values():
     result = poise.solve(rest(straight_chain(2)), Position("tip", [1, 1, 0]))
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.seconds = 0
+
+
+def test_a_rig_on_which_nothing_moves_has_an_empty_q():
+    s = poise.Skeleton.build("ab", [-1, 0], [0, 0], offsets=[(0, 0, 0), (0, 1, 0)])
+    for target, status in (([1, 0, 0], Status.nothing_to_move), ([0, 1, 0], Status.reached)):
+        result = poise.solve(rest(s), Position("b", target, root="a"))
+        assert result.status is status
+        assert result.pose.q.shape == (0,)
+        batch = poise.solve(rest(s), Position("b", [target] * 3, root="a"))
+        assert batch.pose.q.shape == (3, 0)
+        assert batch.message(2) == result.message()

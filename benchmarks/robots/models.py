@@ -48,9 +48,9 @@ def store() -> Path:
 
 
 def arms_folder() -> Path:
-    """Where the arms' URDF and JSON files are: POISE_PEER_URDFS, by default beside the repository."""
-    beside = harness.HERE.parent.parent / "shared" / "reference" / "peers" / "urdf"
-    return Path(os.environ.get("POISE_PEER_URDFS", beside))
+    """Where the arms' URDF and JSON files are: POISE_PEER_URDFS, by default beside the test data."""
+    data = Path(os.environ.get("POISE_DATA", harness.HERE.parent.parent / "shared" / "data"))
+    return Path(os.environ.get("POISE_PEER_URDFS", data.parent / "reference" / "peers" / "urdf"))
 
 
 def load(name: str) -> Robot:

@@ -139,10 +139,15 @@ class Result:
         """The batch axes; () for a single problem."""
         return self.q.shape[:-1]
 
+    @property
+    def _flat_q(self) -> Floats:
+        """(k, nq); nq may be 0."""
+        return self.q.reshape(math.prod(self.shape), self.q.shape[-1])
+
     @cached_property
     def pose(self) -> Pose:
         """The best pose found; the start's own where it met the goals already."""
-        pose = self.problem.posed(self.q.reshape(-1, self.q.shape[-1]))
+        pose = self.problem.posed(self._flat_q)
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
         return Pose(pose.skeleton, self.q, *parts)
 
@@ -244,7 +249,7 @@ class Result:
 
     def _row(self, i: int) -> tuple[Problem, Floats, Floats]:
         """Problem i, its q (1, nq) and its target (1, W)."""
-        q, row = self.q.reshape(-1, self.q.shape[-1]), slice(i, i + 1)
+        q, row = self._flat_q, slice(i, i + 1)
         return self.problem.part(row), q[row], self.targets[min(i, len(self.targets) - 1)][None]
 
     def _beyond(self, i: int) -> str:

@@ -21,7 +21,7 @@ from poise.request import Prefer, Request
 from poise.result import Answer, Result, facts
 
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
-_CHUNK = 4096  # targets that are solved and judged together
+_CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and judged together
 _COLUMNS = ("q", "met", "iterations", "joint_updates")
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
@@ -102,7 +102,8 @@ def _in_parts(
     progress: Callable[[int], None] | None,
 ) -> Iterator[tuple[Answer, Verdict]]:
     """Solve and judge a long batch part by part: what belongs together is still in the cache, and threads share it."""
-    rows = [slice(first, min(first + _CHUNK, count)) for first in range(0, count, _CHUNK)]
+    size = _CHUNK if threads == 1 else max(_LEAST, min(_CHUNK, -(-count // (2 * threads))))  # two parts or more each
+    rows = [slice(first, min(first + size, count)) for first in range(0, count, size)]
     with ThreadPoolExecutor(threads) as pool:
         for done, found in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):
             yield found
