@@ -132,7 +132,7 @@ def _probed(chain: Chain, q: Floats, targets: Floats) -> Standing:
     errors = np.sqrt(((chain.tip_of(x) - aims) ** 2).sum(axis=-1))
     stationary = (found[:, :, 0] >= (1 - _STATIONARY) * errors[:, None]).all(axis=1)
     values = x[:, :, 0]
-    at_limit = _at_limit(values, chain.ranges)
+    at_limit = np.logical_or(*_at_ends(values, chain.ranges))
     helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
     return Standing(stationary, _blocking(at_limit, helps), tuple(n.row for n in chain.links), values, chain.ranges)
 
@@ -147,20 +147,19 @@ def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
     low, high, at = tree.layout.dofs[:, 0], tree.layout.dofs[:, 1], tree.layout.dofs[:, 2].astype(np.int64)
     values = np.where(at >= 0, tree.u_of(q)[:, at], 0.0)
     ranges = np.stack([low, high], axis=1)
-    at_limit = _at_limit(values, ranges) & (at >= 0)
-    outwards = ((values <= low + _AT_LIMIT * np.maximum(1, abs(values))) & (push < 0)) | (
-        (values >= high - _AT_LIMIT * np.maximum(1, abs(values))) & (push > 0)
-    )
-    stuck = at_limit & outwards
+    at_low, at_high = _at_ends(values, ranges)
+    at_limit = (at_low | at_high) & (at >= 0)
+    stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
     stationary = ~(helps & ~stuck).any(axis=1)
     owner = {node.dof + i: node.row for node in tree.layout.nodes for i in range(DOFS[node.kind])}
     rows = tuple(owner[d] for d in range(len(low)))
     return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
 
 
-def _at_limit(values: Floats, ranges: Floats) -> Bools:
+def _at_ends(values: Floats, ranges: Floats) -> tuple[Bools, Bools]:
+    """Which values stand at the lowest, and which at the highest that their range allows."""
     slack = _AT_LIMIT * np.maximum(1.0, np.abs(values))
-    return (values <= ranges[:, 0] + slack) | (values >= ranges[:, 1] - slack)
+    return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack
 
 
 def _blocking(at_limit: Bools, helps: Bools) -> Bools:

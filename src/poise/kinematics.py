@@ -69,7 +69,7 @@ def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
             offsets[skeleton.kinds != Kind.FREE] = 0.0
         if given.scales is not None:
             after = np.broadcast_to(np.eye(3, 4), after.shape)
-        rows = list(range(len(skeleton))) if row is None else path_to(skeleton, row)
+        rows = list(range(len(skeleton))) if row is None else skeleton.way(row)
         known[key] = _new_table(skeleton, rows, offsets[rows], after[rows])
     return known[key]
 
@@ -77,22 +77,13 @@ def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
 def _gains(skeleton: Skeleton, row: int, given: Given) -> Floats:
     """1 / scale (1|k, r) of what stands above each row of the path to one; remembered per skeleton."""
     if given.scales is not None:
-        rows = path_to(skeleton, row)
+        rows = skeleton.way(row)
         return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))
     known: dict[int, Floats] = skeleton.__dict__.setdefault("_gains", {})
     if row not in known:
-        rows = path_to(skeleton, row)
+        rows = skeleton.way(row)
         known[row] = _new_gains(skeleton, rows, skeleton.B[None, rows, :, :3])
     return known[row]
-
-
-def path_to(skeleton: Skeleton, row: int) -> list[int]:
-    """Rows from the root down to this one."""
-    rows: list[int] = []
-    while row >= 0:
-        rows.append(row)
-        row = int(skeleton.parents[row])
-    return rows[::-1]
 
 
 def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floats) -> Table:

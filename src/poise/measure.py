@@ -12,23 +12,14 @@ import numpy as np
 
 from poise import kernels, rotations
 from poise.arrays import Floats, Ints
-from poise.goals import AnyGoal, Direction, Near
+from poise.goals import AnyGoal, Direction
 from poise.machine import aligned, lane_width
 from poise.pose import Pose
 from poise.skeleton import Kind
-from poise.tree_layout import DIRECTION, NUMBERS, POSITION, TERMS
+from poise.tree_layout import DIRECTION, NUMBERS, POSITION, measures_of
 
 _EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
 _TABLE = 23  # columns; see kernels/paths.py
-
-
-class Measure(NamedTuple):
-    """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target."""
-
-    kind: int
-    goal: int
-    row: int
-    column: int
 
 
 class Paths(NamedTuple):
@@ -40,21 +31,6 @@ class Paths(NamedTuple):
     used: Ints
 
 
-def measures_of(start: Pose, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
-    """What is measured of these goals, in order."""
-    found: list[Measure] = []
-    column = 0
-    for i, goal in enumerate(goals):
-        if isinstance(goal, Near):
-            continue
-        row = start.skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]
-        for name in goal.measures:
-            kind = TERMS[name]
-            found.append(Measure(kind, i, row, column))
-            column += NUMBERS[kind]
-    return tuple(found)
-
-
 def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     """Pack the paths from the root to the goals' joints; None where scale is not uniform (then Pose.world tells).
 
@@ -63,19 +39,19 @@ def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     if start.translations is not None or start.scales is not None:
         return _packed(start, goals)
     known: dict[object, Paths | None] = start.skeleton.__dict__.setdefault("_measured_paths", {})
-    key = tuple((m, goals[m.goal].axis if m.kind == DIRECTION else None) for m in measures_of(start, goals))  # pyright: ignore[reportAttributeAccessIssue]
+    key = tuple((m, goals[m.goal].axis if m.kind == DIRECTION else None) for m in measures_of(start.skeleton, goals))  # pyright: ignore[reportAttributeAccessIssue]
     if key not in known:
         known[key] = _packed(start, goals)
     return known[key]
 
 
 def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
-    measures = measures_of(start, goals)
+    measures = measures_of(start.skeleton, goals)
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     asks = np.zeros((len(measures), 5))
     for i, measure in enumerate(measures):
-        way = _way(start, measure.row)
+        way = start.skeleton.way(measure.row)
         spans[i] = len(rows), len(rows) + len(way)
         rows.extend(way)
         asks[i, :2] = measure.kind, measure.column
@@ -89,14 +65,6 @@ def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     used = _used(start, sorted(set(rows)))
     _count_in(table, used)
     return Paths(table, spans, asks, used)
-
-
-def _way(start: Pose, row: int) -> list[int]:
-    rows: list[int] = []
-    while row >= 0:
-        rows.append(row)
-        row = int(start.skeleton.parents[row])
-    return rows[::-1]
 
 
 def _packed_row(start: Pose, row: int) -> Floats | None:
@@ -150,7 +118,7 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
 
 def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Floats:
     """The same from the world transforms of a batch of poses (k,), whatever their scale."""
-    measures = measures_of(pose, goals)
+    measures = measures_of(pose.skeleton, goals)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
         affine = pose.world.affine[:, measure.row]

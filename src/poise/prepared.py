@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -19,8 +18,7 @@ from poise.arrays import Floats, Ints, finite
 from poise.engine import arm_settings
 from poise.errors import InputError
 from poise.goals import Goal
-from poise.judge import Verdict, allowed, judge
-from poise.legal import violation
+from poise.judge import allowed, judge
 from poise.machine import aligned, lane_width
 from poise.measure import Paths, paths_of
 from poise.pose import Pose
@@ -134,7 +132,7 @@ class Prepared:
         target, (_, count, *errors) = flat.reshape(shape), found
         problem, measures = self.problem, len(self.problem.measures)
         targets = problem.goals[0].parse(target).reshape(1, -1)
-        verdict = Verdict(np.array([errors[:measures]]), self._codes(q, targets), violation(problem.skeleton, q))
+        verdict = judge(problem, q[None], targets, self.tolerance)._replace(errors=np.array([errors[:measures]]))
         counts = np.array([count]), np.array([count * len(problem.joints)])
         answer = Answer(q[None], verdict.codes == Status.reached, *counts)
         goals = (problem.goals[0].with_target(target),)
@@ -143,12 +141,9 @@ class Prepared:
             solver=self.solver.name, shape=(), moved_inside=self.moved_inside,
         )  # fmt: skip
 
-    def _codes(self, q: Floats, targets: Floats) -> Ints:
-        return judge(self.problem, q[None], targets, self.tolerance).codes
-
     def _slowly(self, target: Any, start: ArrayLike | None) -> Result:
         """The general way: any goals, any batch."""
-        began = time.perf_counter()
+        began = perf_counter()
         goals = with_targets(self.problem.goals, target)
         if start is None:
             return self.reach(goals, threads=self.how.threads, began=began)
@@ -168,7 +163,7 @@ class Prepared:
         began: float | None = None,
     ) -> Result:
         """Solve for goals like the prepared ones, with other targets."""
-        began = time.perf_counter() if began is None else began
+        began = perf_counter() if began is None else began
         shape = _shape(goals)
         if self._quick is not None and not shape and not trace:
             result = self(np.array(goals[0].rows()))

@@ -16,11 +16,11 @@ from poise.arrays import Bools, Floats
 from poise.chain import Chain, coupled_on_the_way, pack, packs_together
 from poise.errors import UnsupportedError
 from poise.goals import AnyGoal, Goal, Pin, Position
-from poise.measure import Measure, Paths, errors_by_paths, errors_by_world, measures_of, paths_of
+from poise.measure import Paths, errors_by_paths, errors_by_world, paths_of
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree
-from poise.tree_layout import POSITION, ROTATION, tree_layout
+from poise.tree_layout import POSITION, ROTATION, Measure, measures_of, tree_layout
 from poise.tree_pack import pack_tree, trees_together
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
@@ -94,7 +94,7 @@ class Problem:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """What is measured: the columns of the errors."""
-        return measures_of(self.start, self.goals)
+        return measures_of(self.skeleton, self.goals)
 
     @cached_property
     def _paths(self) -> Paths | None:

@@ -263,12 +263,15 @@ class Skeleton:
 
     def ancestors(self, joint: str) -> tuple[str, ...]:
         """Names from the root down to the joint's parent."""
+        return tuple(self.names[row] for row in self.way(self.index(joint))[:-1])
+
+    def way(self, row: int) -> list[int]:
+        """Rows from the root down to `row`, itself included; none for -1."""
         rows: list[int] = []
-        i = int(self.parents[self.index(joint)])
-        while i >= 0:
-            rows.append(i)
-            i = int(self.parents[i])
-        return tuple(self.names[row] for row in reversed(rows))
+        while row >= 0:
+            rows.append(row)
+            row = int(self.parents[row])
+        return rows[::-1]
 
     def chain(self, root: str | None, tip: str) -> tuple[str, ...]:
         """Names of the joints that move so that `tip` gets somewhere: ROOT ... parent of TIP.

@@ -41,7 +41,7 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 class Tree:
     """The joints that move for a set of goals, packed for the kernels. n nodes, t terms; k = 1 or one per start.
 
-    frames   (1|k, n, 9)  see kernels/tree.py
+    frames   (1|k, n, 9)  see kernels/tree_arrays.py
     aims     (t, 9)       the same, without the tolerances
     starts   (1|k, nu)    u of the start pose
     size     file units in one kernel unit: a power of two

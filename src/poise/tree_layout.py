@@ -18,7 +18,13 @@ from poise.errors import UnsupportedError
 from poise.goals import AnyGoal, JointGoal, Near
 from poise.skeleton import Kind, Skeleton
 
-FIXED, HINGE, SLIDE, BALL, MOVE = 0, 1, 2, 3, 4  # kinds of nodes, as in kernels/tree.py, which would bring Numba in
+FIXED, HINGE, SLIDE, BALL, MOVE = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # of nodes, as in kernels/tree_arrays.py, which brings Numba in
 POSITION, ROTATION, DIRECTION = 0, 1, 2  # kinds of terms
 TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION}
 NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3}  # of a target
@@ -35,6 +41,15 @@ class Node(NamedTuple):
     at: int
     dof: int
     q_start: int
+
+
+class Measure(NamedTuple):
+    """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target."""
+
+    kind: int
+    goal: int
+    row: int
+    column: int
 
 
 class Term(NamedTuple):
@@ -91,7 +106,7 @@ def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool
     tips = [skeleton.index(goal.joint) for _, goal in aimed]
     moving = _moving_rows(skeleton, [goal for _, goal in aimed], tips, free_root=free_root)
     nodes, of_row = _nodes(skeleton, moving, tips, free_root=free_root)
-    terms = _terms(skeleton, goals, of_row)
+    terms = [Term(m.kind, m.goal, m.row, of_row[m.row], m.column) for m in measures_of(skeleton, goals)]
     order = _depth_first(nodes)
     terms = tuple(sorted(terms, key=lambda term: order[term.node]))
     base = _base(skeleton, nodes)
@@ -128,7 +143,7 @@ def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[
 
 def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
     """The free joints at or above the goals' joints (with none: all of them)."""
-    found = {row for tip in tips for row in _way(skeleton, tip) if skeleton.kinds[row] == Kind.FREE}
+    found = {row for tip in tips for row in skeleton.way(tip) if skeleton.kinds[row] == Kind.FREE}
     if not tips:
         found = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
     if not found:
@@ -141,19 +156,10 @@ def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
 def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
     """Joints on the way to a goal that share their numbers with one that moves."""
     starts = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
-    ways = {row for tip in tips for row in _way(skeleton, tip)}
+    ways = {row for tip in tips for row in skeleton.way(tip)}
     ratios = skeleton.coupling_rows[:, 0]
     kinds = (Kind.HINGE, Kind.SLIDE)
     return {r for r in ways if skeleton.kinds[r] in kinds and ratios[r] != 0.0 and int(skeleton.q_start[r]) in starts}
-
-
-def _way(skeleton: Skeleton, row: int) -> list[int]:
-    """Rows from the root down to `row`, itself included."""
-    rows: list[int] = []
-    while row >= 0:
-        rows.append(row)
-        row = int(skeleton.parents[row])
-    return rows[::-1]
 
 
 # --- nodes and terms ---------------------------------------------------------------------------------------------
@@ -163,8 +169,8 @@ def _nodes(
     skeleton: Skeleton, moving: set[int], tips: Sequence[int], *, free_root: bool
 ) -> tuple[tuple[Node, ...], dict[int, int]]:
     """The nodes, parents first, and the node that carries each row on the way to a goal (or that moves)."""
-    grounded = {tip for tip in tips if not moving.intersection(_way(skeleton, tip))}
-    wanted = {row for tip in [*tips, *moving] for row in _way(skeleton, tip)}
+    grounded = {tip for tip in tips if not moving.intersection(skeleton.way(tip))}
+    wanted = {row for tip in [*tips, *moving] for row in skeleton.way(tip)}
     nodes: list[Node] = []
     of_row: dict[int, int] = {}
     shared: dict[int, tuple[int, int]] = {}
@@ -196,16 +202,16 @@ def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_r
     return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (turn,)}[Kind(kind)]
 
 
-def _terms(skeleton: Skeleton, goals: Sequence[AnyGoal], of_row: dict[int, int]) -> list[Term]:
-    terms: list[Term] = []
+def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
+    """What is measured of these goals, in order."""
+    found: list[Measure] = []
     column = 0
     for i, goal in enumerate(goals):
         for measure in goal.measures:
             kind = TERMS[measure]
-            row = skeleton.index(_name(goal) or "")
-            terms.append(Term(kind, i, row, of_row[row], column))
+            found.append(Measure(kind, i, skeleton.index(_name(goal) or ""), column))
             column += NUMBERS[kind]
-    return terms
+    return tuple(found)
 
 
 def _depth_first(nodes: Sequence[Node]) -> list[int]:
@@ -250,7 +256,7 @@ def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
 
 def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
     """The last row above every node."""
-    ways = [_way(skeleton, int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
+    ways = [skeleton.way(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
     base = -1
     for rows in zip(*ways, strict=False):
         if len(set(rows)) > 1:
@@ -267,7 +273,7 @@ def _is_constant(
     if not free_root and any(skeleton.kinds[row] == Kind.FREE for row in moving):
         return False  # it turns, but its translation stands in the frames
     for row in [*moving, *(term.row for term in terms)]:
-        way = _way(skeleton, row)
+        way = skeleton.way(row)
         below = way[way.index(base) + 1 :] if base >= 0 else way
         if skeleton.kinds[row] == Kind.BALL and row not in moving and not skeleton.B[row, :, 3].any():
             below = below[:-1]  # only its position is wanted, and that its own turn does not change

@@ -33,15 +33,9 @@ from poise.kernels.forward import (
     scatter,
 )
 from poise.kernels.lanes import LANES4, LANES8, fill, part_of, room, width
-from poise.kernels.linear import Vec, add, cross, scale, sub
+from poise.kernels.linear import Vec, add, cross, scale, sub, vec_in
 
 FIRST, ORIGIN, WAYS = 0, 1, 4
-
-
-@inline
-def vec_in(row, column):
-    """Three numbers of a row."""
-    return Vec(row[column], row[column + 1], row[column + 2])
 
 
 @inline

@@ -39,6 +39,18 @@ def quat_at(rows, i):
 
 
 @inline
+def vec_in(row, column):
+    """Three numbers of a row, from a column on."""
+    return Vec(row[column], row[column + 1], row[column + 2])
+
+
+@inline
+def quat_in(row, column):
+    """Four numbers of a row, from a column on."""
+    return Quat(row[column], row[column + 1], row[column + 2], row[column + 3])
+
+
+@inline
 def put_vec(rows, i, v):
     """Store a vector in row i."""
     rows[i, 0] = v.x

@@ -17,7 +17,7 @@ from __future__ import annotations
 from poise.kernels.compiled import inline, kernel
 from poise.kernels.forward import BALL, FREE, HINGE, SLIDE
 from poise.kernels.lanes import LANES4, LANES8, fill, half_turn, lane, maximum, part_of, sqrt, width
-from poise.kernels.linear import Quat, Vec, add, cross, dot, multiply, rotate, scale, sub
+from poise.kernels.linear import Quat, Vec, add, cross, dot, multiply, quat_in, rotate, scale, sub, vec_in
 from poise.kernels.serial import identity
 
 KIND, AXIS, OFFSET, TURN, START, RATIO, SHIFT, AFTER, AFTER_OFFSET, AFTER_TURN, FACTOR = (
@@ -35,18 +35,6 @@ KIND, AXIS, OFFSET, TURN, START, RATIO, SHIFT, AFTER, AFTER_OFFSET, AFTER_TURN, 
 )
 TABLE = 23
 POSITION, ROTATION, DIRECTION = 0, 1, 2
-
-
-@inline
-def vec_in(row, column):
-    """Three numbers of a row."""
-    return Vec(row[column], row[column + 1], row[column + 2])
-
-
-@inline
-def quat_in(row, column):
-    """Four numbers of a row."""
-    return Quat(row[column], row[column + 1], row[column + 2], row[column + 3])
 
 
 @inline

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, part
-from poise.kernels.goal_rows import direction, position, rotation, three
+from poise.kernels.goal_rows import direction, position, rotation
 from poise.kernels.lanes import fill, half_turn, maximum, minimum, select, sqrt
 from poise.kernels.linear import (
     Quat,
@@ -26,9 +26,11 @@ from poise.kernels.linear import (
     put_quat,
     put_vec,
     quat_at,
+    quat_in,
     rotate,
     scale,
     vec_at,
+    vec_in,
 )
 from poise.kernels.serial import third_axis, turned_about_z
 from poise.kernels.tree_arrays import (
@@ -66,12 +68,6 @@ def second_axis(q):
     return Vec(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x))
 
 
-@inline
-def quat_from(u, at):
-    """The quaternion in four numbers of u."""
-    return Quat(u[at], u[at + 1], u[at + 2], u[at + 3])
-
-
 # --- forward kinematics ------------------------------------------------------------------------------------------
 
 
@@ -81,7 +77,7 @@ def forward(tree, lanes):
     for i in range(tree.nodes.shape[0]):
         parent, motion, at = tree.nodes[i, PARENT], tree.nodes[i, MOTION], tree.nodes[i, AT]
         frame = lanes.frames[i]
-        place, turn = three(frame, 0), quat_from(frame, 3)
+        place, turn = vec_in(frame, 0), quat_in(frame, 3)
         if parent >= 0:
             before = quat_at(lanes.rotations, parent)
             place = add(vec_at(lanes.positions, parent), rotate(before, place))
@@ -100,9 +96,9 @@ def forward(tree, lanes):
             put_vec(lanes.axes, 3 * i + 1, second_axis(turn))
             put_vec(lanes.axes, 3 * i + 2, third_axis(turn))
             if motion == BALL:
-                turn = multiply(turn, quat_from(lanes.u, at))
+                turn = multiply(turn, quat_in(lanes.u, at))
             else:
-                place = add(place, rotate(turn, three(lanes.u, at)))
+                place = add(place, rotate(turn, vec_in(lanes.u, at)))
         put_vec(lanes.positions, i, place)
         put_quat(lanes.rotations, i, turn)
 
@@ -142,7 +138,7 @@ def pull_near(kind, tree, lanes):
     for i in range(tree.nodes.shape[0]):
         motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
         if motion == BALL:
-            left = multiply(quat_from(tree.near_u, at), conjugate(quat_from(lanes.u, at)))
+            left = multiply(quat_in(tree.near_u, at), conjugate(quat_in(lanes.u, at)))
             k = select(left.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
             lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * left.x, k * left.y, k * left.z
         elif motion == MOVE:
@@ -263,10 +259,10 @@ def move(kind, tree, lanes, near):
             z = step_of(kind, tree, lanes, dof + 2, near)
             most = maximum(most, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
             if motion == BALL:
-                q = multiply(Quat(fill(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), quat_from(lanes.u, at))
+                q = multiply(Quat(fill(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), quat_in(lanes.u, at))
                 k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
                 lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
             else:
-                p = add(three(lanes.u, at), Vec(x, y, z))
+                p = add(vec_in(lanes.u, at), Vec(x, y, z))
                 lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
     return most

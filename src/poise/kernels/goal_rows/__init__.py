@@ -9,7 +9,6 @@ compared to.
 from __future__ import annotations
 
 from poise.kernels.compiled import inline
-from poise.kernels.linear import Vec
 from poise.kernels.tree_arrays import BALL, HINGE, MOVE
 
 
@@ -23,12 +22,6 @@ def turns(motion):
 def dofs_of(motion):
     """How many degrees of freedom a motion that is not fixed has."""
     return 3 if motion == BALL or motion == MOVE else 1
-
-
-@inline
-def three(values, i):
-    """Three numbers from i on."""
-    return Vec(values[i], values[i + 1], values[i + 2])
 
 
 @inline

@@ -7,9 +7,9 @@ With the axis a, the wanted direction b and the angle between them: the residual
 from __future__ import annotations
 
 from poise.kernels.compiled import inline, part
-from poise.kernels.goal_rows import add_rate, dofs_of, put_residual, three, turns
+from poise.kernels.goal_rows import add_rate, dofs_of, put_residual, turns
 from poise.kernels.lanes import maximum, select, sqrt
-from poise.kernels.linear import Vec, add, cross, dot, quat_at, rotate, scale, sub, vec_at
+from poise.kernels.linear import Vec, add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
 from poise.kernels.tree_arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_END, WEIGHT
 
 OPPOSITE = 1e-24  # |a + b|^2 below which its direction is rounding
@@ -45,8 +45,8 @@ def direction_error(a, b):
 def put(tree, lanes, t):
     """A turn w moves the axis a by w x a, which is a turn by w - a (a . w): the part about a itself does nothing."""
     node, row, weight = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT]
-    a = rotate(quat_at(lanes.rotations, node), three(tree.aims[t], 0))
-    left = direction_error(a, three(lanes.targets, tree.terms[t, WANTED]))
+    a = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
+    left = direction_error(a, vec_in(lanes.targets, tree.terms[t, WANTED]))
     put_residual(lanes.e, row, left, weight)
     for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
         i = tree.paths[j]

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from poise.kernels.compiled import part
-from poise.kernels.goal_rows import add_rate, dofs_of, put_residual, three, turns
-from poise.kernels.linear import add, cross, dot, quat_at, rotate, sub, vec_at
+from poise.kernels.goal_rows import add_rate, dofs_of, put_residual, turns
+from poise.kernels.linear import add, cross, dot, quat_at, rotate, sub, vec_at, vec_in
 from poise.kernels.tree_arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_END, WEIGHT
 
 
@@ -13,9 +13,9 @@ from poise.kernels.tree_arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_E
 def put(tree, lanes, t):
     """A turn moves the point by axis x arm, the arm being the way to it from the node that turns."""
     node, row, weight = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT]
-    offset = rotate(quat_at(lanes.rotations, node), three(tree.aims[t], 0))
+    offset = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
     point = add(vec_at(lanes.positions, node), offset)
-    left = sub(three(lanes.targets, tree.terms[t, WANTED]), point)
+    left = sub(vec_in(lanes.targets, tree.terms[t, WANTED]), point)
     put_residual(lanes.e, row, left, weight)
     for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
         i = tree.paths[j]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from poise.kernels.compiled import part
 from poise.kernels.goal_rows import add_rate, dofs_of, put_residual, turns
-from poise.kernels.linear import Quat, dot, multiply, quat_at, vec_at
+from poise.kernels.linear import dot, multiply, quat_at, quat_in, vec_at
 from poise.kernels.serial import rotation_error
 from poise.kernels.tree_arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_END, WEIGHT
 
@@ -14,8 +14,8 @@ from poise.kernels.tree_arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_E
 def put(tree, lanes, t):
     """A turn changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector."""
     node, row, weight, at = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT], tree.terms[t, WANTED]
-    local = Quat(tree.aims[t, 3], tree.aims[t, 4], tree.aims[t, 5], tree.aims[t, 6])
-    wanted = Quat(lanes.targets[at], lanes.targets[at + 1], lanes.targets[at + 2], lanes.targets[at + 3])
+    local = quat_in(tree.aims[t], 3)
+    wanted = quat_in(lanes.targets, at)
     left = rotation_error(wanted, multiply(quat_at(lanes.rotations, node), local))
     put_residual(lanes.e, row, left, weight)
     for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
