@@ -44,10 +44,10 @@ def check_start(start: Any) -> None:
 
 
 def check_solver(solver: Any) -> None:
-    """The solver is a name or a value with `name` and `run`, not its class."""
+    """The solver is a name or a value with `name`, `handles` and `run`, not its class."""
     if isinstance(solver, type):
         raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
-    if not isinstance(solver, str) and not (hasattr(solver, "run") and hasattr(solver, "name")):
+    if not isinstance(solver, str) and not all(hasattr(solver, what) for what in ("name", "handles", "run")):
         raise InputError(f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {short(solver)}")
 
 

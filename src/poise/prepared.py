@@ -87,6 +87,7 @@ class Prepared:
         self._quick = _quick_of(problem, solver, tolerance) if how.prefer == "first" else None
         if self._quick is None:  # what cannot be done is said here, before any target
             nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
+            solvers.check(solver, problem, Request(how.prefer, how.seeds))
             solver.run(problem, nothing, tolerance, Request(how.prefer, how.seeds))
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:

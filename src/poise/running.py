@@ -58,6 +58,7 @@ def run(
     began: float,
 ) -> Result:
     """Solve a packed problem and judge the answer."""
+    solvers.check(solver, problem, request)
     targets = problem.targets(goals, int(np.prod(shape)))
     progress = None if request.progress is None else _Progress(request.progress)
     request = replace(request, progress=progress)

@@ -1,7 +1,7 @@
 """One solver per file; the folder is the registry, the file name is the solver's name.
 
-A solver file has a frozen class `Solver` with the options, its `name`, and `run(problem, targets, tolerance,
-request)`. It is imported when it is asked for.
+A solver file has a frozen class `Solver` with the options as fields, its `name`, what it `handles`, and
+`run(problem, targets, tolerance, request)`. It is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from poise.errors import UnknownNameError
+from poise.errors import UnknownNameError, UnsupportedError
 
 if TYPE_CHECKING:
     from poise.arrays import Floats
+    from poise.handles import Handles
     from poise.problem import Problem, Tolerance
     from poise.request import Request
     from poise.result import Answer
@@ -28,8 +29,16 @@ class Solver(Protocol):
         """The name of its file."""
         ...
 
+    @property
+    def handles(self) -> Handles:
+        """What it can do; `run` is never given anything else."""
+        ...
+
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py; UnsupportedError for what it cannot do."""
+        """Solve for the targets (k, W), rows as in problem.py.
+
+        UnsupportedError for what `handles` cannot say and it cannot do.
+        """
         ...
 
 
@@ -45,3 +54,10 @@ def named(name: str, **options: Any) -> Solver:
         raise UnknownNameError("solver", name, names())
     solver: Solver = importlib.import_module(f"{__name__}.{name}").Solver(**options)
     return solver
+
+
+def check(solver: Solver, problem: Problem, request: Request) -> None:
+    """Raise UnsupportedError, with the reason, for a problem that the solver does not handle."""
+    refusal = solver.handles.refusal(solver.name, problem, request)
+    if refusal is not None:
+        raise UnsupportedError(refusal)

@@ -15,7 +15,8 @@ import numpy as np
 
 from poise import kernels
 from poise.arrays import Floats, real
-from poise.errors import InputError, UnsupportedError
+from poise.errors import InputError
+from poise.handles import Handles
 from poise.options import count, one_of
 from poise.problem import Problem, Tolerance
 from poise.request import Request
@@ -82,11 +83,14 @@ class CCD:
         project = self.hinge == "project"
         return np.array([tolerance, self.iterations, base_first, project, self.bend, self.max_turn, restarts])
 
+    @property
+    def handles(self) -> Handles:
+        """One position; coupled joints only where one of them is on the way."""
+        return Handles(goals=("Position",), several=False, coupled=False, prefer=("first",))
+
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, 3) of a chain: a single Position goal."""
         chain = problem.require_chain(self.name)
-        if request.prefer != "first":
-            raise UnsupportedError(f"ccd finds one pose; prefer={request.prefer!r} is for levenberg_marquardt")
         k, m = len(targets), len(chain.links)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0

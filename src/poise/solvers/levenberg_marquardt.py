@@ -17,6 +17,7 @@ from poise.arm import arm_of
 from poise.arrays import Floats, real
 from poise.engine import ArmEngine, Options, TreeEngine
 from poise.errors import InputError
+from poise.handles import Handles
 from poise.modes import closest, every
 from poise.options import count
 from poise.problem import Problem, Tolerance
@@ -58,6 +59,11 @@ class LevenbergMarquardt:
     def name(self) -> str:
         """The solver's name."""
         return "levenberg_marquardt"
+
+    @property
+    def handles(self) -> Handles:
+        """Everything."""
+        return Handles()
 
     @property
     def options(self) -> Options:

@@ -1,0 +1,72 @@
+"""What a solver can do, said by its file, and the sentence with which it refuses the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from poise.problem import Problem
+from poise.request import Request
+from poise.skeleton import Kind
+
+ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Pin", "Near")
+ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
+ALL_LIMITS = ("Range",)
+ALL_PREFERENCES = ("first", "closest", "all")
+
+
+@dataclass(frozen=True)
+class Handles:
+    """What a solver can do; what is not in here it refuses, and never ignores.
+
+    goals      names of goals
+    several    whether it solves more than one goal at a time
+    joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
+    limits     names of limits that it keeps
+    coupled    whether it moves coupled joints (URDF mimic) that are both on the way to a goal
+    free_root  whether it moves a free root
+    prefer     which of several solutions it can look for
+    """
+
+    goals: tuple[str, ...] = ALL_GOALS
+    several: bool = True
+    joints: tuple[Kind, ...] = ALL_JOINTS
+    limits: tuple[str, ...] = ALL_LIMITS
+    coupled: bool = True
+    free_root: bool = True
+    prefer: tuple[str, ...] = ALL_PREFERENCES
+
+    def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
+        """The sentence that says what the solver cannot do of this problem; None if it can do it all."""
+        if request.prefer not in self.prefer:
+            known = _listed(repr(prefer) for prefer in self.prefer)
+            return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
+        names = [type(goal).__name__ for goal in problem.goals]
+        foreign = next((name for name in names if name not in self.goals), None)
+        if foreign is not None:
+            return f"{solver} solves {_listed(self.goals)} goals; this is a {foreign}"
+        if len(names) > 1 and not self.several:
+            return f"{solver} solves one goal at a time; got {len(names)}"
+        if problem.free_root and not self.free_root:
+            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
+        return self._joint_refusal(solver, problem)
+
+    def _joint_refusal(self, solver: str, problem: Problem) -> str | None:
+        skeleton = problem.skeleton
+        for name in problem.joints:
+            joint = skeleton[name]
+            kind = Kind.BALL if joint.kind == Kind.FREE else joint.kind
+            if kind not in self.joints:
+                known = _listed(f"{kind.name.lower()} joints" for kind in self.joints)
+                return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
+            limit = None if joint.limit is None else type(joint.limit).__name__
+            if limit is not None and limit not in self.limits:
+                known = _listed(self.limits) or "no"
+                return f"{solver} keeps {known} limits; {name!r} has a {limit}"
+        return None
+
+
+def _listed(names: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    words = list(names)
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)
