@@ -27,11 +27,10 @@ from poise.geometry import (
     similar,
 )
 from poise.goals import Position
-from poise.legal import nearest_turn
 from poise.limits import Range, hinge_axis, is_soft
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
-from poise.turn_limits import LIMIT, turn_row
+from poise.turn_limits import LIMIT, nearest_angle, turn_row
 
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
@@ -290,7 +289,7 @@ def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
             continue  # its translation stands in the frame; the motion is what is added to it
         elif isinstance(limit, Range) and limit.axis is not None:
             angle = rotations.twist_angle(q[:, link.start : link.start + 4], np.array(limit.axis))
-            x[:, i, 0] = nearest_turn(angle, *_range(skeleton, link, skeleton.value_ranges))
+            x[:, i, 0] = nearest_angle(angle, *_range(skeleton, link, skeleton.value_ranges))
         else:
             ratio, offset = skeleton.coupling_rows[link.row]
             x[:, i, 0] = ratio * q[:, link.start] + offset

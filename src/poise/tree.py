@@ -13,7 +13,6 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.geometry import SIMILAR
-from poise.legal import nearest_turn
 from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
@@ -32,7 +31,7 @@ from poise.tree_layout import (
     Node,
     columns,
 )
-from poise.turn_limits import LIMIT, turn_row
+from poise.turn_limits import LIMIT, nearest_angle, turn_row
 
 _UP = np.array([0.0, 0.0, 1.0])
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
@@ -196,7 +195,7 @@ class Tree:
         for node in self._bent:
             axis, low, high = hinge_axis(self.skeleton.limits[node.row]), *self.layout.dofs[node.dof, :2]
             angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(axis))
-            u[:, node.at] = nearest_turn(angle, low, high)
+            u[:, node.at] = nearest_angle(angle, low, high)
         for node, gain in self._moves:
             u[:, node.at : node.at + 3] = q[:, node.q_start : node.q_start + 3] * gain[:, None]
         return u

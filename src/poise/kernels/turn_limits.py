@@ -28,9 +28,7 @@ KIND, FRAME, BOUNDS, SOFT = 0, 1, 5, 11
 NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
 
 SLACK = 1e-12  # a rotation this near to legal [rad] is left alone, so that what was moved inside stays where it is
-WIDEST = (
-    math.pi - 1e-3
-)  # swing of what is moved inside: next to half a turn its twist is lost, so that it would not stay
+WIDEST = math.pi - 5e-3  # swing of what is moved inside: closer to half a turn its twist is lost, and it would not stay
 STEPS = 20  # at most, of Newton's method; it takes four to seven
 SWEEPS = 8  # at most, over the angles of a box; it takes one to four
 
