@@ -31,7 +31,7 @@ from poise.tree_layout import (
     Node,
     columns,
 )
-from poise.turn_limits import LIMIT, nearest_angle, turn_row
+from poise.turn_limits import LIMIT, NONE, nearest_angle, nearest_turns, turn_row
 
 _UP = np.array([0.0, 0.0, 1.0])
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
@@ -265,4 +265,8 @@ class Tree:
                 where = slice(node.at, node.at + 4)
                 turned = rotations.about(turn / max(angle, 1e-12), share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
+        for node, limit in zip(self.layout.nodes, self.limits, strict=True):
+            if limit[0] != NONE and limit[-1] == 0.0:
+                where = slice(node.at, node.at + 4)
+                u[:, where] = nearest_turns(limit, u[:, where])
         return u

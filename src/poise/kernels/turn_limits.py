@@ -33,6 +33,12 @@ STEPS = 20  # at most, of Newton's method; it takes four to seven
 SWEEPS = 8  # at most, over the angles of a box; it takes one to four
 
 
+@inline
+def binds(limit):
+    """Whether a limit bounds the whole rotation of a ball, and hard."""
+    return limit[SOFT] == 0.0 and (limit[KIND] == SWING_TWIST or limit[KIND] == EULER_BOX)
+
+
 @part
 def nearest_turn(limit, q):
     """The rotation that the limit allows, nearest to the unit quaternion q; q itself, bit for bit, if it is legal.
@@ -73,6 +79,8 @@ def _swing_twist(limit, q):
     k = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
     x, y = k * x, k * y
     to_x, to_y, off = _nearest_swing(limit, x, y)
+    if off == 0.0 and kept == twist:
+        return True, q
     is_legal = off <= SLACK and n * 2.0 * abs(math.sin(0.5 * (kept - twist))) <= SLACK
     angle = math.sqrt(to_x * to_x + to_y * to_y)
     half = 0.5 * min(angle, WIDEST)
