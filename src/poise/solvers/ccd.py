@@ -54,6 +54,7 @@ class CCD:
     hinge: Literal["exact", "project"] = "exact"
     max_turn: float = math.inf
     restarts: int | None = None
+    finish: bool = True
 
     def __post_init__(self) -> None:
         one_of("order", self.order, ("base-first", "tip-first"))
@@ -81,7 +82,9 @@ class CCD:
         base_first = self.order == "base-first"
         restarts = (8 if base_first else 0) if self.restarts is None else self.restarts
         project = self.hinge == "project"
-        return np.array([tolerance, self.iterations, base_first, project, self.bend, self.max_turn, restarts])
+        return np.array(
+            [tolerance, 0.0, self.iterations, base_first, project, self.bend, self.max_turn, restarts, self.finish, 1, 1, 0, 0], dtype=float
+        )
 
     @property
     def handles(self) -> Handles:
@@ -92,13 +95,13 @@ class CCD:
         """Solve for the targets (k, 3) of a chain: a single Position goal."""
         chain = problem.require_chain(self.name)
         k, m = len(targets), len(chain.links)
-        x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
+        x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         allowed = tolerance.distance / float(chain.unit.max())
         kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts,
-            np.ascontiguousarray(chain.to_kernel(targets)), self._options(allowed), x, errors, counts, trace_x,
+            chain.kinds, chain.axes, chain.ranges, np.ones(m), np.ones((m, 3)), chain.frames, aims(chain.tips), chain.reach, chain.starts,
+            aims(chain.to_kernel(targets)), self._options(allowed), x, errors, counts, trace_x,
             trace_error,
         )  # fmt: skip
         history = None
@@ -106,7 +109,14 @@ class CCD:
             done = int(counts[0, 0]) + 1
             history = Trace(trace_error[:done] * float(chain.unit[0]), chain.q_of(trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(x, counts[:, 1] > 0)
-        return Answer(q, errors <= allowed, counts[:, 0], counts[:, 1], history)
+        return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
+
+
+def aims(points):
+    out = np.zeros((len(points), 10))
+    out[:, :3] = points
+    out[:, 3] = 1
+    return out
 
 
 Solver = CCD
