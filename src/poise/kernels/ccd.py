@@ -98,12 +98,24 @@ def solve(
     updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
     m = kinds.shape[0]
-    setup = setup_of(options, shares)
-    quats = np.empty((5, m, 4))
-    room = Room(
-        quats[0], quats[1], quats[2], quats[3], quats[4], np.empty((m, NUMBERS)), np.empty((3 * m, ROWS)),
-        np.empty((m, 3)), np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4)),
+    solve_each(
+        kinds, axes, ranges, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+        trace_error, np.empty((5, m, 4)), np.empty((m, NUMBERS)), np.empty((3 * m, ROWS)), np.empty((m, 3)),
+        np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4)),
     )  # fmt: skip
+
+
+@part
+def solve_each(
+    kinds, axes, ranges, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+    trace_error, motions, held, columns, steps, normal, vectors, davenport,
+):  # fmt: skip
+    """`solve` with its scratch."""
+    m = kinds.shape[0]
+    setup = setup_of(options, shares)
+    room = Room(
+        motions[0], motions[1], motions[2], motions[3], motions[4], held, columns, steps, normal, vectors, davenport
+    )
     for k in range(targets.shape[0]):
         links = Links(kinds, axes, ranges, ranges, frames[min(k, frames.shape[0] - 1)], ease)
         start = starts[min(k, starts.shape[0] - 1)]
