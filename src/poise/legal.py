@@ -15,6 +15,7 @@ from poise import rotations
 from poise.arrays import Floats, Ints
 from poise.errors import InputError
 from poise.joints import Kind
+from poise.limits import Range
 
 if TYPE_CHECKING:
     from poise.skeleton import Skeleton
@@ -31,7 +32,7 @@ def value_ranges(skeleton: Skeleton) -> Floats:
     ranges = np.tile([-np.inf, np.inf], (skeleton.nq, 1))
     for i, limit in enumerate(skeleton.limits):
         ratio, offset = skeleton.coupling_rows[i]
-        if limit is None or limit.axis is not None:
+        if not isinstance(limit, Range) or limit.axis is not None or limit.soft:
             continue
         if ratio == 0.0:
             if not limit.low <= offset <= limit.high:
@@ -60,15 +61,15 @@ class BallHinges(NamedTuple):
 
 def ball_hinges(skeleton: Skeleton) -> BallHinges:
     """Find the ball and free joints whose range has an axis."""
-    found = [(i, limit) for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is not None]
+    found = [(i, limit) for i, limit in enumerate(skeleton.limits) if isinstance(limit, Range) and limit.axis]
     rows = tuple(i for i, _ in found)
     starts = [int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == Kind.FREE else 0) for i in rows]
     return BallHinges(
         rows=rows,
         columns=np.array(starts, dtype=np.int64)[:, None] + np.arange(4),
         axes=np.array([limit.axis for _, limit in found]).reshape(-1, 3),
-        low=np.array([limit.low for _, limit in found]),
-        high=np.array([limit.high for _, limit in found]),
+        low=np.array([-np.inf if limit.soft else limit.low for _, limit in found]),
+        high=np.array([np.inf if limit.soft else limit.high for _, limit in found]),
     )
 
 
@@ -84,7 +85,7 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     if outside.any():
         legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
         columns = set(np.nonzero(outside)[-1].tolist())
-        limited = {i for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is None}
+        limited = {i for i, limit in enumerate(skeleton.limits) if isinstance(limit, Range) and limit.axis is None}
         moved = {i for i in limited if int(skeleton.q_start[i]) in columns}
     hinges = skeleton.ball_hinges
     if hinges.rows:

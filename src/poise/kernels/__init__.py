@@ -26,6 +26,7 @@ _MODULES = (
     "tree",
     "tree_arrays",
     "tree_many",
+    "turn_limits",
     "turns",
 )
 
