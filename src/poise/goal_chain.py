@@ -34,6 +34,7 @@ class GoalChain:
     """The joints that move for goals of one joint, packed for the kernels. m links; k = 1 or one per start pose.
 
     kinds, axes, ranges, frames, starts  see kernels/chain.py
+    limits   (m, LIMIT) of balls; see kernels/turn_limits.py
     rows     (m,) row of the skeleton of each link
     tips     (1|k, 10) what the goals aim with, in the last link's moved frame; see kernels/aims.py
     weights  (3,) squared weights of position, rotation and direction; 0 where that is not asked for
@@ -46,6 +47,7 @@ class GoalChain:
     kinds: Ints
     axes: Floats
     ranges: Floats
+    limits: Floats
     frames: Floats
     tips: Floats
     starts: Floats
@@ -114,6 +116,7 @@ def _of_chain(chain: Chain) -> GoalChain:
         kinds=chain.kinds,
         axes=chain.axes,
         ranges=chain.ranges,
+        limits=chain.limits,
         frames=chain.frames,
         tips=_aims(chain.tips),
         starts=chain.starts,
@@ -142,6 +145,7 @@ def _of_tree(problem: Problem) -> GoalChain:
         kinds=np.array([_KINDS[node.kind] for _, node in moving], dtype=np.int64),
         axes=np.array([_axis(tree, i, node) for i, node in moving]).reshape(-1, 3),
         ranges=np.array([_range(tree, node) for _, node in moving]).reshape(-1, 2),
+        limits=tree.limits[numbers],
         frames=np.ascontiguousarray(tree.frames[:, numbers, :7]),
         tips=tips,
         starts=_starts(tree, moving),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.kernels import ccd_goals
-from poise.kernels.aims import NUMBERS, Links, Weights, aim_in, carried_down, is_met, squared_error
+from poise.kernels.aims import NUMBERS, Links, Weights, aim_in, carried_down, is_met, keep_turns, squared_error
 from poise.kernels.ccd_steps import EXACT, step
 from poise.kernels.ccd_sweep import sweep_from_base, sweep_from_tip
 from poise.kernels.chain import (
@@ -38,6 +38,7 @@ FARTHEST = 32.0  # times the last sweep's change: the longest leap along a valle
 STALLED = 1e-6  # three sweeps in a row that each lower the error by less than this share of it end the solve
 SLOW = 1e-2  # the same, where a restart is left: from elsewhere the error falls faster
 DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3  # of the finish, times the squared error: at first, and its bounds
+LESS, MORE = 0.3, 8.0  # what a step that lowers the error does to the damping, and one that does not
 ROWS = 9  # of the finish, at most
 
 
@@ -87,7 +88,7 @@ def setup_of(options, shares):
 
 @kernel
 def solve(
-    kinds, axes, ranges, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
     trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/aims.py for targets and tips.
@@ -99,7 +100,7 @@ def solve(
     """
     m = kinds.shape[0]
     solve_each(
-        kinds, axes, ranges, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+        kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
         trace_error, np.empty((5, m, 4)), np.empty((m, NUMBERS)), np.empty((3 * m, ROWS)), np.empty((m, 3)),
         np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4)),
     )  # fmt: skip
@@ -107,7 +108,7 @@ def solve(
 
 @part
 def solve_each(
-    kinds, axes, ranges, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
     trace_error, motions, held, columns, steps, normal, vectors, davenport,
 ):  # fmt: skip
     """`solve` with its scratch."""
@@ -117,7 +118,7 @@ def solve_each(
         motions[0], motions[1], motions[2], motions[3], motions[4], held, columns, steps, normal, vectors, davenport
     )
     for k in range(targets.shape[0]):
-        links = Links(kinds, axes, ranges, ranges, frames[min(k, frames.shape[0] - 1)], ease)
+        links = Links(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], ease)
         start = starts[min(k, starts.shape[0] - 1)]
         tip, target = aim_in(tips[min(k, tips.shape[0] - 1)]), aim_in(targets[k])
         allowed = reach[min(k, reach.shape[0] - 1)]
@@ -152,6 +153,7 @@ def search(links, tip, target, setup, within, start, x, found, count, room, trac
     while attempt <= restarts and count[0] < setup.iterations and found[1] == 0.0:
         if attempt > 0:
             kick(links.kinds, links.ranges, start, attempt, x)
+            keep_turns(links, x)
         attempt += 1
         least_gain = SLOW if attempt <= restarts else STALLED
         descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error)
@@ -167,44 +169,76 @@ def search(links, tip, target, setup, within, start, x, found, count, room, trac
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
-    kinds, axes, frames, m = links.kinds, links.axes, links.frames, links.kinds.shape[0]
+    m = links.kinds.shape[0]
     if setup.bend > 0.0 and unbend(
-        kinds, axes, links.ranges, frames, tip.point, setup.bend, x, room.origins, room.rotations
+        links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
     ):
+        keep_turns(links, x)
         count[1] += m
     error, met = error_of(links, tip, target, setup, x)
-    put_turns(kinds, x, room.turns)
+    put_turns(links.kinds, x, room.turns)
     slow, lagging, reach_on, damping = 0, False, 1.0, DAMPING
     while count[0] < setup.iterations and not met and slow < 3 and error < math.inf:
         before = error
         if lagging and setup.finish:
-            error, met = finish_step(
-                links, tip, target, setup.weights, setup.max_turn, damping, x, room.previous, room
-            )
-            put_turns(kinds, x, room.turns)
-            damping = max(LEAST, 0.3 * damping) if error < before else min(MOST, 8.0 * damping)
-            met = error <= setup.tolerance
+            error = finish_step(links, tip, target, setup.weights, setup.max_turn, damping, x, room.previous, room)
+            put_turns(links.kinds, x, room.turns)
+            damping = max(LEAST, LESS * damping) if error < before else min(MOST, MORE * damping)
             lagging = before - error >= LAGGING * before
             count[1] += m
         else:
-            copy(x, room.previous)
-            if setup.order == TIP_FIRST or lagging:
-                error = sweep_from_tip(kinds, axes, links.ranges, frames, tip.point, target.point, setup.hinge, setup.max_turn, x, room.turns, room.origins)
-            else:
-                error = sweep_from_base(kinds, axes, links.ranges, frames, tip.point, target.point, setup.hinge, setup.max_turn, x, room.turns, room.origins)
-            if setup.order == BASE_FIRST and lagging and setup.max_turn >= math.pi:
-                farther = go_on(kinds, axes, links.ranges, frames, tip.point, target.point, reach_on, error, room.previous, x, room.turns)
-                reach_on = min(2.0 * reach_on, FARTHEST) if farther < error else 1.0
-                error = farther
-            met = error <= setup.tolerance
+            error, reach_on = sweep(links, tip, target, setup, lagging, reach_on, x, count, room)
             lagging = before - error < LAGGING * before
-            count[1] += m
+        met = error <= setup.tolerance if setup.points else error_of(links, tip, target, setup, x)[1]
         count[0] += 1
         slow = slow + 1 if before - error <= least_gain * before else 0
         if met or error < found[0]:
             found[0], found[1] = error, 1.0 if met else 0.0
             copy(x, room.best)
         record(trace_x, trace_error, count[0], x, error)
+
+
+@part
+def sweep(links, tip, target, setup, lagging, reach_on, x, count, room):
+    """One sweep; base first, where that lags, one from the tip, and then on in the direction of its change.
+
+    Returns the error and how far to go on the next time.
+    """
+    if not setup.points:
+        count[1] += goal_sweep(links, tip, target, setup, lagging, x, room)
+        return error_of(links, tip, target, setup, x)[0], reach_on
+    count[1] += links.kinds.shape[0]
+    copy(x, room.previous)
+    if setup.order == TIP_FIRST or lagging:
+        error = sweep_from_tip(
+            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, setup.hinge, setup.max_turn, x,
+            room.turns, room.origins,
+        )  # fmt: skip
+    else:
+        error = sweep_from_base(
+            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, setup.hinge, setup.max_turn, x,
+            room.turns, room.origins,
+        )  # fmt: skip
+    if setup.order == BASE_FIRST and lagging and setup.max_turn >= math.pi:
+        farther = go_on(
+            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, reach_on, error, room.previous,
+            x, room.turns,
+        )  # fmt: skip
+        return farther, min(2.0 * reach_on, FARTHEST) if farther < error else 1.0
+    return error, reach_on
+
+
+@part
+def goal_sweep(links, tip, target, setup, lagging, x, room):
+    """One sweep for any goals; returns how many joints were visited."""
+    m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
+    if setup.order == WINDOW:
+        return ccd_goals.grow_window(links, tip, target, weights, shares, most, x, room)
+    if setup.order == TIP_FIRST or lagging:
+        ccd_goals.sweep_from_tip(links, tip, target, weights, shares, most, 0, x, room)
+    else:
+        ccd_goals.sweep_from_base(links, tip, target, weights, shares, most, x, room)
+    return m
 
 
 @inline

@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 
 from poise.kernels import davenport
-from poise.kernels.aims import Weights, aim_in, into, motion, out_of, put_aim, rotation_left
+from poise.kernels.aims import Weights, aim_in, into, motion, out_of, put_aim, rotation_left, squared_error
 from poise.kernels.ccd_steps import NO_LEVERAGE
 from poise.kernels.chain import BALL, HINGE, SLIDE, link_offset, link_rotation
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits import best_angle, capped, clamp
 from poise.kernels.linear import (
+    Quat,
     Vec,
     about,
     add,
@@ -38,8 +39,10 @@ from poise.kernels.linear import (
     sub,
     vec_at,
 )
+from poise.kernels.turn_limits import KIND, NONE, nearest_turn
 
 STILL = Vec(0.0, 0.0, 0.0)
+HALVINGS = 3  # most, of a ball's step
 
 
 @inline
@@ -101,13 +104,29 @@ def turned(aim, q):
 
 @part
 def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
-    """Turn ball i."""
-    q = quat_at(x, i)
+    """Turn ball i; a step that its limit bends so far that the error would grow is halved, or not taken."""
+    q, limit = quat_at(x, i), links.limits[i]
     now = turned(tip, q)
     turn = ball_turn(now, wanted, weights, links.ease[i], room)
     if max_turn < math.pi:
         turn = capped(turn, max_turn)
-    put_quat(x, i, normalise(multiply(turn, q)))
+    if limit[KIND] == NONE:
+        put_quat(x, i, normalise(multiply(turn, q)))
+        return
+    most = squared_error(now, wanted, weights)
+    for _ in range(HALVINGS + 1):
+        legal = nearest_turn(limit, normalise(multiply(turn, q)))
+        if squared_error(turned(tip, legal), wanted, weights) <= most:
+            put_quat(x, i, legal)
+            return
+        turn = half(turn)
+
+
+@inline
+def half(q):
+    """The rotation half as far."""
+    sign = -1.0 if q.w < 0.0 else 1.0
+    return normalise(Quat(1.0 + sign * q.w, sign * q.x, sign * q.y, sign * q.z))
 
 
 @inline

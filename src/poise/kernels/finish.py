@@ -32,6 +32,7 @@ from poise.kernels.linear import (
     vec_at,
 )
 from poise.kernels.small_solve import factor, substitute
+from poise.kernels.turn_limits import nearest_turn
 
 LEAST_DAMPING = 1e-13  # keeps the system regular where no joint can move along a row
 LONGEST = 1.0  # [rad, chain sizes] most that one step moves a joint
@@ -164,7 +165,8 @@ def apply(links, room, rows, cap, x, to):
         put_quat(to, i, quat_at(x, i))
         if kind == BALL:
             step = rotate(conjugate(quat_at(room.rotations, i)), scale(step, 0.5))
-            put_quat(to, i, normalise(multiply(Quat(1.0, step.x, step.y, step.z), quat_at(x, i))))
+            turned = normalise(multiply(Quat(1.0, step.x, step.y, step.z), quat_at(x, i)))
+            put_quat(to, i, nearest_turn(links.limits[i], turned))
         elif kind == MOVE:
             to[i, 0], to[i, 1], to[i, 2] = x[i, 0] + step.x, x[i, 1] + step.y, x[i, 2] + step.z
         else:
@@ -188,5 +190,5 @@ def finish_step(links, tip, target, weights, max_turn, damping, x, trial, room):
     farther = squared_error(placed(links, tip, trial, room.origins, room.rotations), target, weights)
     if farther < error:
         copy(trial, x)
-        return math.sqrt(farther), False
-    return math.sqrt(error), False
+        return math.sqrt(farther)
+    return math.sqrt(error)
