@@ -6,17 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise import kernels, rotations
+from poise import kernels
 from poise.arrays import Bools, Floats, Ints
 from poise.chain import Chain
-from poise.goals import Direction
+from poise.goals import Goal, LookAt
 from poise.legal import violation
 from poise.limits import hinge_axis
+from poise.measure import point_of
 from poise.problem import Problem, Tolerance
+from poise.rates import side_rates, turn_rates
 from poise.skeleton import Kind
 from poise.status import Status
 from poise.tree import Tree
-from poise.tree_layout import DIRECTION, DOFS, FIXED, HINGE, MOVE, POSITION
+from poise.tree_layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
+from poise.tree_pack import offset_of
 
 _ROUNDING = 1e-9  # of the tolerance: the kernel's error and the judge's differ by rounding only
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
@@ -176,29 +179,28 @@ def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Flo
     errors: list[Floats] = []
     for measure in problem.measures:
         name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
-        jacobian = _tree_columns(tree, pose.jacobian(name))
-        at = pose.world[name]
+        jacobian = _tree_columns(tree, pose.jacobian(name, offset_of(goal)))
+        wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         if measure.kind == POSITION:
-            wanted = targets[:, measure.column : measure.column + 3]
-            blocks.append(jacobian[:, :3] / tree.size * goal.weight)
-            errors.append((wanted - at.positions) / tree.size * goal.weight)
+            rates, left = jacobian[:, :3] / tree.size, (wanted - point_of(pose, measure, goal)) / tree.size
+        elif measure.kind == POLE:
+            limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
+            velocities = [_tree_columns(tree, pose.jacobian(joint))[:, :3] for joint in limb]
+            rates, left = side_rates(pose, measure, wanted, velocities)
         else:
-            left = _turn(problem, measure.kind, measure.goal, measure.column, at.rotations, targets)
-            blocks.append(jacobian[:, 3:] * goal.weight)
-            errors.append(left * goal.weight)
+            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(tree, goal))
+        blocks.append(rates * goal.weight)
+        errors.append(left * goal.weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 
-def _turn(problem: Problem, kind: int, number: int, column: int, turned: Floats, targets: Floats) -> Floats:
-    """The rotation (k, 3) that is left, 2 sin(angle / 2) long, along its axis; for a direction the shortest one."""
-    if kind == DIRECTION:
-        goal = problem.goals[number]
-        assert isinstance(goal, Direction)
-        axis = rotations.rotate(turned, np.array(goal.axis))
-        left = rotations.rotation_between(axis, targets[:, column : column + 3])
-    else:
-        left = rotations.multiply(targets[:, column : column + 4], rotations.inverse(turned))
-    return 2.0 * left[..., 1:] * np.where(left[..., :1] < 0, -1.0, 1.0)
+def _turning(tree: Tree, goal: Goal) -> Bools:
+    """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
+    rows = goal.shares(tree.skeleton) if isinstance(goal, LookAt) else None
+    out = np.zeros(len(tree.layout.dofs), dtype=bool)
+    for node in tree.layout.nodes:
+        out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
+    return out
 
 
 def _tree_columns(tree: Tree, columns: Floats) -> Floats:

@@ -5,6 +5,7 @@ tree_pack.py makes it. The arrays are those that kernels/tree_arrays.py document
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,12 +18,14 @@ from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree_layout import (
+    AIM,
     BALL,
     DOFS,
     FIXED,
     HINGE,
     MOVE,
     NUMBERS,
+    POLE,
     POSITION,
     ROTATION,
     SIZES,
@@ -43,7 +46,7 @@ class Tree:
     """The joints that move for a set of goals, packed for the kernels. n nodes, t terms; k = 1 or one per start.
 
     frames   (1|k, n, 9)  see kernels/tree_arrays.py
-    aims     (t, 9)       the same, without the tolerances
+    aims     (t, 15)      the same, without the tolerances
     starts   (1|k, nu)    u of the start pose
     size     file units in one kernel unit: a power of two
     bases    (1|k, 3, 4)  world transform of the row that the tree hangs in
@@ -82,13 +85,19 @@ class Tree:
 
     @cached_property
     def terms(self) -> Ints:
-        """(t, 6) kind, node, first row, first number of a target, first and last of its path."""
+        """(t, 10) kind, node, first row, first number of a target, first and last of its path, and of a pole's limb.
+
+        Of its first joint and the one that bends: the nodes, and the last nodes of the path that move them.
+        """
         rows: list[tuple[int, ...]] = []
         number = way = 0
         for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.paths, strict=True)):
-            rows.append((term.kind, term.node, 3 * i, number, way, way + len(path)))
+            limb = [(node, way + _count(self.layout.nodes, node)) for node in term.limb_nodes] or [(0, 0), (0, 0)]
+            (first, first_end), (middle, middle_end) = limb
+            ways = way, way + len(path), first, middle, first_end, middle_end
+            rows.append((term.kind, term.node, 3 * i, number, *ways))
             number, way = number + NUMBERS[term.kind], way + len(path)
-        return np.array(rows, dtype=np.int64).reshape(-1, 6)
+        return np.array(rows, dtype=np.int64).reshape(-1, 10)
 
     @cached_property
     def paths(self) -> Ints:
@@ -119,7 +128,7 @@ class Tree:
         turn = self.turn_to_kernel
         for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True):
             given = rows[:, term.column : term.column + NUMBERS[term.kind]]
-            if term.kind == POSITION:
+            if term.kind in (POSITION, AIM, POLE):
                 given = (given - self.bases[..., 3]) / (self.scale * self.size)[:, None]
             if turn is not None:
                 given = rotations.multiply(turn, given) if term.kind == ROTATION else rotations.rotate(turn, given)
@@ -270,3 +279,12 @@ class Tree:
                 where = slice(node.at, node.at + 4)
                 u[:, where] = nearest_turns(limit, u[:, where])
         return u
+
+
+def _count(nodes: Sequence[Node], node: int) -> int:
+    """How many moving nodes lead from the base to `node`, itself included."""
+    count = 0
+    while node >= 0:
+        count += nodes[node].kind != FIXED
+        node = nodes[node].parent
+    return count

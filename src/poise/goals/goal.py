@@ -7,8 +7,9 @@ from typing import NoReturn, Protocol, Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, real, short
+from poise.arrays import Floats, finite, real, short
 from poise.errors import InputError
+from poise.goals.targets import FARTHEST
 
 
 class AnyGoal(Protocol):
@@ -16,9 +17,9 @@ class AnyGoal(Protocol):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is measured of the joint, in order: "position", "rotation", "direction"; empty for a mere preference.
+        """What is measured of the joint, in order: the names in `tree_layout.TERMS`; empty for a mere preference.
 
-        The error of a position is a distance [file units], of a rotation or direction an angle [rad], 0 to pi.
+        The error of a position is a distance [file units], of all others an angle [rad], 0 to pi.
         """
         ...
 
@@ -80,6 +81,19 @@ def checked_weight(weight: float, what: str) -> float:
         message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
         raise InputError(message)
     return number
+
+
+def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
+    """Return a point in the frame of a joint; InputError unless it is three finite numbers."""
+    numbers = finite(offset, f"the offset of {joint!r}", last=3)
+    if numbers.ndim != 1:
+        message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"
+        raise InputError(message)
+    x, y, z = numbers.tolist()
+    if max(abs(x), abs(y), abs(z)) > FARTHEST:
+        message = f"the offset of {joint!r} lies beyond {FARTHEST:g}: no length is meant by that"
+        raise InputError(message)
+    return (x, y, z)
 
 
 def refuse_target(what: str) -> NoReturn:

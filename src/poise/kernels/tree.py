@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, part
-from poise.kernels.goal_rows import direction, position, rotation
+from poise.kernels.goal_rows import aim, direction, pole, position, rotation
 from poise.kernels.lanes import fill, half_turn, maximum, minimum, select, sqrt
 from poise.kernels.linear import (
     Quat,
@@ -34,6 +34,7 @@ from poise.kernels.linear import (
 )
 from poise.kernels.serial import third_axis, turned_about_z
 from poise.kernels.tree_arrays import (
+    AIM,
     AT,
     BALL,
     DOF,
@@ -46,6 +47,7 @@ from poise.kernels.tree_arrays import (
     MOVE,
     NUMBER,
     PARENT,
+    POLE,
     POSITION,
     PULLING,
     ROTATION,
@@ -120,6 +122,10 @@ def residuals(kind, tree, lanes):
             square = position.put(tree, lanes, t)
         elif tree.terms[t, TERM] == ROTATION:
             square = rotation.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == AIM:
+            square = aim.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == POLE:
+            square = pole.put(tree, lanes, t)
         else:
             square = direction.put(tree, lanes, t)
         error = error + square * (tree.aims[t, WEIGHT] * tree.aims[t, WEIGHT])
