@@ -16,7 +16,6 @@ from poise.pose import Pose
 from poise.request import Prefer
 from poise.result import Result
 from poise.skeleton import Kind
-from poise.status import Status
 
 
 def show(result: Result, prefer: Prefer, *, as_json: bool) -> None:
@@ -122,10 +121,7 @@ def draw(path: Path, start: Pose, result: Result) -> None:
     """Draw the picture; without matplotlib the command still finishes and says how to get it."""
     from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
 
-    title = str(Status(int(result.codes))).replace("_", " ")
-    goal = _first(result)
-    chain = [*result.joints, goal.joint]
     try:
-        plot.draw_poses(path, [("start", start), (title, result.pose)], target=_asked(goal)[0], chain=chain)
+        plot.draw_solve(path, start, result, target=_asked(_first(result))[0])
     except UnsupportedError as error:
         typer.echo(f"no picture: {error}", err=True)

@@ -130,7 +130,7 @@ def _solve_one(
     if plot is not None:
         outputs.check_picture(plot)
     run(start, goals, **how._asdict())  # loads the compiled kernels: not timed
-    result = run(start, goals, **how._asdict())
+    result = run(start, goals, **how._asdict(), trace=plot is not None)
     if out is not None:
         save(result.pose, out, like=rig)
     if plot is not None:
