@@ -161,7 +161,7 @@ class TestSolve:
     @pytest.fixture
     def limited(self, figure):
         elbow = poise.Range.degrees(0, 150, axis=(0, 1, 0))
-        shoulder = poise.SwingTwist.degrees((0, 1, 0), swing=(60, (-30, 45)), twist=(-20, 20))
+        shoulder = poise.SwingTwist.degrees((1, 0, 0), swing=(60, (-30, 45)), twist=(-20, 20))
         neck = poise.EulerBox.degrees("XYZ", x=(-30, 30), y=(-60, 60), z=(-20, 20))
         skeleton = figure.skeleton.limited({"LeftForeArm": elbow, "LeftArm": shoulder, "Neck": neck})
         return poise.Pose(skeleton, figure.rest.q)
@@ -205,7 +205,7 @@ class TestSolve:
         assert away.max() == pytest.approx(60, abs=0.5)
 
     def test_a_joint_at_the_end_of_its_cone_is_seen_to_be(self, limited):
-        turned = limited.replace({"LeftArm": poise.rotation_between([0, 1, 0], [0, 0.5, -np.sqrt(0.75)])})
+        turned = limited.replace({"LeftArm": poise.rotation_between([1, 0, 0], [0.2, 0, -1])})
         legal = turned.with_q(limited.skeleton.legal(turned.q)[0])
         assert limits.outlines(legal, ["LeftArm"], 1.7)[0].at_end
 
