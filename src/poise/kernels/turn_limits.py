@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits import TURN, best_angle
 from poise.kernels.linear import Quat, Vec, about, conjugate, multiply, quat_in, rotate
 
@@ -62,6 +62,27 @@ def nearest_turn(limit, q):
     v = rotate(frame, Vec(turn.x, turn.y, turn.z))
     sign = -1.0 if q.w * turn.w + q.x * v.x + q.y * v.y + q.z * v.z < 0.0 else 1.0
     return Quat(sign * turn.w, sign * v.x, sign * v.y, sign * v.z)
+
+
+@inline
+def turn_excess(q, legal):
+    """The angle [rad] between two unit quaternions of one sign; exactly 0 for equal ones."""
+    w, x, y, z = q.w - legal.w, q.x - legal.x, q.y - legal.y, q.z - legal.z
+    return 4.0 * math.asin(min(0.5 * math.sqrt(w * w + x * x + y * y + z * z), 1.0))
+
+
+@kernel
+def largest_excess(columns, limits, q):
+    """The largest angle [rad] by which a ball leaves its limit in configurations q (k, nq).
+
+    Number b of the limits (b, LIMIT) bounds the quaternion that begins in column b of columns (b,).
+    """
+    most = 0.0
+    for k in range(q.shape[0]):
+        for b in range(columns.shape[0]):
+            turn = quat_in(q[k], columns[b])
+            most = max(most, turn_excess(turn, nearest_turn(limits[b], turn)))
+    return most
 
 
 # --- swing and twist ---------------------------------------------------------------------------------------------
