@@ -275,7 +275,7 @@ class Tree:
                 turned = rotations.about(turn / max(angle, 1e-12), share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
         for node, limit in zip(self.layout.nodes, self.limits, strict=True):
-            if limit[0] != NONE and limit[-1] == 0.0:
+            if limit[0] != NONE and limit[11] == 0.0:
                 where = slice(node.at, node.at + 4)
                 u[:, where] = nearest_turns(limit, u[:, where])
         return u
