@@ -11,7 +11,7 @@ from tests.tree_cases import assert_met, same_configuration, settings, solve, wa
 
 
 def redundant(rng, kinds):
-    tree = random_tree(rng, n=9, terms=1, kinds=kinds, couple=False)
+    tree = random_tree(rng, n=9, terms=1, kinds=kinds, couple=False, measured=3)
     start, near_u = random_u(rng, tree, 2, 0.5)
     return tree, start[None], near_u, tree.targets_at(random_u(rng, tree, 10, 0.7))
 

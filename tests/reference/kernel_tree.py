@@ -179,8 +179,10 @@ def random_turns(rng, *shape):
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
-def random_tree(rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), couple=True, k=1, tolerance=1e-7):
-    """A tree of n random nodes, some coupled, with random terms; weights 0.5 to 2, no limits."""
+def random_tree(
+    rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), couple=True, k=1, tolerance=1e-7, measured=5
+):
+    """A tree of n random nodes, some coupled, with random terms of the first `measured` kinds; weights 0.5 to 2, no limits."""
     nodes, at, dof = [], 0, 0
     for i in range(n):
         parent = int(rng.integers(-1, i)) if i and rng.random() < 0.3 else i - 1
@@ -197,10 +199,10 @@ def random_tree(rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), 
     for _, motion, first, d in nodes:
         if motion in (HINGE, SLIDE):
             dofs[d, 2] = first
-    return with_terms(rng, np.array(nodes), frames, dofs, at, terms, tolerance)
+    return with_terms(rng, np.array(nodes), frames, dofs, at, terms, tolerance, measured)
 
 
-def with_terms(rng, nodes, frames, dofs, nu, count, tolerance):
+def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
     order = depth_first(nodes[:, 0].tolist())
     chosen = sorted(rng.integers(len(nodes), size=count).tolist(), key=order.index)
     chosen[-1:] = order[-1:] if count else []
@@ -208,7 +210,7 @@ def with_terms(rng, nodes, frames, dofs, nu, count, tolerance):
     aims = np.zeros((count, 15))
     ranges = np.tile([3 * count, 0], (len(dofs), 1))
     for t, node in enumerate(chosen):
-        kind = int(rng.integers(5))
+        kind = int(rng.integers(measured))
         axis = rng.normal(size=3)
         aims[t, :3] = axis / np.linalg.norm(axis) if kind == DIRECTION else axis * 0.3
         aims[t, 3:7], aims[t, 7], aims[t, 8] = random_turns(rng), rng.uniform(0.5, 2), tolerance**2
