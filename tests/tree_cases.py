@@ -63,8 +63,8 @@ def arm(kinds, term, length=1.0, tolerance=1e-9):
     for _, kind, first, d in nodes:
         if kind in (HINGE, SLIDE):
             dofs[d, 2] = first
-    terms = np.array([[term, len(kinds) - 1, 0, 0, 0, len(kinds)]])
-    aims = np.array([[length, 0, 0, 1, 0, 0, 0, 1, tolerance**2]])
+    terms = np.array([[term, len(kinds) - 1, 0, 0, 0, len(kinds), 0, 0, 0, 0]])
+    aims = np.array([[length, 0, 0, 1, 0, 0, 0, 1, tolerance**2, 0, 0, 0, 0, 0, 0]])
     ranges = np.tile([0, 3], (dof, 1))
     return KernelTree(
         np.array(nodes), frames, dofs, terms, aims, np.arange(len(kinds)), ranges, at, 4 if term == ROTATION else 3

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NoReturn, Protocol, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Protocol, Self
 
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, finite, real, short
 from poise.errors import InputError
 from poise.goals.targets import FARTHEST
+
+_PAIR = 2
 
 
 class AnyGoal(Protocol):
@@ -94,6 +97,19 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
         message = f"the offset of {joint!r} lies beyond {FARTHEST:g}: no length is meant by that"
         raise InputError(message)
     return (x, y, z)
+
+
+def names_and_weights(given: Any, what: str) -> dict[str, float | None]:
+    """Names and their weights > 0 from a mapping or from pairs; None for names alone. Repeats count once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        message = f"{what} are several names, such as ['spine', 'head'], not {short(given)}"
+        raise InputError(message)
+    items: Iterable[Any] = given.items() if isinstance(given, Mapping) else given
+    pairs: list[Any] = [item if isinstance(item, tuple) and len(item) == _PAIR else (item, None) for item in items]
+    found: dict[str, float | None] = {}
+    for name, weight in pairs:
+        found[name] = None if weight is None else checked_weight(weight, f"{name!r} among {what}")
+    return found
 
 
 def refuse_target(what: str) -> NoReturn:

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, frozen, short
+from poise.arrays import Floats, frozen
 from poise.errors import InputError
-from poise.goals.goal import checked_offset, checked_weight, set_fields
+from poise.goals.goal import checked_offset, checked_weight, names_and_weights, set_fields
 from poise.goals.targets import points
 from poise.limits import unit_axis
 from poise.skeleton import Kind, Skeleton
@@ -26,8 +26,8 @@ class LookAt:
     axis    (x, y, z) in the frame of `joint`, of any length but zero, stored with length one
     over    the joints that turn, each `joint` itself or above it, and no others turn for this goal. Names: the first
             takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") rises to the head. A
-            mapping from name to share > 0: each turns by its share of the whole. None: the joint and the two above
-            it that can turn
+            mapping (or pairs) of names and shares > 0: each turns by its share of the whole. Stored as pairs.
+            None: the joint and the two above it that can turn
     offset  where the ray begins, such as between the eyes: a point in the frame of `joint`
     weight  > 0; multiplies the residual where several goals compete
 
@@ -54,7 +54,7 @@ class LookAt:
         target: ArrayLike,
         *,
         axis: ArrayLike = (0.0, 0.0, 1.0),
-        over: Iterable[str] | Mapping[str, float] | None = None,
+        over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
         offset: ArrayLike = (0.0, 0.0, 0.0),
         weight: float = 1.0,
     ) -> None:
@@ -79,8 +79,7 @@ class LookAt:
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        over = None if self.over is None else dict(self.over)
-        return type(self)(self.joint, value, axis=self.axis, over=over, offset=self.offset, weight=self.weight)
+        return type(self)(self.joint, value, axis=self.axis, over=self.over, offset=self.offset, weight=self.weight)
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """The share of each row of the skeleton that turns; InputError for a joint that is not above the goal's."""
@@ -100,11 +99,8 @@ class LookAt:
 
 def _shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
     """Names and shares > 0; names alone get 1, 2, 3 and so on."""
-    if isinstance(over, str) or not isinstance(over, Iterable):
-        message = f"the joints that look with {joint!r} are several names, such as ['neck', 'head'], not {short(over)}"
-        raise InputError(message)
-    given = over if isinstance(over, Mapping) else {name: n for n, name in enumerate(dict.fromkeys(over), start=1)}
+    given = names_and_weights(over, f"the joints that look with {joint!r}")
     if not given:
         message = f"the joints that look with {joint!r} are none; name at least one, such as {joint!r} itself"
         raise InputError(message)
-    return tuple((str(name), checked_weight(share, f"{name!r} in LookAt")) for name, share in given.items())
+    return tuple((name, float(n) if share is None else share) for n, (name, share) in enumerate(given.items(), 1))

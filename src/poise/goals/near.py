@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, short
 from poise.errors import InputError
-from poise.goals.goal import checked_weight, refuse_target, set_fields
+from poise.goals.goal import checked_weight, names_and_weights, refuse_target, set_fields
 from poise.pose import Pose
 from poise.skeleton import Skeleton
 
@@ -21,8 +21,8 @@ class Near:
     """Among the poses that meet the other goals, the one nearest to `pose`: a preference, never missed.
 
     pose    a single Pose, not a batch
-    joints  names of the joints it holds for, aliases resolved, or a mapping from name to a weight > 0: of what cannot
-            be had in all, joints of more weight keep more. None: all that move, alike
+    joints  names of the joints it holds for, aliases resolved; None: all that move. With a mapping (or pairs) of names
+            and weights > 0, stored as pairs, joints of more weight keep nearer than others
     weight  > 0; relative to other Near goals
 
     It has no target and no error. Where several speak of a joint, the last one counts.
@@ -33,24 +33,26 @@ class Near:
     shape = ()
 
     pose: Pose
-    joints: tuple[str, ...] | None = None
+    joints: tuple[str | tuple[str, float], ...] | None = None
     weight: float = 1.0
-    joint_weights: tuple[float, ...] | None = None
 
     def __init__(
-        self, pose: Pose, *, joints: Iterable[str] | Mapping[str, float] | None = None, weight: float = 1.0
+        self,
+        pose: Pose,
+        *,
+        joints: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
+        weight: float = 1.0,
     ) -> None:
         _check_single(pose)
-        given = {} if joints is None else _weighted(pose.skeleton, joints)
-        names, weights = (None, None) if joints is None else (tuple(given), tuple(given.values()))
-        set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"), joint_weights=weights)
+        names = None if joints is None else _joints(pose.skeleton, joints)
+        set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
         """How much each row of the skeleton prefers its place, > 0; rows that do not care are left out."""
-        if self.joints is None or self.joint_weights is None:
+        if self.joints is None:
             return dict.fromkeys(range(len(skeleton)), self.weight)
-        rows = (skeleton.index(name) for name in self.joints)
-        return {row: self.weight * own for row, own in zip(rows, self.joint_weights, strict=True)}
+        given = names_and_weights(self.joints, "the joints of Near")
+        return {skeleton.index(name): self.weight * (own or 1.0) for name, own in given.items()}
 
     def rows(self) -> Floats:
         """Return no numbers (0,)."""
@@ -74,13 +76,8 @@ def _check_single(pose: Any) -> None:
         raise InputError(message)
 
 
-def _weighted(skeleton: Skeleton, joints: Any) -> dict[str, float]:
-    """Joint names and their weights, without repeats, in the order given; UnknownNameError lists what exists."""
-    if isinstance(joints, str) or not isinstance(joints, Iterable):
-        message = f"the joints of Near are several names, such as ['spine', 'head'], not {short(joints)}"
-        raise InputError(message)
-    given = joints if isinstance(joints, Mapping) else dict.fromkeys(joints, 1.0)
-    return {
-        skeleton.names[skeleton.index(name)]: checked_weight(weight, f"{name!r} in Near")
-        for name, weight in given.items()
-    }
+def _joints(skeleton: Skeleton, joints: Any) -> tuple[str | tuple[str, float], ...]:
+    """Joint names, with their weights where given, in the order given; UnknownNameError lists what exists."""
+    given = names_and_weights(joints, "the joints of Near")
+    known = {skeleton.names[skeleton.index(name)]: weight for name, weight in given.items()}
+    return tuple(name if weight is None else (name, weight) for name, weight in known.items())
