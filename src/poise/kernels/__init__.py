@@ -27,6 +27,8 @@ _MODULES = (
     "tree_arrays",
     "tree_many",
     "turns",
+    "two_bone",
+    "two_bone_planar",
 )
 
 
