@@ -18,7 +18,7 @@ from typing import NamedTuple
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits import TURN, best_angle
 from poise.kernels.linear import Vec, about, add, dot, norm, sub, vec_in
-from poise.kernels.two_bone import TIE, put_quat_in, settings_of, softened
+from poise.kernels.two_bone import TIE, settings_of, softened
 
 PLANE = 37
 
@@ -135,32 +135,39 @@ def put_angle(row, column, is_angle, axis, angle):
     if is_angle:
         row[column] = angle
     else:
-        put_quat_in(row, column, about(axis, angle))
+        turn = about(axis, angle)
+        row[column], row[column + 1], row[column + 2], row[column + 3] = turn.w, turn.x, turn.y, turn.z
+
+
+@inline
+def solve_one(limbs, targets, columns, settings, starts, q, found, i):
+    """Solve problem i."""
+    options = settings_of(settings)
+    limb = plane_at(limbs, min(i, limbs.shape[0] - 1))
+    start = starts[min(i, starts.shape[0] - 1)]
+    for j in range(start.shape[0]):
+        q[i, j] = start[j]
+    away = sub(vec_in(targets[i], 0), limb.hip)
+    r = Vec(dot(away, limb.u), dot(away, limb.v), dot(away, limb.w))
+    off = norm(sub(r, add(limb.thigh, limb.shin)))
+    found[i, 0], found[i, 1] = not off <= options.tolerance, True
+    if not found[i, 0]:
+        return
+    distance = math.sqrt(r.x * r.x + r.y * r.y)
+    near = softened(distance, limb.reach, options.soft)
+    aim = r if near == distance else Vec(r.x * near / distance, r.y * near / distance, r.z)
+    first, middle = best_angles(limb, aim)
+    left = missed(limb, first, middle, r)
+    rise = limb.thigh.z + limb.shin.z - r.z
+    found[i, 1] = left * left + rise * rise <= options.tolerance * options.tolerance and options.weight == 1.0
+    first = limb.first.x + options.weight * (first - limb.first.x)
+    middle = limb.middle.x + options.weight * (middle - limb.middle.x)
+    put_angle(q[i], columns[0], columns[3] > 0, limb.first_axis, first)
+    put_angle(q[i], columns[1], columns[4] > 0, limb.middle_axis, middle)
 
 
 @kernel
 def solve(limbs, targets, columns, settings, starts, q, found):
     """Fill `q` and `found`."""
-    options = settings_of(settings)
     for i in range(targets.shape[0]):
-        limb = plane_at(limbs, min(i, limbs.shape[0] - 1))
-        start = starts[min(i, starts.shape[0] - 1)]
-        for j in range(start.shape[0]):
-            q[i, j] = start[j]
-        away = sub(vec_in(targets[i], 0), limb.hip)
-        r = Vec(dot(away, limb.u), dot(away, limb.v), dot(away, limb.w))
-        off = norm(sub(r, add(limb.thigh, limb.shin)))
-        found[i, 0], found[i, 1] = not off <= options.tolerance, True
-        if not found[i, 0]:
-            continue
-        distance = math.sqrt(r.x * r.x + r.y * r.y)
-        near = softened(distance, limb.reach, options.soft)
-        aim = r if near == distance else Vec(r.x * near / distance, r.y * near / distance, r.z)
-        first, middle = best_angles(limb, aim)
-        left = missed(limb, first, middle, r)
-        rise = limb.thigh.z + limb.shin.z - r.z
-        found[i, 1] = left * left + rise * rise <= options.tolerance * options.tolerance and options.weight == 1.0
-        first = limb.first.x + options.weight * (first - limb.first.x)
-        middle = limb.middle.x + options.weight * (middle - limb.middle.x)
-        put_angle(q[i], columns[0], columns[3] > 0, limb.first_axis, first)
-        put_angle(q[i], columns[1], columns[4] > 0, limb.middle_axis, middle)
+        solve_one(limbs, targets, columns, settings, starts, q, found, i)

@@ -16,6 +16,7 @@ from poise.handles import Handles
 from poise.limb import Limb, column_of, limb_of
 from poise.limb_plane import plane_rows
 from poise.limb_space import limb_rows
+from poise.machine import aligned, lane_width
 from poise.options import one_of
 from poise.problem import Problem, Tolerance
 from poise.request import Request
@@ -101,7 +102,10 @@ class TwoBone:
             kernels.two_bone_planar.solve(rows, wanted, columns, self._settings(tolerance), starts, q, found)
         else:
             poles = np.array([] if self.pole is None else [self.pole]).reshape(-1, 3)
-            kernels.two_bone.solve(rows, wanted, poles, columns, self._settings(tolerance), starts, q, found)
+            width = lane_width()
+            solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
+            work = aligned(kernels.two_bone.ROOM * width)
+            solve(rows, wanted, poles, columns, self._settings(tolerance), starts, q, found, work)
         moved = found[:, 0].astype(np.int64)
         return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved)
 
