@@ -40,6 +40,7 @@ from poise.solve import prepare as prepare
 from poise.solve import solve as solve
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+from poise.solvers.two_bone import TwoBone as TwoBone
 from poise.status import Status as Status
 from poise.warmup import warmup as warmup
 

@@ -135,8 +135,9 @@ def _nearest_hinges(hinges: BallHinges, turns: Floats) -> tuple[Floats, Floats]:
 
 def violation(skeleton: Skeleton, q: Floats) -> float:
     """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its hard limits."""
-    ranges = skeleton.value_ranges
-    worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
+    ranges, bounded = skeleton.value_ranges, skeleton.bounded
+    values = q if len(bounded) == len(ranges) else q[..., bounded]  # a character's q is mostly free
+    worst = float(np.maximum(ranges[bounded, 0] - values, values - ranges[bounded, 1]).max(initial=0.0))
     hinges = skeleton.ball_hinges
     if hinges.rows:
         worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))

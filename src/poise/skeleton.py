@@ -326,6 +326,11 @@ class Skeleton:
         return value_ranges(self)
 
     @cached_property
+    def bounded(self) -> Ints:
+        """The columns of q whose value a range bounds."""
+        return np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
+
+    @cached_property
     def ball_hinges(self) -> BallHinges:
         """The ball joints that a range with an axis makes hinges, as arrays."""
         from poise.legal import ball_hinges  # noqa: PLC0415  (legal needs the class defined here)

@@ -28,6 +28,8 @@ _MODULES = (
     "tree_many",
     "turn_limits",
     "turns",
+    "two_bone",
+    "two_bone_planar",
 )
 
 
