@@ -26,9 +26,10 @@ _LONGEST_TRACE = 100_000
 
 
 class Rule(NamedTuple):
-    """How kernels/tree_steps.py steps: number of the rule, its two settings, steps without progress that end an attempt.
+    """How kernels/tree_steps.py steps: number of the rule and its two settings.
 
-    numeric  whether the Jacobian is taken by finite differences
+    patience  steps without progress that end an attempt
+    numeric   whether the Jacobian is taken by finite differences
     """
 
     number: int
@@ -42,8 +43,8 @@ class Rule(NamedTuple):
 class JacobianMethod:
     """The options of all Jacobian methods; each lists them with what they mean."""
 
-    iterations: int = 100
-    restarts: int = 4
+    iterations: int = 300
+    restarts: int = 15
     bend: float = math.radians(2)
     clamp: float = math.inf
     max_turn: float = math.pi
@@ -74,9 +75,7 @@ class JacobianMethod:
         return answer_of(problem, _found(self, problem, targets, tolerance, request))
 
 
-def _found(
-    method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
-) -> Found:
+def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Found:
     tree = problem.tree
     nd, nu, m = len(tree.layout.dofs), tree.layout.nu, 3 * len(tree.terms)
     rows = np.ascontiguousarray(tree.kernel_targets(targets))

@@ -27,9 +27,7 @@ def nudge(kind, tree, lanes, i, c, by):
         lanes.u[at + c] = lanes.u[at + c] + by
         return
     half, zero = fill(kind, 0.5 * by), fill(kind, 0.0)
-    turn = Quat(
-        fill(kind, 1.0), half if c == 0 else zero, half if c == 1 else zero, half if c == 2 else zero
-    )
+    turn = Quat(fill(kind, 1.0), half if c == 0 else zero, half if c == 1 else zero, half if c == 2 else zero)
     q = multiply(turn, quat_in(lanes.u, at))
     k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
     lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z

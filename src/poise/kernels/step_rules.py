@@ -1,5 +1,7 @@
 # pyright: standard
-"""The step rules of the Jacobian methods. All of them step by J^T y, and differ in y alone:
+"""The step rules of the Jacobian methods.
+
+All of them step by J^T y, and differ in y alone:
 
     transpose        y = a e
     pseudo-inverse   y = (J J^T)^+ e

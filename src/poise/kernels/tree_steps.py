@@ -175,7 +175,7 @@ def measured(kind, tree, lanes, extra, numeric):
 
 
 @part
-def taken_back(tree, lanes, error, times):
+def taken_back(lanes, error, times):
     """The adaptive rule: a step that raised the error is undone. Returns the mask of lanes in which one was.
 
     The factor grows `times` where the error fell, and shrinks as much where it rose.
@@ -298,7 +298,7 @@ def solver(kind):
                 flat.book[PROBLEM * w + l] = -1.0
         while live > 0:
             error, met = measured(kind, tree, lanes, extra, numeric)
-            if settings[RULE] == ADAPTIVE and bits(taken_back(tree, lanes, error, settings[SECOND])) != 0:
+            if settings[RULE] == ADAPTIVE and bits(taken_back(lanes, error, settings[SECOND])) != 0:
                 error, met = measured(kind, tree, lanes, extra, numeric)
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)

@@ -7,7 +7,6 @@ Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,12 +22,12 @@ _PATIENCE = 60
 class JacobianTranspose(JacobianMethod):
     """Jacobian transpose for any goals but Near, any number of them, on all joints and limits.
 
-    iterations  most steps, those of restarts included; gradient descent needs many
+    iterations  most steps, those of restarts included; gradient descent needs many, most of all near full extension
     jacobian    "analytic", or "numeric": central differences of the residual, three degrees of freedom for each ball.
                 It is slower by twice as many forward kinematics as there are degrees of freedom
-    step        "adaptive": a factor that grows by 7 where the error fell and shrinks by 7 where it rose, that rise
-                being undone; a step that is undone counts as one. "optimal": the factor that would be best if the tip
-                moved as J says, e . J J^T e / |J J^T e|^2
+    step        "optimal": the factor that would be best if the goals moved as J says, e . J J^T e / |J J^T e|^2.
+                "adaptive": the classic one, which grows by 7 where the error fell and shrinks by 7 where it rose, that
+                rise being undone; a step that is undone counts. It needs five to ten times as many steps
     restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
                 then once from the best pose. 0: one attempt, to its last iteration
     bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
@@ -37,13 +36,13 @@ class JacobianTranspose(JacobianMethod):
                 rotation in radians; inf: all of it
     max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
 
-    `JacobianTranspose(bend=0, restarts=0)` is the textbook form.
+    `JacobianTranspose(step="adaptive", bend=0, restarts=0)` is the textbook form.
     """
 
-    iterations: int = 1000
+    iterations: int = 2000
+    restarts: int = 4
     jacobian: Literal["analytic", "numeric"] = "analytic"
-    step: Literal["adaptive", "optimal"] = "adaptive"
-    max_turn: float = math.pi
+    step: Literal["optimal", "adaptive"] = "optimal"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -88,8 +88,8 @@ class LevenbergMarquardt:
             return every(engine, targets, request, self.apart)
         steps = (self.iterations + 1) * (self.restarts + 1) + 3 * (self.options.polish + 1) if request.trace else 0
         found = engine.first(
-            engine.kernel_targets(targets), problem.tree.starts, threads=request.threads, trace=min(steps, _LONGEST_TRACE),
-            progress=request.progress,
+            engine.kernel_targets(targets), problem.tree.starts, threads=request.threads,
+            trace=min(steps, _LONGEST_TRACE), progress=request.progress,
         )  # fmt: skip
         return answer_of(problem, found)
 
