@@ -16,6 +16,7 @@ from poise.kernels import tree_steps
 from poise.kernels.eigen import eigen
 from poise.kernels.lanes import SCALAR
 from poise.kernels.tree_steps import ADAPTIVE, DAMPED, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
+from poise.kernels.turn_limits import LIMIT
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POSITION, SLIDE, random_tree, random_u
 from tests.tree_cases import arm, same_configuration, work_of
@@ -46,7 +47,7 @@ def solve(tree, targets, starts, options, *, clamps=None, kernel=None):
     first = -memory.ctypes.data // 8 % 8
     (kernel or tree_steps.solve8)(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
-        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd),
+        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), np.zeros((len(tree.nodes), LIMIT)),
         np.full(len(tree.terms), LARGE) if clamps is None else clamps, options, work_of(tree),
         memory[first : len(memory) - 8 + first], 0, k, u, errors, counts, trace,
     )  # fmt: skip

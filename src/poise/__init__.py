@@ -16,7 +16,9 @@ from poise.goals import Orientation as Orientation
 from poise.goals import Pin as Pin
 from poise.goals import Place as Place
 from poise.goals import Position as Position
+from poise.limits import EulerBox as EulerBox
 from poise.limits import Range as Range
+from poise.limits import SwingTwist as SwingTwist
 from poise.pose import Pose as Pose
 from poise.pose import Transforms as Transforms
 from poise.prepared import Prepared as Prepared

@@ -27,9 +27,10 @@ from poise.geometry import (
     similar,
 )
 from poise.goals import Position
-from poise.legal import nearest_turn
+from poise.limits import Range, hinge_axis, is_soft
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
+from poise.turn_limits import LIMIT, nearest_angle, turn_row
 
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
@@ -39,6 +40,7 @@ class Chain:
     """The joints that move for one goal, packed for the kernels. m links, k = 1 or one per start pose.
 
     kinds, axes, ranges, frames, tips, starts: see kernels/chain.py
+    limits    (m, LIMIT) of balls: see kernels/turn_limits.py; zeros where nothing limits one
     size      file units in one kernel unit: a power of two, so that scaling rounds nothing
     bases     (k, 3, 4) world transform of the frame that the chain hangs in
     scale     (k,) the factor of that frame; world distance = kernel distance * |scale| * size
@@ -54,6 +56,7 @@ class Chain:
     kinds: Ints
     axes: Floats
     ranges: Floats
+    limits: Floats
     frames: Floats
     tips: Floats
     starts: Floats
@@ -127,6 +130,7 @@ class _Layout(NamedTuple):
     links: tuple[Link, ...]
     kinds: Ints
     ranges: Floats
+    limits: Floats
     rest: Geometry
     constant: bool
     base_scale: Floats
@@ -159,6 +163,7 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
         kinds=layout.kinds,
         axes=geometry.axes,
         ranges=layout.ranges,
+        limits=layout.limits,
         frames=geometry.frames,
         tips=geometry.tips,
         starts=_motions(skeleton, start.flat_q, layout.links),
@@ -197,6 +202,7 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
         links=links,
         kinds=np.array([link.kind for link in links], dtype=np.int64),
         ranges=ranges,
+        limits=np.array([_turn_limit(skeleton, link) for link in links]).reshape(-1, LIMIT),
         rest=geometry,
         constant=not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE,
         base_scale=scale,
@@ -218,13 +224,14 @@ def _from_free_root(skeleton: Skeleton, tip: int) -> list[int]:
 def _links(skeleton: Skeleton, rows: list[int], *, free_root: bool) -> tuple[Link, ...]:
     links: list[Link] = []
     for row in rows:
-        kind, start, limit = Kind(skeleton.kinds[row]), int(skeleton.q_start[row]), skeleton.limits[row]
+        kind, start = Kind(skeleton.kinds[row]), int(skeleton.q_start[row])
+        turn = BALL if hinge_axis(skeleton.limits[row]) is None else HINGE
         if kind == Kind.FREE:
             if free_root and not links:
                 links.append(Link(row, MOVE, start))
-            links.append(Link(row, HINGE if limit else BALL, start + 3))
+            links.append(Link(row, turn, start + 3))
         elif kind == Kind.BALL:
-            links.append(Link(row, HINGE if limit else BALL, start))
+            links.append(Link(row, turn, start))
         elif kind != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0:
             links.append(Link(row, HINGE if kind == Kind.HINGE else SLIDE, start))
     return tuple(links)
@@ -258,11 +265,17 @@ def _range(skeleton: Skeleton, link: Link, values: Floats) -> tuple[float, float
     if link.kind in (BALL, MOVE):
         return (-np.inf, np.inf)
     limit = skeleton.limits[link.row]
-    if limit is not None and limit.axis is not None:
-        return (limit.low, limit.high)
+    if isinstance(limit, Range) and limit.axis is not None:
+        return (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
     ratio, offset = skeleton.coupling_rows[link.row]
     low, high = sorted(ratio * values[link.start] + offset)
     return (low, high)
+
+
+def _turn_limit(skeleton: Skeleton, link: Link) -> Floats:
+    """The row of a ball's hard limit."""
+    limit = skeleton.limits[link.row]
+    return turn_row(None if link.kind != BALL or is_soft(limit) else limit)
 
 
 def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
@@ -274,9 +287,9 @@ def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
             x[:, i] = q[:, link.start : link.start + 4]
         elif link.kind == MOVE:
             continue  # its translation stands in the frame; the motion is what is added to it
-        elif limit is not None and limit.axis is not None:
+        elif isinstance(limit, Range) and limit.axis is not None:
             angle = rotations.twist_angle(q[:, link.start : link.start + 4], np.array(limit.axis))
-            x[:, i, 0] = nearest_turn(angle, limit.low, limit.high)
+            x[:, i, 0] = nearest_angle(angle, *_range(skeleton, link, skeleton.value_ranges))
         else:
             ratio, offset = skeleton.coupling_rows[link.row]
             x[:, i, 0] = ratio * q[:, link.start] + offset
@@ -285,13 +298,13 @@ def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
 
 def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
     """A link's numbers in q (k, 1, 3 or 4) from its motion x (k, 4); for a move, what is added to them."""
-    limit = skeleton.limits[link.row]
+    axis = hinge_axis(skeleton.limits[link.row])
     if link.kind == MOVE:
         return x[:, :3]
     if link.kind == BALL:
         return x
-    if link.kind == HINGE and limit is not None and limit.axis is not None:
-        return rotations.about(np.array(limit.axis), x[:, 0])
+    if axis is not None:
+        return rotations.about(np.array(axis), x[:, 0])
     ratio, offset = skeleton.coupling_rows[link.row]
     low, high = skeleton.value_ranges[link.start]
     return np.clip((x[:, :1] - offset) / ratio, low, high)

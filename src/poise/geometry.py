@@ -15,6 +15,7 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.errors import UnsupportedError
+from poise.limits import hinge_axis
 from poise.pose import Pose, rotation_part
 from poise.skeleton import Kind, Skeleton
 
@@ -146,9 +147,9 @@ def _gains(links: tuple[Link, ...], factors: Floats, size: float) -> Floats:
 
 
 def _axis(skeleton: Skeleton, link: Link) -> tuple[float, float, float]:
-    limit = skeleton.limits[link.row]
-    if link.kind == HINGE and limit is not None and limit.axis is not None:
-        return limit.axis
+    axis = hinge_axis(skeleton.limits[link.row])
+    if link.kind == HINGE and axis is not None:
+        return axis
     x, y, z = skeleton.axes[link.row]
     return (x, y, z)
 

@@ -11,7 +11,7 @@ from poise.skeleton import Kind
 
 ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Pin", "Near")
 ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
-ALL_LIMITS = ("Range",)
+ALL_LIMITS = ("Range", "SwingTwist", "EulerBox")
 ALL_PREFERENCES = ("first", "closest", "all")
 
 

@@ -11,6 +11,7 @@ from poise.arrays import Bools, Floats, Ints
 from poise.chain import Chain
 from poise.goals import Direction
 from poise.legal import violation
+from poise.limits import hinge_axis
 from poise.problem import Problem, Tolerance
 from poise.skeleton import Kind
 from poise.status import Status
@@ -210,9 +211,9 @@ def _tree_columns(tree: Tree, columns: Floats) -> Floats:
         first = int(skeleton.v_start[node.row])
         if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
             first += 3
-        limit = skeleton.limits[node.row]
-        if node.kind == HINGE and limit is not None and limit.axis is not None:
-            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(limit.axis)
+        axis = hinge_axis(skeleton.limits[node.row])
+        if node.kind == HINGE and axis is not None:
+            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(axis)
         else:
             count = DOFS[node.kind]
             out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count]

@@ -92,8 +92,8 @@ def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance:
     def work(first: int, last: int) -> None:
         solve(
             tree.nodes, tree.frames, dofs, tree.terms, aims, tree.paths, tree.row_ranges, rows, starts, seeds,
-            tree.near_u, tree.near_on, clamps, settings, aligned(size), aligned(more), first, last, u, errors, counts,
-            history,
+            tree.near_u, tree.near_on, tree.limits, clamps, settings, aligned(size), aligned(more), first, last, u,
+            errors, counts, history,
         )  # fmt: skip
 
     in_chunks(k, 1 if request.trace else request.threads, work, request.progress)

@@ -13,7 +13,7 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.geometry import SIMILAR
-from poise.legal import nearest_turn
+from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree_layout import (
@@ -31,6 +31,7 @@ from poise.tree_layout import (
     Node,
     columns,
 )
+from poise.turn_limits import LIMIT, NONE, nearest_angle, nearest_turns, turn_row
 
 _UP = np.array([0.0, 0.0, 1.0])
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
@@ -72,6 +73,12 @@ class Tree:
         """(n, 4) parent, kind, where it begins in u and in the dofs."""
         rows = [(node.parent, node.kind, node.at, node.dof) for node in self.layout.nodes]
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+    @cached_property
+    def limits(self) -> Floats:
+        """(n, LIMIT) limits of balls, see kernels/turn_limits.py; zeros where nothing limits a node's turn."""
+        rows = [turn_row(self.skeleton.limits[n.row] if n.kind == BALL else None) for n in self.layout.nodes]
+        return np.array(rows).reshape(-1, LIMIT)
 
     @cached_property
     def terms(self) -> Ints:
@@ -186,11 +193,9 @@ class Tree:
         from_q, to_u = self._same
         u[:, to_u] = q[:, from_q]
         for node in self._bent:
-            limit = self.skeleton.limits[node.row]
-            assert limit is not None
-            assert limit.axis is not None
-            angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(limit.axis))
-            u[:, node.at] = nearest_turn(angle, limit.low, limit.high)
+            axis, low, high = hinge_axis(self.skeleton.limits[node.row]), *self.layout.dofs[node.dof, :2]
+            angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(axis))
+            u[:, node.at] = nearest_angle(angle, low, high)
         for node, gain in self._moves:
             u[:, node.at : node.at + 3] = q[:, node.q_start : node.q_start + 3] * gain[:, None]
         return u
@@ -203,9 +208,7 @@ class Tree:
         to_q, from_u = self._same
         q[:, to_q] = u[:, from_u] if everywhere else np.where(moved[:, None], u[:, from_u], q[:, to_q])
         for node in self._bent:
-            limit = self.skeleton.limits[node.row]
-            assert limit is not None
-            turn = rotations.about(np.array(limit.axis), u[:, node.at])
+            turn = rotations.about(np.array(hinge_axis(self.skeleton.limits[node.row])), u[:, node.at])
             where = slice(node.q_start, node.q_start + 4)
             q[:, where] = np.where(moved[:, None], turn, q[:, where])
         for node, gain in self._moves:
@@ -262,4 +265,8 @@ class Tree:
                 where = slice(node.at, node.at + 4)
                 turned = rotations.about(turn / max(angle, 1e-12), share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
+        for node, limit in zip(self.layout.nodes, self.limits, strict=True):
+            if limit[0] != NONE and limit[11] == 0.0:
+                where = slice(node.at, node.at + 4)
+                u[:, where] = nearest_turns(limit, u[:, where])
         return u

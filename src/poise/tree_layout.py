@@ -16,6 +16,7 @@ import numpy as np
 from poise.arrays import Floats, Ints
 from poise.errors import UnsupportedError
 from poise.goals import AnyGoal, JointGoal, Near
+from poise.limits import Range, hinge_axis
 from poise.skeleton import Kind, Skeleton
 
 FIXED, HINGE, SLIDE, BALL, MOVE = (
@@ -196,7 +197,7 @@ def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_r
     """The motions of a row, in order."""
     if not moving:
         return (FIXED,) if grounded else ()
-    kind, turn = skeleton.kinds[row], HINGE if skeleton.limits[row] is not None else BALL
+    kind, turn = skeleton.kinds[row], BALL if hinge_axis(skeleton.limits[row]) is None else HINGE
     if kind == Kind.FREE:
         return (MOVE, turn) if free_root else (turn,)
     return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (turn,)}[Kind(kind)]
@@ -247,8 +248,9 @@ def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
     rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
     for node in nodes:
         limit = skeleton.limits[node.row]
-        if node.kind == HINGE and limit is not None and limit.axis is not None:
-            rows[node.dof, :3] = limit.low, limit.high, node.at
+        if node.kind == HINGE and isinstance(limit, Range) and limit.axis is not None:
+            ends = (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
+            rows[node.dof, :3] = *ends, node.at
         elif node.kind in (HINGE, SLIDE):
             rows[node.dof, :3] = *skeleton.value_ranges[node.q_start], node.at
     return rows

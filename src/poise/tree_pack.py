@@ -14,6 +14,7 @@ from poise import rotations
 from poise.arrays import Floats
 from poise.geometry import Transform, compose, constant_parts, similar, span_size
 from poise.goals import AnyGoal, Direction, Near
+from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree
@@ -179,9 +180,8 @@ class _Walk:
         """The rotation that takes z to the axis of a hinge or slide; none for others."""
         if node.kind not in (HINGE, SLIDE):
             return _IDENTITY
-        limit = self.skeleton.limits[node.row]
-        axis = limit.axis if limit is not None and limit.axis is not None else self.skeleton.axes[node.row]
-        return rotations.rotation_between(_UP, axis)
+        axis = hinge_axis(self.skeleton.limits[node.row])
+        return rotations.rotation_between(_UP, self.skeleton.axes[node.row] if axis is None else axis)
 
     def place(self, row: int) -> Transform:
         """Where a row is in the moved frame of the node that carries it."""

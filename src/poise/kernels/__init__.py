@@ -28,6 +28,7 @@ _MODULES = (
     "tree_arrays",
     "tree_many",
     "tree_steps",
+    "turn_limits",
     "turns",
 )
 

@@ -54,6 +54,7 @@ from poise.kernels.tree_arrays import (
     TOLERANCE,
     WEIGHT,
 )
+from poise.kernels.turn_limits import binds, nearest_turn
 
 
 @inline
@@ -266,3 +267,25 @@ def move(kind, tree, lanes, near):
                 p = add(vec_in(lanes.u, at), Vec(x, y, z))
                 lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
     return most
+
+
+# --- balls inside their limits -----------------------------------------------------------------------------------
+
+
+@part
+def has_bound_turns(limits):
+    """Whether a hard limit bounds any ball."""
+    for i in range(limits.shape[0]):
+        if binds(limits[i]):
+            return True
+    return False
+
+
+@part
+def keep_turns(tree, u, w, l):
+    """Move the balls of lane l inside their limits; number i of a lane stands in u[i w + l]."""
+    for i in range(tree.nodes.shape[0]):
+        if binds(tree.limits[i]):
+            j = tree.nodes[i, AT] * w + l
+            q = nearest_turn(tree.limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
+            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

@@ -23,7 +23,7 @@ from poise.kernels.lanes import LANES4, LANES8, bits, fill, lane, maximum, part_
 from poise.kernels.linear import Vec, dot, scale, vec_at, vec_in
 from poise.kernels.serial_many import ATTEMPT, BEST, HUGE, PROBLEM, SPENT, STALL, note
 from poise.kernels.step_rules import best_factor, cap, clamp_errors, damped, pseudo_inverse, selective, transpose
-from poise.kernels.tree import along, forward, freeze, move, residuals
+from poise.kernels.tree import along, forward, freeze, has_bound_turns, keep_turns, move, residuals
 from poise.kernels.tree_arrays import AT, BALL, DOF, HIGH, HINGE, LAST, LOW, MOTION, ROW, Tree, carve
 from poise.kernels.tree_many import WIDEN, WIDEST_TURN, fill_frames, fill_lane, scatter
 
@@ -150,6 +150,7 @@ def go_on(tree, run, flat, extra, w, l, is_met, following, last):
         if tries <= restarts:
             seed = run.seeds[(tries - 1) % run.seeds.shape[0]]
             scatter(tree, seed, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+            keep_turns(tree, flat.u, w, l)
             return False
         for i in range(run.u.shape[1]):
             flat.u[i * w + l] = lane(extra.best[i], l)
@@ -281,12 +282,12 @@ def solver(kind):
     """The kernel for lanes of this kind: solves problems first..last. A closure, as in tree_many.py."""
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, clamps, settings,
-        work, scratch, first, last, u, errors, counts, trace,
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,
+        settings, work, scratch, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
+        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
         run = Run(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
-        w, nu, numeric = width(kind), starts.shape[1], settings[NUMERIC] > 0.0
+        w, nu, numeric, bound = width(kind), starts.shape[1], settings[NUMERIC] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
         extra = carve_extra(kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
         live = max(min(w, last - first), 0)
@@ -314,6 +315,8 @@ def solver(kind):
             if bent:
                 pull_bent(kind, tree, lanes, bends, settings[BEND])
             move(kind, tree, lanes, bent)
+            for l in range(w if bound else 0):
+                keep_turns(tree, flat.u, w, l)
             for l in range(w if ends != 0 else 0):
                 if (ends >> l) & 1 and flat.book[PROBLEM * w + l] >= 0.0:
                     is_met = (reached >> l) & 1 == 1

@@ -86,7 +86,7 @@ class CCD:
     @property
     def handles(self) -> Handles:
         """One position; coupled joints only where one of them is on the way."""
-        return Handles(goals=("Position",), several=False, coupled=False, prefer=("first",))
+        return Handles(limits=("Range",), goals=("Position",), several=False, coupled=False, prefer=("first",))
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, 3) of a chain: a single Position goal."""
