@@ -39,7 +39,11 @@ from poise.skeleton import Skeleton as Skeleton
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
 from poise.solvers.ccd import CCD as CCD
+from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
+from poise.solvers.jacobian_transpose import JacobianTranspose as JacobianTranspose
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
+from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
 from poise.solvers.two_bone import TwoBone as TwoBone
 from poise.status import Status as Status
 from poise.warmup import warmup as warmup

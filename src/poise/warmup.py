@@ -33,6 +33,7 @@ def steps() -> list[Step]:
         ("arms: one target", _arm_one),
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
+        ("Jacobian methods", _jacobian_methods),
     ]
 
 
@@ -66,6 +67,7 @@ def compiled() -> dict[str, int]:
         "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
         "reach.reach": getattr(kernels.reach, f"reach{width}"),
         "tree_many.solve": getattr(kernels.tree_many, f"solve{width}"),
+        "tree_steps.solve": getattr(kernels.tree_steps, f"solve{width}"),
         "paths.measure": getattr(kernels.paths, f"measure{width}"),
     }
     return {name: len(getattr(kernel, "signatures", ())) for name, kernel in found.items()}
@@ -136,6 +138,10 @@ def _figure() -> None:
     solve(pose, [Place(goal.joint, _FAR, _UPRIGHT) for goal in goals]).message()
     solve(_bent(pose.skeleton), goals, free_root=True)
     solve(pose, goals[:1], prefer="closest", seeds=2)
+
+
+def _jacobian_methods() -> None:
+    solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
 
 
 def _bent(skeleton: Skeleton) -> Pose:

@@ -13,6 +13,7 @@ from types import ModuleType
 _MODULES = (
     "ccd",
     "chain",
+    "eigen",
     "escape",
     "forward",
     "jacobian",
@@ -26,6 +27,7 @@ _MODULES = (
     "tree",
     "tree_arrays",
     "tree_many",
+    "tree_steps",
     "turn_limits",
     "turns",
     "two_bone",
