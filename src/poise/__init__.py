@@ -37,6 +37,7 @@ from poise.solvers.anneal import Anneal as Anneal
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
 from poise.status import Status as Status
+from poise.track import Tracker as Tracker
 from poise.warmup import warmup as warmup
 
 __version__ = "0.1.0"

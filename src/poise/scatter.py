@@ -29,7 +29,8 @@ def scattered(
         first, kind, limit = int(skeleton.q_start[row]), skeleton.kinds[row], skeleton.limits[row]
         if kind in (Kind.HINGE, Kind.SLIDE):
             wide = np.pi if kind == Kind.HINGE else length
-            q[:, first] = _along(q[:, first], *skeleton.value_ranges[first], share, wide, numbers[0])
+            low, high = skeleton.value_ranges[first]
+            q[:, first] = _along(q[:, first], low, high, share, wide, numbers[0])
             continue
         if kind == Kind.FREE:
             for axis in range(3 if moves else 0):

@@ -149,15 +149,20 @@ def _from_starts(
         solver.run(Problem(problem.start[i], problem.goals, problem.free_root), targets[i : i + 1], tolerance, request)
         for i in range(len(targets))
     ]
-    q, is_met, iterations, updates = (np.concatenate([answer[i] for answer in every]) for i in range(4))
-    return Answer(q, is_met, iterations, updates, every[0].trace)
+    return Answer(
+        q=np.concatenate([answer.q for answer in every]),
+        met=np.concatenate([answer.met for answer in every]),
+        iterations=np.concatenate([answer.iterations for answer in every]),
+        joint_updates=np.concatenate([answer.joint_updates for answer in every]),
+        trace=every[0].trace,
+    )
 
 
 def _merged(best: Answer, rows: Ints, better: Bools, found: Answer) -> Answer:
     """The best of each target so far; what was spent counts, whether it helped or not."""
-    q, is_met, iterations, updates = (value.copy() for value in best[:4])
-    kept = rows[better]
+    q, is_met, kept = best.q.copy(), best.met.copy(), rows[better]
     q[kept], is_met[kept] = found.q[better], found.met[better]
+    iterations, updates = best.iterations.copy(), best.joint_updates.copy()
     iterations[rows] += found.iterations
     updates[rows] += found.joint_updates
     trace = best.trace
