@@ -1,5 +1,7 @@
 """Poise: inverse kinematics for real rigs. See README.md for the first eight lines."""
 
+from poise.bake import Baked as Baked
+from poise.bake import bake as bake
 from poise.clip import Clip as Clip
 from poise.clip import KeyedClip as KeyedClip
 from poise.clip import Track as Track

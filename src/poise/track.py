@@ -50,7 +50,7 @@ class Tracker:
     microseconds  time for one frame instead: the solver runs a few iterations at a time until it is used up (at least
                   once). This makes results depend on the machine: the one exception to "same call, same bits"
     restart       where the target has moved, begin from the first pose again and not from the last
-    damping       [s] half-life of what is left of the way to the solved pose: half of it is shown after that long. 0: none
+    damping       [s] half-life of the way that is left to the solved pose: half of it is gone after that long
     speed         most that a joint turns [rad/s], slides or moves [file units/s]: a number for all, or by joint name
 
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
