@@ -12,6 +12,8 @@ from poise.errors import PoiseError as PoiseError
 from poise.errors import PoiseWarning as PoiseWarning
 from poise.errors import UnknownNameError as UnknownNameError
 from poise.errors import UnsupportedError as UnsupportedError
+from poise.fit import Fitted as Fitted
+from poise.fit import fit as fit
 from poise.goals import Direction as Direction
 from poise.goals import Near as Near
 from poise.goals import Orientation as Orientation
