@@ -1,5 +1,7 @@
 """Poise: inverse kinematics for real rigs. See README.md for the first eight lines."""
 
+from poise.bake import Baked as Baked
+from poise.bake import bake as bake
 from poise.clip import Clip as Clip
 from poise.clip import KeyedClip as KeyedClip
 from poise.clip import Track as Track
@@ -10,6 +12,8 @@ from poise.errors import PoiseError as PoiseError
 from poise.errors import PoiseWarning as PoiseWarning
 from poise.errors import UnknownNameError as UnknownNameError
 from poise.errors import UnsupportedError as UnsupportedError
+from poise.fit import Fitted as Fitted
+from poise.fit import fit as fit
 from poise.goals import Aim as Aim
 from poise.goals import Direction as Direction
 from poise.goals import LookAt as LookAt
@@ -38,6 +42,7 @@ from poise.skeleton import Kind as Kind
 from poise.skeleton import Skeleton as Skeleton
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
+from poise.solvers.anneal import Anneal as Anneal
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
 from poise.solvers.jacobian_transpose import JacobianTranspose as JacobianTranspose
@@ -46,6 +51,7 @@ from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
 from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
 from poise.solvers.two_bone import TwoBone as TwoBone
 from poise.status import Status as Status
+from poise.track import Tracker as Tracker
 from poise.warmup import warmup as warmup
 
 __version__ = "0.1.0"

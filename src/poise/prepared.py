@@ -90,6 +90,11 @@ class Prepared:
             solvers.check(solver, problem, Request(how.prefer, how.seeds))
             solver.run(problem, nothing, tolerance, Request(how.prefer, how.seeds))
 
+    @property
+    def quick(self) -> bool:
+        """Whether a single target, from any start, takes the short way through kernels/reach.py."""
+        return self._quick is not None and self._quick.anywhere
+
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         quick = self._quick

@@ -3,6 +3,7 @@
 
 Lane 0 starts where the caller stands, the others at the seeds whose tips are nearest to the target. If another lane
 arrives while lane 0 is close behind, lane 0 may finish: following a moving target must not jump to another branch.
+Without restarts every lane starts where the caller stands, so that the answer is the one that lies nearby.
 
     poses  flat (s 7,)  where the seeds put the tip: blocks of `width` seeds, in each x y z w x y z lane by lane
 """
@@ -22,6 +23,7 @@ from poise.kernels.serial_many import (
     ITERATIONS,
     POLISH,
     POLISHES,
+    RESTARTS,
     VALUES_ROOM,
     WEIGHTS,
     WIDEST,
@@ -78,7 +80,8 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
     at, turned = Vec(target[0], target[1], target[2]), Quat(target[3], target[4], target[5], target[6])
     rounds = int(restarts_for(links, target, settings)) // w + 1
     wait, iterations, least, polishes = -1, 0, HUGE, POLISHES if settings[POLISH] > 0.0 else 0
-    longest = min(ROUND, settings[ITERATIONS])
+    alone = settings[RESTARTS] < 1.0
+    longest = settings[ITERATIONS] if alone else min(ROUND, settings[ITERATIONS])
     attempt, most, spent = 0, longest, longest + 1.0
     caution, last = fill(kind, 0.0), fill(kind, HUGE)
     found[0] = 0.0
@@ -88,7 +91,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
                 break
             nearest_seeds(kind, poses, attempt * BLOCKS, BLOCKS, target, weights, chosen)
             for l in range(w):
-                put_values(values, w, l, seeds[int(chosen[l]) * w + l], m)
+                put_values(values, w, l, start if alone else seeds[int(chosen[l]) * w + l], m)
             if attempt == 0:
                 put_values(values, w, 0, start, m)
             if attempt >= rounds:  # lane 0 settles the best so far, the others what else there is

@@ -1,0 +1,174 @@
+"""Annealing: start another solver again from large random offsets, and keep the best pose by its measured error.
+
+Coordinate and gradient methods descend into the nearest valley. Limits cut concavities into the space of poses, so that
+the nearest valley may end at a limit; a start far enough away lies in another one. The idea is that of simulated
+annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983) with a descent after every jump: basin hopping (Li and
+Scheraga, PNAS 84, 1987) that never goes uphill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from poise import solvers
+from poise.arrays import Bools, Floats, Ints, real
+from poise.checks import check_solver
+from poise.errors import InputError
+from poise.handles import Handles
+from poise.judge import beyond_reach, met
+from poise.options import count, one_of
+from poise.problem import Problem, Tolerance, solved_together
+from poise.request import Request
+from poise.result import Answer, Trace
+from poise.scatter import DRAWS, scattered
+from poise.tree_layout import POSITION
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anneal:
+    """Restarts around any solver: it handles what that one handles, and jumps out of what limits trap it in.
+
+    solver    the solver that is started again: a name, or a value such as poise.CCD(restarts=0)
+    restarts  how often at most; up to 1,000,000. None where lengths alone forbid the target
+    spread    the largest offset, above 0 and at most 1: the share of a joint's range, or of half a turn where it has
+              none, that a start may be away from the best pose so far
+    schedule  "growing" begins near the best pose and ends `spread` away; "cooling" goes the other way
+    seed      which random numbers; attempt i uses the same ones for every problem
+
+    Iterations are those of all attempts together.
+    """
+
+    solver: str | solvers.Solver = "ccd"
+    restarts: int = 32
+    spread: float = 1.0
+    schedule: Literal["growing", "cooling"] = "growing"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_solver(self.solver)
+        if isinstance(self.solver, str):
+            object.__setattr__(self, "solver", solvers.named(self.solver))
+        one_of("schedule", self.schedule, ("growing", "cooling"))
+        object.__setattr__(self, "restarts", count("restarts", self.restarts))
+        object.__setattr__(self, "seed", count("seed", self.seed))
+        object.__setattr__(self, "spread", real(self.spread, "spread"))
+        if not 0 < self.spread <= 1:
+            raise InputError(f"spread must be a share above 0 and at most 1, not {self.spread!r}")
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return "anneal"
+
+    @property
+    def inner(self) -> solvers.Solver:
+        """The solver that is started again."""
+        assert not isinstance(self.solver, str)
+        return self.solver
+
+    @property
+    def handles(self) -> Handles:
+        """What the inner solver handles, the first solution found."""
+        return replace(self.inner.handles, prefer=("first",))
+
+    def share(self, attempt: int) -> float:
+        """The largest offset of attempt 1, 2, ... `restarts`."""
+        step = attempt if self.schedule == "growing" else self.restarts + 1 - attempt
+        return self.spread * step / self.restarts
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, W), rows as in problem.py."""
+        silent = replace(request, progress=None)
+        best = self.inner.run(problem, targets, tolerance, silent)
+        costs, done = _measured(problem, best, targets, tolerance)
+        best = best._replace(met=done)
+        missed = _worth_another(problem, targets, tolerance, done)
+        for attempt in range(1, self.restarts + 1):
+            if not len(missed):
+                break
+            again = self._elsewhere(_part(problem, missed), best.q[missed], attempt)
+            found = _from_starts(self.inner, again, targets[missed], tolerance, silent)
+            new_costs, done = _measured(again, found, targets[missed], tolerance)
+            better = done | (new_costs < costs[missed])
+            costs[missed[better]] = new_costs[better]
+            best = _merged(best, missed, better, found._replace(met=done))
+            missed = missed[~done]
+        return best
+
+    def _elsewhere(self, problem: Problem, q: Floats, attempt: int) -> Problem:
+        """The problem with a start of its own for each target, at an offset from q (k, nq)."""
+        skeleton = problem.skeleton
+        joints = map(skeleton.index, problem.joints)
+        rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled ones share a number
+        draws = np.random.default_rng((self.seed, attempt)).random((len(rows), DRAWS))
+        length = float(problem.tree.unit.max())
+        starts = scattered(
+            skeleton, q, rows, self.share(attempt), draws, length=length, moves=problem.free_root
+        )  # fmt: skip
+        return Problem(problem.posed(starts), problem.goals, problem.free_root)
+
+
+def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
+    """Numbers of the targets that were missed and that lengths alone do not forbid."""
+    missed = np.flatnonzero(~done)
+    if not len(missed) or not problem.joints:
+        return missed[:0]
+    return missed[beyond_reach(_part(problem, missed), targets[missed], tolerance) == 0]
+
+
+def _part(problem: Problem, rows: Ints) -> Problem:
+    """The problem of some of the targets."""
+    if not problem.start.shape:
+        return problem
+    return Problem(problem.start[rows], problem.goals, problem.free_root)
+
+
+def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
+    """What each pose has left (k,), lengths in units of the rig's size, and which meet their targets.
+
+    Where scale is not quite uniform, the targets are not the caller's yet (running.py corrects them), so that there the
+    solver is asked.
+    """
+    errors = problem.errors(answer.q, targets)
+    size = problem.tree.size
+    gains = [problem.goals[m.goal].weight / (size if m.kind == POSITION else 1.0) for m in problem.measures]
+    costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
+    return costs, answer.met if problem.sheared else met(problem, errors, tolerance)
+
+
+def _from_starts(
+    solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+) -> Answer:
+    """Solve each target from its own start; one by one where the starts do not pack together."""
+    if solved_together(problem.start, problem.goals, free_root=problem.free_root):
+        return solver.run(problem, targets, tolerance, request)
+    every = [
+        solver.run(Problem(problem.start[i], problem.goals, problem.free_root), targets[i : i + 1], tolerance, request)
+        for i in range(len(targets))
+    ]
+    return Answer(
+        q=np.concatenate([answer.q for answer in every]),
+        met=np.concatenate([answer.met for answer in every]),
+        iterations=np.concatenate([answer.iterations for answer in every]),
+        joint_updates=np.concatenate([answer.joint_updates for answer in every]),
+        trace=every[0].trace,
+    )
+
+
+def _merged(best: Answer, rows: Ints, better: Bools, found: Answer) -> Answer:
+    """The best of each target so far; what was spent counts, whether it helped or not."""
+    q, is_met, kept = best.q.copy(), best.met.copy(), rows[better]
+    q[kept], is_met[kept] = found.q[better], found.met[better]
+    iterations, updates = best.iterations.copy(), best.joint_updates.copy()
+    iterations[rows] += found.iterations
+    updates[rows] += found.joint_updates
+    trace = best.trace
+    if trace is not None and found.trace is not None:
+        trace = Trace(*(np.concatenate(both) for both in zip(trace, found.trace, strict=True)))
+    return Answer(q, is_met, iterations, updates, trace)
+
+
+Solver = Anneal

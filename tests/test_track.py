@@ -1,0 +1,298 @@
+"""Tracker: no jumps, budgets, and motion that no frame rate changes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import poise
+from poise import Direction, Place, Position, Range, samples
+from poise.approach import Approach, left_of, rotation_angle
+from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
+
+STEP = 0.01
+
+
+def zero(skeleton):
+    return poise.Pose(skeleton, skeleton.rest_q)
+
+
+def largest_turn(skeleton, a, b):
+    """The largest angle between two configurations."""
+    turns = rotation_angle(a[skeleton.turn_columns], b[skeleton.turn_columns])
+    hinges = [int(skeleton.q_start[i]) for i in np.flatnonzero(skeleton.kinds == 1)]
+    return max(np.abs(a[hinges] - b[hinges]).max(initial=0), turns.max(initial=0))
+
+
+def there_and_back(start, joint, aside, far):
+    """Targets from where the joint is, more or less straight away out of reach and back, in steps of a centimetre."""
+    at = start.world[joint].positions
+    along = at - start.world[start.skeleton.chain(None, joint)[0]].positions
+    along = along / np.linalg.norm(along) + 0.8 * aside / np.linalg.norm(aside)
+    out = at + STEP * np.arange(round(far / STEP))[:, None] * along / np.linalg.norm(along)
+    return np.concatenate([out, out[::-1]])
+
+
+def humanoid(joint):
+    return poise.load(samples.path("humanoid.bvh")).clips[0].at(0.5), joint
+
+
+def bent_chain():
+    chain = straight_chain(6, length=0.15)
+    bend = poise.rotations.about(np.array([0.0, 0.0, 1.0]), 0.5)
+    return zero(chain).replace({f"j{i}": bend for i in range(1, 6)}), "tip"
+
+
+def bent_arm():
+    arm = generic_arm()
+    return poise.Pose(arm, np.array([0.3, -0.6, 0.9, 0.4, -0.8, 0.2])), "tool"
+
+
+CASES = {"arm": lambda: humanoid("RightHand"), "leg": lambda: humanoid("LeftFoot"), "chain": bent_chain}
+
+
+class TestNoJumps:
+    @pytest.mark.parametrize("solver", ["ccd", "levenberg_marquardt"])
+    @pytest.mark.parametrize("case", CASES)
+    @given(seed=seeds)
+    @settings(max_examples=4)
+    def test_out_of_reach_and_back(self, case, solver, seed):
+        """Near full stretch an elbow must bend by the square root of what the target moves: 0.4 rad for these."""
+        start, joint = CASES[case]()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), solver=solver)
+        shown, out_of_reach = start.q, 0
+        for target in there_and_back(start, joint, rng_of(seed).normal(size=3), 1.5):
+            result = follow(target)
+            assert largest_turn(start.skeleton, shown, result.q) < 0.6
+            shown, out_of_reach = result.q, out_of_reach + (not result.reached)
+        assert out_of_reach > 20
+        assert result.reached
+
+    @given(seed=seeds)
+    @settings(max_examples=10)
+    def test_a_robot_arm_that_limits_and_lengths_keep_away(self, seed):
+        start, joint = bent_arm()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0], root="j0"))
+        shown = start.q
+        for target in there_and_back(start, joint, rng_of(seed).normal(size=3), 1.2):
+            result = follow(target)
+            assert np.abs(result.q - shown).max() < 0.9
+            assert result.violation <= 1e-9
+            shown = result.q
+
+    def test_the_engine_alone_would_leap(self):
+        """What the tests above guard against: with restarts a target out of reach is answered from anywhere."""
+        start, joint = bent_arm()
+        reach, q, leaps = poise.prepare(start, Position(joint, [0, 0, 0], root="j0")), start.q, []
+        for target in there_and_back(start, joint, np.array([1.0, 0.2, 0.3]), 1.2):
+            result = reach(target, q)
+            leaps.append(np.abs(result.q - q).max())
+            q = result.q
+        assert max(leaps) > 1.5
+
+    def test_without_restarts_the_engine_stays_with_the_start(self):
+        start, joint = bent_arm()
+        arm = start.skeleton
+        solver = poise.LevenbergMarquardt(restarts=0)
+        reach = poise.prepare(start, Position(joint, [0, 0, 0], root="j0"), solver=solver)
+        for target in start.world[joint].positions + rng_of(3).normal(size=(30, 3)) * 0.03:
+            alone, batch = reach(target), reach(np.array([target, target]))
+            assert bool(alone.reached) == bool(batch.reached[0])
+            np.testing.assert_allclose(alone.q, batch.q[0], atol=1e-6)
+        assert arm is alone.problem.skeleton
+
+
+class TestFrames:
+    def test_it_is_the_solve_from_the_last_pose(self):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), solver=poise.CCD())
+        first, second = follow([0.3, 0.5, 0.2]), follow([0.3, 0.4, 0.3])
+        again = poise.solve(start, Position(joint, [0.3, 0.5, 0.2]), solver="ccd")
+        np.testing.assert_array_equal(first.q, again.q)
+        np.testing.assert_array_equal(second.q, poise.solve(again.pose, Position(joint, [0.3, 0.4, 0.3])).q)
+        np.testing.assert_array_equal(follow.pose.q, second.q)
+
+    def test_restart_begins_from_the_first_pose_when_the_target_moves(self):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), restart=True)
+        once = follow([0.3, 0.4, 0.3]).q
+        follow([-0.3, 0.4, 0.3])
+        np.testing.assert_array_equal(follow([0.3, 0.4, 0.3]).q, once)
+
+    @pytest.mark.parametrize("make", [bent_chain, bent_arm])
+    def test_a_still_target_is_gone_on_with_and_counted(self, make):
+        start, joint = make()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0], root="j0"), iterations=1)
+        target = start.world[joint].positions + np.array([-0.1, -0.05, 0.1])
+        errors = [float(follow(target).errors[0])]
+        for frame in range(2, 30):
+            result = follow(target)
+            errors.append(float(result.errors[0]))
+            assert result.iterations <= 1
+            if not result.iterations:
+                break
+            assert follow.iterations == frame
+        assert result.reached
+        assert errors[0] > errors[-1]
+        follow(target + 0.01)
+        assert follow.iterations == 1
+
+    def test_a_quick_arm_counts_too(self):
+        start, joint = bent_arm()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0], root="j0"))
+        target = start.world[joint].positions + np.array([-0.05, -0.05, 0.05])
+        count = int(follow(target).iterations)
+        assert follow.iterations == count > 0
+        follow(target)
+        assert follow.iterations == count
+
+    def test_a_budget_of_time_runs_at_least_once_and_says_what_it_is(self):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), microseconds=1e-3)
+        target = [0.3, 0.4, 0.3]
+        assert follow(target).iterations > 0
+        assert "depend on the machine" in repr(follow)
+        for _ in range(50):
+            result = follow(target)
+        assert result.reached
+        ample = poise.Tracker(start, Position(joint, [0, 0, 0]), microseconds=1e9)
+        assert ample(target).reached
+
+    def test_several_goals_and_a_free_root(self):
+        skeleton = figure()
+        goals = [Position("l_foot", [0, 0, 0]), Place("head", [0, 0, 0], [1, 0, 0, 0]), Direction("r_foot", [0, 0, 1])]
+        follow = poise.Tracker(zero(skeleton), goals, free_root=True)
+        head = np.eye(4)
+        for i in range(10):
+            head[:3, 3] = [0.01 * i, 1.6, 0.0]
+            result = follow([[0.1, 0.15, 0.02 * i], head, [0, 0.1 * i, 1.0]])
+        assert result.reached
+        assert len(result.errors) == 4
+
+    def test_reset(self):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), damping=0.1)
+        once = follow([0.3, 0.4, 0.3]).q
+        follow.reset()
+        np.testing.assert_array_equal(follow.pose.q, start.q)
+        np.testing.assert_array_equal(follow([0.3, 0.4, 0.3]).q, once)
+        follow.reset(zero(start.skeleton))
+        np.testing.assert_array_equal(follow.pose.q, start.skeleton.rest_q)
+        with pytest.raises(poise.InputError, match="single pose"):
+            follow.reset(poise.Pose(start.skeleton, np.tile(start.q, (2, 1))))
+
+    def test_a_clip_of_what_was_shown(self):
+        start, joint = bent_chain()
+        targets = there_and_back(start, joint, np.array([1.0, 0.3, 0.2]), 0.2)
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), speed=2.0)
+        clip = follow.clip(targets, fps=30, name="wave")
+        follow.reset()
+        one_by_one = [follow(target, 1 / 30).q for target in targets]
+        np.testing.assert_array_equal(clip.poses.q, one_by_one)
+        assert (clip.fps, clip.name) == (pytest.approx(30), "wave")
+        with pytest.raises(poise.InputError, match="a target for each frame"):
+            follow.clip(targets[0])
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"damping": -1}, "damping is a half-life"),
+            ({"speed": 0}, "speed must be above 0"),
+            ({"speed": {"j9": 1}}, "no joint 'j9'"),
+            ({"speed": {"j1": np.nan}}, "speed of 'j1'"),
+            ({"iterations": 3, "microseconds": 5}, "not both"),
+            ({"microseconds": math.inf}, "microseconds"),
+            ({"solver": "cdd"}, "did you mean 'ccd'"),
+        ],
+    )
+    def test_bad_options(self, options, message):
+        start, joint = bent_chain()
+        with pytest.raises(poise.PoiseError, match=message):
+            poise.Tracker(start, Position(joint, [0, 0, 0]), **options)
+
+    def test_bad_frames(self):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), damping=0.1)
+        with pytest.raises(poise.InputError, match="one target at a time"):
+            follow(np.zeros((2, 3)))
+        with pytest.raises(poise.InputError, match="dt is the time"):
+            follow([0, 0, 0.5], dt=-1)
+        with pytest.raises(poise.InputError):
+            follow([0, 0, np.nan])
+
+
+class TestApproach:
+    @given(st.floats(0, 10), st.floats(0.001, 2), st.floats(0.01, 10), st.floats(0, 1), st.floats(0, 1))
+    def test_two_steps_are_one(self, distance, seconds, speed, half_life, share):
+        """The closed form is a flow: where it leads depends on the time alone, not on how it is cut up."""
+
+        def step(d, s):
+            return left_of(np.array([d, d]), s, np.array([speed, np.inf]), half_life)
+
+        whole, part = step(distance, seconds), step(distance, share * seconds)
+        parts = np.array([step(part[i], (1 - share) * seconds)[i] for i in range(2)])
+        np.testing.assert_allclose(parts, whole, atol=1e-9)
+
+    def test_half_is_left_after_the_half_life_and_speed_is_kept(self):
+        free = np.array([np.inf])
+        assert left_of(np.array([1.0]), 0.2, free, 0.2) == pytest.approx(0.5)
+        assert left_of(np.array([1.0]), 0.2, free, 0.0) == 0
+        assert left_of(np.array([1.0]), 0.0, free, 0.0) == 1
+        assert left_of(np.array([1.0]), 0.2, np.array([2.0]), 0.0) == pytest.approx(0.6)
+
+    @given(seed=seeds, half_life=st.sampled_from([0.0, 0.3]))
+    @settings(max_examples=40)
+    def test_speeds_of_every_kind_of_joint_and_limits_hold(self, seed, half_life):
+        rng = rng_of(seed)
+        s = random_skeleton(rng, 7)
+        limits = {}
+        for name in s.names:
+            joint = s[name]
+            if joint.kind and not joint.coupling and rng.random() < 0.5:
+                limits[name] = Range(*np.sort(rng.uniform(-3, 3, size=2)), axis=None if joint.kind < 3 else (0, 1, 0))
+        leaders = {s.names[c.leader] for c in s.couplings if c}
+        s = s.limited({name: limit for name, limit in limits.items() if name not in leaders})
+        q, goal = s.legal(random_q(rng, s))[0], s.legal(random_q(rng, s))[0]
+        speed, dt = float(rng.uniform(0.1, 3)), float(rng.uniform(0.01, 1))
+        step = Approach(s, half_life, speed)
+        on_the_way = step(q, goal, dt)
+        assert s.legal(on_the_way)[1] == ()
+        assert (rotation_angle(q[s.turn_columns], on_the_way[s.turn_columns]) <= speed * dt + 1e-9).all()
+        numbers = np.setdiff1d(np.arange(s.nq), s.turn_columns)
+        assert (np.abs(q - on_the_way)[numbers] <= speed * dt + 1e-9).all()
+        np.testing.assert_allclose(Approach(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0], atol=1e-9)
+
+    def test_two_frames_of_half_the_time_show_what_one_shows(self):
+        start, joint = bent_chain()
+        target = [0.3, 0.4, 0.3]
+        shown = []
+        for frames in (1, 2, 8):
+            follow = poise.Tracker(start, Position(joint, [0, 0, 0]), damping=0.2, speed={"j2": 1.0, "j3": 0.2})
+            for _ in range(frames):
+                result = follow(target, 0.3 / frames)
+            shown.append(result.q)
+        np.testing.assert_allclose(shown[1], shown[0], atol=1e-12)
+        np.testing.assert_allclose(shown[2], shown[0], atol=1e-12)
+        tip = result.pose.world[joint].positions
+        assert result.errors[0] == pytest.approx(np.linalg.norm(tip - target), abs=1e-12)
+        assert not result.reached
+
+    def test_a_bent_ball_goes_along_its_range_not_across_what_it_forbids(self):
+        axis = np.array([0.0, 0.0, 1.0])
+        s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=axis)})
+        q, goal = (poise.rotations.about(axis, math.radians(angle)) for angle in (-160, 160))
+        step, angles = Approach(s, 0, math.radians(100)), []
+        for _ in range(4):
+            q = step(q, goal, 1.0)
+            angles.append(math.degrees(float(poise.rotations.twist_angle(q, axis))))
+        assert angles == pytest.approx([-60, 40, 140, 160])
+
+    def test_a_hinge_without_ends_takes_the_shorter_way(self):
+        s = straight_chain(1, kind=1, axes=[(0, 0, 1)])
+        assert Approach(s, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([3.1])
+        limited = s.limited({"j0": Range(-3.1, 3.1)})
+        assert Approach(limited, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])
