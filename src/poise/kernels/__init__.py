@@ -16,6 +16,7 @@ _MODULES = (
     "chain_finish",
     "escape",
     "fabrik",
+    "fabrik_limited",
     "forward",
     "jacobian",
     "limits",

@@ -48,9 +48,12 @@ class FABRIK:
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         allowed = tolerance.distance / float(chain.unit.max())
-        options = np.array([allowed, self.iterations, self.bend, self.finish])
-        kernels.fabrik.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.starts,
+        options = np.array([allowed, self.iterations, self.bend, self.finish, self.restarts])
+        limits = getattr(chain, "limits", np.zeros((m, 12)))
+        is_free = not (limits.any() or chain.kinds.any())
+        solve = kernels.fabrik.solve if is_free else kernels.fabrik_limited.solve
+        solve(
+            chain.kinds, chain.axes, chain.ranges, limits, chain.frames, chain.tips, chain.starts,
             np.ascontiguousarray(chain.to_kernel(targets)), options, x, errors, counts, trace_x, trace_error,
         )  # fmt: skip
         history = None
