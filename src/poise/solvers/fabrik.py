@@ -49,11 +49,10 @@ class FABRIK:
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         allowed = tolerance.distance / float(chain.unit.max())
         options = np.array([allowed, self.iterations, self.bend, self.finish, self.restarts])
-        limits = getattr(chain, "limits", np.zeros((m, 12)))
-        is_free = not (limits.any() or chain.kinds.any())
+        is_free = not (chain.limits.any() or chain.kinds.any())
         solve = kernels.fabrik.solve if is_free else kernels.fabrik_limited.solve
         solve(
-            chain.kinds, chain.axes, chain.ranges, limits, chain.frames, chain.tips, chain.starts,
+            chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts,
             np.ascontiguousarray(chain.to_kernel(targets)), options, x, errors, counts, trace_x, trace_error,
         )  # fmt: skip
         history = None
