@@ -17,6 +17,7 @@ _MODULES = (
     "escape",
     "fabrik",
     "fabrik_limited",
+    "fabrik_tree",
     "forward",
     "jacobian",
     "limits",
