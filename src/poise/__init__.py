@@ -45,6 +45,7 @@ from poise.solve import solve as solve
 from poise.solvers.anneal import Anneal as Anneal
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
+from poise.solvers.fabrik import FABRIK as FABRIK
 from poise.solvers.jacobian_transpose import JacobianTranspose as JacobianTranspose
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
 from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse

@@ -13,8 +13,12 @@ from types import ModuleType
 _MODULES = (
     "ccd",
     "chain",
+    "chain_finish",
     "eigen",
     "escape",
+    "fabrik",
+    "fabrik_limited",
+    "fabrik_tree",
     "forward",
     "jacobian",
     "limits",
