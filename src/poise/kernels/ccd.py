@@ -215,7 +215,7 @@ def sweep(links, tip, target, setup, lagging, reach_on, x, count, room):
     Returns the error and how far to go on the next time.
     """
     if not setup.points:
-        count[1] += goal_sweep(links, tip, target, setup, lagging, x, room)
+        count[1] += goal_sweep(links, tip, target, setup, x, room)
         return goal_error(links, tip, target, setup.weights, x), reach_on
     count[1] += links.kinds.shape[0]
     copy(x, room.previous)
@@ -239,12 +239,12 @@ def sweep(links, tip, target, setup, lagging, reach_on, x, count, room):
 
 
 @part
-def goal_sweep(links, tip, target, setup, lagging, x, room):
+def goal_sweep(links, tip, target, setup, x, room):
     """One sweep for any goals; returns how many joints were visited."""
     m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
     if setup.order == WINDOW:
         return ccd_goals.grow_window(links, tip, target, weights, shares, most, x, room)
-    if setup.order == TIP_FIRST or lagging:
+    if setup.order == TIP_FIRST:
         ccd_goals.sweep_from_tip(links, tip, target, weights, shares, most, 0, x, room)
     else:
         ccd_goals.sweep_from_base(links, tip, target, weights, shares, most, x, room)
