@@ -10,11 +10,14 @@ from poise.errors import PoiseError as PoiseError
 from poise.errors import PoiseWarning as PoiseWarning
 from poise.errors import UnknownNameError as UnknownNameError
 from poise.errors import UnsupportedError as UnsupportedError
+from poise.goals import Aim as Aim
 from poise.goals import Direction as Direction
+from poise.goals import LookAt as LookAt
 from poise.goals import Near as Near
 from poise.goals import Orientation as Orientation
 from poise.goals import Pin as Pin
 from poise.goals import Place as Place
+from poise.goals import Pole as Pole
 from poise.goals import Position as Position
 from poise.limits import EulerBox as EulerBox
 from poise.limits import Range as Range

@@ -27,11 +27,10 @@ from poise.geometry import (
     similar,
 )
 from poise.goals import Position
-from poise.legal import nearest_turn
 from poise.limits import Range, hinge_axis, is_soft
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
-from poise.turn_limits import LIMIT, turn_row
+from poise.turn_limits import LIMIT, nearest_angle, turn_row
 
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
@@ -141,7 +140,7 @@ class _Layout(NamedTuple):
 
 def packs_together(start: Pose, goal: Position, *, free_root: bool = False) -> bool:
     """Whether one packed chain serves every pose of a batch: nothing in its geometry differs between them."""
-    layout = _layout(start.skeleton, goal.joint, goal.root, free_root=free_root)
+    layout = _layout(start.skeleton, goal, free_root=free_root)
     sheared = layout.base_sheared or layout.rest.sheared
     return layout.constant and not sheared and start.translations is None and start.scales is None
 
@@ -149,9 +148,9 @@ def packs_together(start: Pose, goal: Position, *, free_root: bool = False) -> b
 def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     """Pack the chain of a goal from a legal start pose: a single one, or a batch axis of poses that pack together."""
     skeleton = start.skeleton
-    layout = _layout(skeleton, goal.joint, goal.root, free_root=free_root)
+    layout = _layout(skeleton, goal, free_root=free_root)
     is_rest = layout.constant and start.translations is None and start.scales is None
-    geometry = layout.rest if is_rest else packed_geometry(start, layout.links, layout.rows)
+    geometry = layout.rest if is_rest else packed_geometry(start, layout.links, layout.rows, goal.offset)
     base_row = int(skeleton.parents[layout.rows[0]])
     bases, scale, sheared = _base(start, base_row), layout.base_scale, layout.base_sheared
     if start.scales is not None:
@@ -176,25 +175,30 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     )
 
 
-def _layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
+def _layout(skeleton: Skeleton, goal: Position, *, free_root: bool) -> _Layout:
+    if any(goal.offset):
+        return _new_layout(skeleton, goal, free_root=free_root)  # not remembered: there is no end of points
     known: dict[object, _Layout] = skeleton.__dict__.setdefault("_layouts", {})
-    key = (joint, root, free_root)
+    key = (goal.joint, goal.root, free_root)
     if key not in known:
-        known[key] = _new_layout(skeleton, joint, root, free_root=free_root)
+        known[key] = _new_layout(skeleton, goal, free_root=free_root)
     return known[key]
 
 
-def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
-    tip = skeleton.index(joint)
-    moving = [skeleton.index(name) for name in skeleton.chain(root, joint)]
+def _new_layout(skeleton: Skeleton, goal: Position, *, free_root: bool) -> _Layout:
+    tip = skeleton.index(goal.joint)
+    turned = any(goal.offset)  # by its own joint, too
+    alone = turned and goal.root is not None and skeleton.index(goal.root) == tip
+    moving = [] if alone else [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     rows = [*moving, tip]
+    moving = rows if turned else moving
     if free_root:
         rows = _from_free_root(skeleton, tip)
         moving = [rows[0], *(row for row in moving if row != rows[0])]
     links = _links(skeleton, moving, free_root=free_root)
     values, rest = skeleton.value_ranges, Pose(skeleton, skeleton.rest_q)
     ranges = np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2)
-    geometry = packed_geometry(rest, links, rows)
+    geometry = packed_geometry(rest, links, rows, goal.offset)
     longest = float(reach_of(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0])
     base_row = int(skeleton.parents[rows[0]])
     scale, _, sheared = similar(_base(rest, base_row)[..., :3], skeleton, base_row)
@@ -205,7 +209,7 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
         ranges=ranges,
         limits=np.array([_turn_limit(skeleton, link) for link in links]).reshape(-1, LIMIT),
         rest=geometry,
-        constant=not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE,
+        constant=not (skeleton.kinds[rows] == Kind.FREE).any() and (turned or skeleton.kinds[tip] != Kind.SLIDE),
         base_scale=scale,
         base_sheared=sheared,
         length=longest * float(np.abs(scale[0])) * geometry.size,
@@ -242,13 +246,13 @@ def coupled_on_the_way(skeleton: Skeleton, goal: Position, *, free_root: bool) -
     """Two joints on the way to the tip that move together, if there are: a chain holds the rest when one moves."""
     tip = skeleton.index(goal.joint)
     way = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
-    if skeleton.kinds[tip] == Kind.SLIDE:
+    if skeleton.kinds[tip] == Kind.SLIDE or any(goal.offset):
         way.append(tip)
     ratios = skeleton.coupling_rows[:, 0]
     movers = [row for row in way if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE) and ratios[row] != 0.0]
     if len({int(skeleton.q_start[row]) for row in movers}) == len(movers):
         return None
-    for link in _layout(skeleton, goal.joint, goal.root, free_root=free_root).links:
+    for link in _layout(skeleton, goal, free_root=free_root).links:
         together = [row for row in movers if row != link.row and skeleton.q_start[row] == link.start]
         if together:
             return skeleton.names[link.row], skeleton.names[together[0]]
@@ -290,7 +294,7 @@ def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
             continue  # its translation stands in the frame; the motion is what is added to it
         elif isinstance(limit, Range) and limit.axis is not None:
             angle = rotations.twist_angle(q[:, link.start : link.start + 4], np.array(limit.axis))
-            x[:, i, 0] = nearest_turn(angle, *_range(skeleton, link, skeleton.value_ranges))
+            x[:, i, 0] = nearest_angle(angle, *_range(skeleton, link, skeleton.value_ranges))
         else:
             ratio, offset = skeleton.coupling_rows[link.row]
             x[:, i, 0] = ratio * q[:, link.start] + offset

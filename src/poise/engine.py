@@ -165,8 +165,8 @@ class TreeEngine:
         def work(first: int, last: int) -> None:
             solve(
                 tree.nodes, tree.frames, tree.layout.dofs, tree.terms, aims, tree.paths, tree.row_ranges, targets,
-                starts, seeds, tree.near_u, tree.near_on, settings, aligned(size), first, last, u, errors, counts,
-                history,
+                starts, seeds, tree.near_u, tree.near_on, tree.limits, settings, aligned(size), first, last, u, errors,
+                counts, history,
             )  # fmt: skip
 
         in_chunks(k, 1 if trace else threads, work, progress)

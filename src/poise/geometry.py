@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from poise.skeleton import Kind, Skeleton
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain.py, which would bring Numba in
 SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Chain.sheared)
 _EXACT = 1e-9  # and these are one
+_ORIGIN = (0.0, 0.0, 0.0)
+
+Point: TypeAlias = tuple[float, float, float]
 
 
 class Link(NamedTuple):
@@ -50,16 +53,16 @@ class Geometry(NamedTuple):
     sheared: bool
 
 
-def packed_geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> Geometry:
-    """Pack the transforms along `rows`, base to tip, of a single pose."""
-    frames, tips, factors, sheared = _frames(start, links, rows)
+def packed_geometry(start: Pose, links: tuple[Link, ...], rows: list[int], point: Point = _ORIGIN) -> Geometry:
+    """Pack the transforms along `rows`, base to tip, of a single pose; it ends at a point of the tip's frame."""
+    frames, tips, factors, sheared = _frames(start, links, rows, point)
     size = span_size([frames[..., :3], tips])
     frames[..., :3] /= size
     axes = np.array([_axis(start.skeleton, link) for link in links]).reshape(-1, 3)
     return Geometry(frames, tips / size, axes * _gains(links, factors, size), size, sheared)
 
 
-def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats, bool]:
+def _frames(start: Pose, links: tuple[Link, ...], rows: list[int], point: Point) -> tuple[Floats, Floats, Floats, bool]:
     """Fixed transforms (k, m, 7) between motions, the tips (k, 3), and the scale (k, m) before each motion."""
     skeleton, moving = start.skeleton, {link.row for link in links}
     before, after = constant_parts(start, moving)
@@ -69,7 +72,7 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
     frames: list[Floats] = []
     factors: list[Floats] = []
     motions = Counter(link.row for link in links)
-    for row in rows[:-1]:
+    for row in rows if any(point) else rows[:-1]:
         carried = compose(carried, before[:, row])
         for _ in range(motions[row]):
             scale, rotation, off = similar(carried[..., :3], skeleton, row)
@@ -80,7 +83,8 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
             factors.append(factor)
             carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
         carried = compose(carried, after[:, row])
-    tips = compose(carried, before[:, rows[-1]])[..., 3] * factor[:, None]
+    end = np.column_stack([np.eye(3), point]) if any(point) else before[:, rows[-1]]
+    tips = compose(carried, end)[..., 3] * factor[:, None]
     if not links:
         return np.zeros((k, 0, 7)), tips, np.ones((k, 0)), sheared
     return np.stack(frames, axis=1), tips, np.stack(factors, axis=1), sheared

@@ -95,7 +95,9 @@ def goal_chain(problem: Problem, solver: str) -> GoalChain:
         return _of_chain(problem.require_chain(solver))
     twice = [kind for kind, count in Counter(m.kind for m in problem.measures).items() if count > 1]
     if twice:
-        raise UnsupportedError(f"{solver} solves one {_WHAT[twice[0]]} of a joint; {len(problem.goals)} goals ask for it")
+        raise UnsupportedError(
+            f"{solver} solves one {_WHAT[twice[0]]} of a joint; {len(problem.goals)} goals ask for it"
+        )
     _refuse_coupled(problem, solver)
     return _of_tree(problem)
 

@@ -9,9 +9,9 @@ from poise.problem import Problem
 from poise.request import Request
 from poise.skeleton import Kind
 
-ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Pin", "Near")
+ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Aim", "LookAt", "Pole", "Pin", "Near")
 ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
-ALL_LIMITS = ("Range",)
+ALL_LIMITS = ("Range", "SwingTwist", "EulerBox")
 ALL_PREFERENCES = ("first", "closest", "all")
 
 

@@ -167,9 +167,9 @@ class EulerBox:
     x, y, z  (low, high) of the angle about that axis, measured as Range does; one that is left out is free
     source, soft  as for Range; the excess that `soft` weighs is the angle [rad] to the nearest legal rotation
 
-    Every rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) in the order's sequence. It is legal
-    if one of them is in the box, so that the middle angle may go past +-90 degrees. A rotation outside is moved to the
-    nearest rotation inside, from the triple whose angles, each moved into its range, lead to the nearer one.
+    Every rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) in the order's sequence. It is
+    legal if one of them is in the box, so that the middle angle may go past +-90 degrees. A rotation outside is moved
+    to the nearest one inside, beginning with the triple whose angles, each moved into its range, come nearer.
 
     With the middle angle at +-90 degrees (gimbal lock) the outer two turn about the same axis: only their sum or
     difference counts, and every pair in the box with that sum is the same rotation. Close to it a small turn is a large

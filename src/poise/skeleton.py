@@ -24,7 +24,7 @@ from poise.limits import Limit, Range, hinge_axis
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from poise.legal import BallHinges
+    from poise.legal import BallHinges, BallLimits
 
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
@@ -331,6 +331,13 @@ class Skeleton:
         from poise.legal import ball_hinges  # noqa: PLC0415  (legal needs the class defined here)
 
         return ball_hinges(self)
+
+    @cached_property
+    def ball_limits(self) -> BallLimits:
+        """The ball joints whose whole rotation a limit bounds, as arrays."""
+        from poise.legal import ball_limits  # noqa: PLC0415  (legal needs the class defined here)
+
+        return ball_limits(self)
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
