@@ -106,7 +106,7 @@ def solve(
     )  # fmt: skip
 
 
-@part
+@inline
 def solve_each(
     kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
     trace_error, motions, held, columns, steps, normal, vectors, davenport,
@@ -126,18 +126,28 @@ def solve_each(
         search(links, tip, target, setup, within, start, x_out[k], errors[k], counts[k], room, trace_x, trace_error)
 
 
-@part
+@inline
 def error_of(links, tip, target, setup, x):
     """The error of a configuration, and whether the goals are met."""
     if setup.points:
         error = norm(sub(target.point, tip_position(links.kinds, links.axes, links.frames, tip.point, x)))
         return error, error <= setup.tolerance
-    now = carried_down(links, tip, x)
-    met = is_met(now, target, setup.weights, (setup.tolerance, setup.chord))
-    return math.sqrt(squared_error(now, target, setup.weights)), met
+    return goal_error(links, tip, target, setup.weights, x), goals_met(links, tip, target, setup, x)
 
 
 @part
+def goal_error(links, tip, target, weights, x):
+    """The error of any goals."""
+    return math.sqrt(squared_error(carried_down(links, tip, x), target, weights))
+
+
+@part
+def goals_met(links, tip, target, setup, x):
+    """Whether what is asked for is within what is allowed."""
+    return is_met(carried_down(links, tip, x), target, setup.weights, (setup.tolerance, setup.chord))
+
+
+@inline
 def search(links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
     """Descend from the start; where that stalls within reach, descend again from kicks. x keeps the best seen."""
     restarts = setup.restarts if within else 0
@@ -189,7 +199,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         else:
             error, reach_on = sweep(links, tip, target, setup, lagging, reach_on, x, count, room)
             lagging = before - error < LAGGING * before
-        met = error <= setup.tolerance if setup.points else error_of(links, tip, target, setup, x)[1]
+        met = error <= setup.tolerance if setup.points else goals_met(links, tip, target, setup, x)
         count[0] += 1
         slow = slow + 1 if before - error <= least_gain * before else 0
         if met or error < found[0]:
@@ -198,15 +208,15 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         record(trace_x, trace_error, count[0], x, error)
 
 
-@part
+@inline
 def sweep(links, tip, target, setup, lagging, reach_on, x, count, room):
     """One sweep; base first, where that lags, one from the tip, and then on in the direction of its change.
 
     Returns the error and how far to go on the next time.
     """
     if not setup.points:
-        count[1] += goal_sweep(links, tip, target, setup, lagging, x, room)
-        return error_of(links, tip, target, setup, x)[0], reach_on
+        count[1] += goal_sweep(links, tip, target, setup, x, room)
+        return goal_error(links, tip, target, setup.weights, x), reach_on
     count[1] += links.kinds.shape[0]
     copy(x, room.previous)
     if setup.order == TIP_FIRST or lagging:
@@ -229,12 +239,12 @@ def sweep(links, tip, target, setup, lagging, reach_on, x, count, room):
 
 
 @part
-def goal_sweep(links, tip, target, setup, lagging, x, room):
+def goal_sweep(links, tip, target, setup, x, room):
     """One sweep for any goals; returns how many joints were visited."""
     m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
     if setup.order == WINDOW:
         return ccd_goals.grow_window(links, tip, target, weights, shares, most, x, room)
-    if setup.order == TIP_FIRST or lagging:
+    if setup.order == TIP_FIRST:
         ccd_goals.sweep_from_tip(links, tip, target, weights, shares, most, 0, x, room)
     else:
         ccd_goals.sweep_from_base(links, tip, target, weights, shares, most, x, room)

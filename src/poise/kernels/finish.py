@@ -50,7 +50,7 @@ def twice_vector(left):
     return Vec(2.0 * left.x, 2.0 * left.y, 2.0 * left.z)
 
 
-@part
+@inline
 def put_residual(now, wanted, weights, e):
     """Fill e with the rows that are asked for; returns how many."""
     rows = 0
@@ -112,7 +112,7 @@ def is_stuck(kind, value, low, high, push):
     return (kind == HINGE or kind == SLIDE) and ((value <= low and push < 0.0) or (value >= high and push > 0.0))
 
 
-@part
+@inline
 def build(links, now, weights, rows, x, room):
     """Fill the columns and J W J^T, lower triangle."""
     normal, columns, e = room.normal, room.columns, room.vectors[0]
@@ -147,7 +147,7 @@ def moved(links, i, j, room, rows):
     return links.ease[i] * far
 
 
-@part
+@inline
 def apply(links, room, rows, cap, x, to):
     """The motions after the step, shortened as a whole so that nothing moves farther than `cap`, limits kept."""
     largest = 0.0
@@ -175,7 +175,7 @@ def apply(links, room, rows, cap, x, to):
                 to[i, 0] = clamp(x[i, 0] + step.x / length, links.ranges[i, 0], links.ranges[i, 1])
 
 
-@part
+@inline
 def finish_step(links, tip, target, weights, max_turn, damping, x, trial, room):
     """Take the step if the error falls; returns the error then."""
     now = placed(links, tip, x, room.origins, room.rotations)

@@ -109,7 +109,8 @@ class CCD:
     def handles(self) -> Handles:
         """Goals of one joint; coupled joints only where one of them is on the way."""
         return Handles(
-            goals=("Position", "Orientation", "Place", "Direction"), one_joint=True, coupled=False, prefer=("first",)
+            goals=("Position", "Orientation", "Place", "Direction"), limits=("Range", "SwingTwist", "EulerBox"), one_joint=True,
+            coupled=False, prefer=("first",),
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -127,8 +128,8 @@ class CCD:
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            lone = chain.weights[1:].any() or chain.weights[0] != 1.0
-            scale = 1.0 if lone else float(chain.unit[0])
+            lone = chain.weights.tolist() == [1.0, 0.0, 0.0]
+            scale = float(chain.unit[0]) if lone else 1.0
             history = Trace(trace_error[:done] * scale, chain.q_of(trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
