@@ -9,7 +9,20 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.legal import nearest_turn
-from poise.limb import Branch, Limb, angles_of, arc_of, axis_of, distance_at, frames_of, is_hinge, length, range_of, side_of, unit
+from poise.limb import (
+    Branch,
+    Limb,
+    angles_of,
+    arc_of,
+    axis_of,
+    distance_at,
+    frames_of,
+    is_hinge,
+    length,
+    range_of,
+    side_of,
+    unit,
+)
 from poise.problem import Problem
 
 Bend = Literal["thigh", "both", "axis"]

@@ -67,7 +67,9 @@ def with_column(a, c):
 def with_ball(a, h):
     """A + h.h I - h h^T: the three columns of a ball joint at -h from the tip."""
     xx, yy, zz = h.x * h.x, h.y * h.y, h.z * h.z
-    return Symmetric(a.xx + yy + zz, a.yy + xx + zz, a.zz + xx + yy, a.xy - h.x * h.y, a.xz - h.x * h.z, a.yz - h.y * h.z)
+    return Symmetric(
+        a.xx + yy + zz, a.yy + xx + zz, a.zz + xx + yy, a.xy - h.x * h.y, a.xz - h.x * h.z, a.yz - h.y * h.z
+    )
 
 
 @inline

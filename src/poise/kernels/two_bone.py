@@ -298,7 +298,9 @@ def about_chord(limb, arc, chord, a, sine, pole, poled):
     p = across_part(rotate(arc, limb.thigh), a)
     is_straight = dot(p, p) <= STRAIGHT * dot(limb.thigh, limb.thigh)
     if bits(is_straight):  # where a straight limb would bend to
-        to_side = across_part(rotate(arc, scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))), a)
+        to_side = across_part(
+            rotate(arc, scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))), a
+        )
         p = chosen(is_straight, to_side, p)
     aimless = dot(n, n) <= NO_SIDE * dot(wanted, wanted)
     if bits(aimless):
@@ -432,9 +434,7 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, 
         if poles.shape[0] > 0:
             gather(work, LIMB + 7, poles, block, w)
         count = min(w, k - block * w)
-        solve_block(
-            kind, limb_in(rows), target, pole, block, count, targets, poles, columns, options, starts, q, found
-        )
+        solve_block(kind, limb_in(rows), target, pole, block, count, targets, poles, columns, options, starts, q, found)
 
 
 @kernel
