@@ -11,10 +11,11 @@ from poise.arrays import Floats
 from poise.chain import coupled_on_the_way
 from poise.errors import UnsupportedError, listed
 from poise.goals import Place, Position
-from poise.legal import nearest_turn
+from poise.limits import Range, hinge_axis
 from poise.pose import rotation_part
 from poise.problem import Problem
 from poise.skeleton import Kind, Skeleton
+from poise.turn_limits import nearest_angle
 
 Branch = Literal["nearest", "positive", "negative"]
 
@@ -101,19 +102,19 @@ def _refuse_kinds(skeleton: Skeleton, limb: Limb) -> None:
 def is_hinge(skeleton: Skeleton, row: int) -> bool:
     """Whether a joint turns about one axis only: a hinge, or a ball that a range makes one."""
     limit = skeleton.limits[row]
-    return skeleton.kinds[row] == Kind.HINGE or (limit is not None and limit.axis is not None)
+    return skeleton.kinds[row] == Kind.HINGE or hinge_axis(limit) is not None
 
 
 def axis_of(skeleton: Skeleton, row: int) -> Floats:
     """The axis of a hinge, in the frame that it turns in."""
-    limit = skeleton.limits[row]
-    return np.array(skeleton.axes[row] if limit is None or limit.axis is None else limit.axis)
+    axis = hinge_axis(skeleton.limits[row])
+    return np.array(skeleton.axes[row] if axis is None else axis)
 
 
 def range_of(skeleton: Skeleton, row: int) -> tuple[float, float]:
     """The lowest and highest angle of a hinge; infinite where there is none."""
     limit = skeleton.limits[row]
-    if limit is not None and limit.axis is not None:
+    if isinstance(limit, Range) and limit.axis is not None:
         return limit.low, limit.high
     if skeleton.kinds[row] == Kind.HINGE:
         low, high = skeleton.value_ranges[skeleton.q_start[row]]
@@ -134,7 +135,7 @@ def angles_of(problem: Problem, row: int) -> Floats:
         return q[:, at]
     low, high = range_of(skeleton, row)
     angle = rotations.twist_angle(q[:, at : at + 4], axis_of(skeleton, row))
-    return nearest_turn(angle, low, high)
+    return nearest_angle(angle, low, high)
 
 
 def frames_of(problem: Problem, row: int) -> Frames:

@@ -7,9 +7,9 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.errors import UnsupportedError
-from poise.legal import nearest_turn
 from poise.limb import Branch, Limb, angles_of, arc_of, axis_of, distance_at, frames_of, range_of, side_of, unit
 from poise.problem import Problem
+from poise.turn_limits import nearest_angle
 
 _PARALLEL = 1e-9  # [rad]
 
@@ -35,7 +35,7 @@ def plane_rows(problem: Problem, limb: Limb, branch: Branch) -> Floats:
     angles = [angles_of(problem, row) for row in (limb.first, limb.middle)]
     ranges = [range_of(skeleton, row) for row in (limb.first, limb.middle)]
     straight = angles[1] + offset
-    reach = distance_at(arc, nearest_turn(straight, *ranges[1]) - straight)
+    reach = distance_at(arc, nearest_angle(straight, *ranges[1]) - straight)
     joints = [np.stack(np.broadcast_arrays(angle, *ends), axis=-1) for angle, ends in zip(angles, ranges, strict=True)]
     columns: list[tuple[int, Floats]] = [
         (3, first.position), (9, basis), (3, thigh), (3, shin), (1, longest2), (1, shortest2), (1, gain), (1, reach),

@@ -8,7 +8,6 @@ import numpy as np
 
 from poise import rotations
 from poise.arrays import Floats
-from poise.legal import nearest_turn
 from poise.limb import (
     Branch,
     Limb,
@@ -24,6 +23,7 @@ from poise.limb import (
     unit,
 )
 from poise.problem import Problem
+from poise.turn_limits import nearest_angle
 
 Bend = Literal["thigh", "both", "axis"]
 
@@ -59,7 +59,7 @@ def limb_rows(problem: Problem, limb: Limb, bend: Bend, branch: Branch) -> Float
     columns: list[tuple[int, Floats | float]] = [
         (3, first.position), (4, into), (3, thigh), (3, tip), *((3, v) for v in arc), (3, axis),
         (3, _wanted(bend, thigh, shin)), (1, shortest2), (1, longest2), (1, gain),
-        (1, distance_at(arc, nearest_turn(straight, low, high) - straight)),
+        (1, distance_at(arc, nearest_angle(straight, low, high) - straight)),
         (1, straight), (1, posed), (1, low), (1, high), (1, side), (1, least), (1, most), (1, twists),
         (3, np.stack([np.cos(straight / 2), np.sin(straight / 2), np.zeros(k)], axis=-1)), (3, knee),
         (4, after), (4, first.motion), (4, middle.motion), (4, to_middle), *((4, v) for v in _tip(problem, limb, into)),

@@ -23,7 +23,6 @@ from poise.kernels.chain import (
     link_offset,
     out_of_link,
     out_of_moved,
-    put_turn,
     put_turns,
     tip_position,
 )

@@ -24,7 +24,6 @@ from poise.kernels.linear import (
     scale,
     spin,
     sub,
-    vec_at,
 )
 
 EXACT, PROJECT = 0, 1

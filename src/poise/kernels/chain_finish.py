@@ -10,7 +10,6 @@ not lower the error is not taken; more caution makes a shorter one, nearer to th
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from poise.kernels.chain import BALL, HINGE, MOVE, copy, record, store_frames, tip_position

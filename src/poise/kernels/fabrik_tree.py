@@ -24,7 +24,6 @@ from poise.kernels.chain_finish import Symmetric, small_turn, solved, with_ball
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits import best_angle
 from poise.kernels.linear import (
-    Quat,
     Vec,
     about,
     add,
