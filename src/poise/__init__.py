@@ -33,6 +33,7 @@ from poise.skeleton import Kind as Kind
 from poise.skeleton import Skeleton as Skeleton
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
+from poise.solvers.autodiff import Autodiff as Autodiff
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
 from poise.status import Status as Status

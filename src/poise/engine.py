@@ -156,7 +156,7 @@ class TreeEngine:
         settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), np.ascontiguousarray(starts)
-        aims, seeds = self._aims(), self.seeds
+        aims, seeds = self.aims(), self.seeds
         from poise.kernels.tree_arrays import work_size  # noqa: PLC0415  (brings Numba in)
 
         size = work_size(len(tree.nodes), len(tree.layout.dofs), nu, 3 * len(tree.terms), targets.shape[1])
@@ -177,7 +177,7 @@ class TreeEngine:
         """(s, nd) numbers in 0..1 that say where to start again."""
         return _seeds(len(self.problem.tree.layout.dofs))
 
-    def _aims(self) -> Floats:
+    def aims(self) -> Floats:
         """The aims with their tolerances."""
         tree, aims = self.problem.tree, self.problem.tree.aims.copy()
         for i, term in enumerate(tree.layout.terms):
