@@ -200,9 +200,7 @@ def _remember(past: Past, slope: Array) -> Past:
     curved = (past.step * change).sum() > 1e-10 * (change * change).sum()  # noqa: PLR2004
     steps = jnp.concatenate([past.steps[1:], past.step[None]])
     changes = jnp.concatenate([past.changes[1:], change[None]])
-    return past._replace(
-        steps=jnp.where(curved, steps, past.steps), changes=jnp.where(curved, changes, past.changes)
-    )
+    return past._replace(steps=jnp.where(curved, steps, past.steps), changes=jnp.where(curved, changes, past.changes))
 
 
 def _two_loops(past: Past, slope: Array) -> Array:

@@ -39,9 +39,7 @@ class Lanes:
     history  with trace: the squared errors (rows,) and u (rows, nu) of every attempt of the one target
     """
 
-    def __init__(
-        self, tree: Tree, aims: Floats, targets: Floats, method: str, damping: float, trace: bool
-    ) -> None:
+    def __init__(self, tree: Tree, aims: Floats, targets: Floats, method: str, damping: float, trace: bool) -> None:
         self.tree, self.aims, self.targets = tree, aims, targets
         self.count, self.damping, self.trace = len(targets), damping, trace
         self.history: list[tuple[Floats, Floats]] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -150,7 +151,8 @@ def left(rig: Rig, lane: Lane, place: Place, v: Array) -> tuple[Array, Array]:
     turned = turns.multiply(turns.exp(turns.vec(v)), turns.quat(place.turns))
     spins, points = _world(rig, lane, values, turned)
     kinds, nodes = rig.terms
-    rows = jnp.stack([*spins, *points])[:, nodes]
+    rows = jnp.stack([*spins, *points])
+    rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
     spin, point = Quat(*rows[:4]), Vec(*rows[4:])
     local, wanted = turns.rotate(spin, turns.vec(rig.aims)), turns.quat(lane.targets)
     aimed = Vec(*wanted[:3])
