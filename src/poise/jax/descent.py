@@ -95,17 +95,17 @@ def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
     """
     still = jnp.zeros_like(state.place.values)
     rest, pull, _ = jax.vjp(lambda v: left(rig, lane, state.place, v), still, has_aux=True)
-    (J,) = jax.vmap(pull)(jnp.eye(rest.shape[0]))
-    J = J * rig.moves
-    J = J * _free(rig, state.place, -jnp.tensordot(rest, J, 1))
-    flat = J.reshape(rest.shape[0], -1)
+    (rates,) = jax.vmap(pull)(jnp.eye(rest.shape[0]))
+    rates = rates * rig.moves
+    rates = rates * _free(rig, state.place, -jnp.tensordot(rest, rates, 1))
+    flat = rates.reshape(rest.shape[0], -1)
     factor, growth = state.memory
     damping = jnp.maximum(factor * state.error, _LEAST)
     v = -(_solved(flat @ flat.T + damping * jnp.eye(rest.shape[0]), rest) @ flat).reshape(still.shape)
     place = moved(rig, lane, state.place, v)
     after, met = left(rig, lane, place, still)
     error = after @ after
-    linear = rest + jnp.tensordot(J, v, 2)
+    linear = rest + jnp.tensordot(rates, v, 2)
     share = (state.error - error) / jnp.maximum(state.error - linear @ linear, 1e-300)
     better = error < state.error
     softer = jnp.clip(1.0 - (2.0 * share - 1.0) ** 3, 0.2, 4.0)
@@ -114,7 +114,7 @@ def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
     )
     taken = jax.tree.map(partial(jnp.where, better), (place, error, met), (state.place, state.error, state.met))
     now = State(*taken, state.done, state.count, state.mark, memory)
-    return _finished(now, state, worth, stuck=(J == 0.0).all() | (factor >= _MOST))
+    return _finished(now, state, worth, stuck=(rates == 0.0).all() | (factor >= _MOST))
 
 
 def _solved(A: Array, b: Array) -> Array:  # noqa: N803
@@ -197,7 +197,7 @@ def _searched(
 def _remember(past: Past, slope: Array) -> Past:
     """Keep the last step and how it changed the gradient, where the curvature along it is positive."""
     change = slope - past.slope
-    curved = (past.step * change).sum() > 1e-10 * (change * change).sum()  # noqa: PLR2004
+    curved = (past.step * change).sum() > 1e-10 * (change * change).sum()
     steps = jnp.concatenate([past.steps[1:], past.step[None]])
     changes = jnp.concatenate([past.changes[1:], change[None]])
     return past._replace(steps=jnp.where(curved, steps, past.steps), changes=jnp.where(curved, changes, past.changes))

@@ -1,4 +1,4 @@
-"""Targets in lanes: blocks of equal size, the last one filled up with copies, so that one compiled program serves all."""
+"""Targets in lanes: blocks of equal size, the last one filled up, so that one compiled program serves all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Found:
 
     def better(self, rows: Ints, other: Found) -> Found:
         """With some rows tried again: what is met or has the smaller error stays; iterations add up."""
-        u, errors, met, iterations = (a.copy() for a in (self.u, self.errors, self.met, self.iterations))
+        u, errors, met, iterations = self.u.copy(), self.errors.copy(), self.met.copy(), self.iterations.copy()
         iterations[rows] += other.iterations
         wins = other.met | (other.errors < errors[rows])
         chosen = rows[wins]

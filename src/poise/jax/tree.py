@@ -192,12 +192,16 @@ def _world(rig: Rig, lane: Lane, values: Array, turned: Quat) -> tuple[Quat, Vec
     world = jnp.zeros((7, 1)).at[0].set(1.0)
     rows = jnp.concatenate([jnp.stack([*spins, *points]), world], axis=1)
     size = len(rig.kinds) + 1
-    parents = rig.parents
-    for _ in range((size - 2).bit_length()):
+
+    def joined(carried: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        rows, parents = carried
         pick = (parents[None, :] == jnp.arange(size)[:, None]).astype(rows.dtype)
         above = rows @ pick
         spin, point = Quat(*above[:4]), Vec(*above[4:])
         points = turns.add(point, turns.rotate(spin, Vec(*rows[4:])))
         rows = jnp.stack([*turns.multiply(spin, Quat(*rows[:4])), *points])
-        parents = parents[parents]
+        return (rows, parents[parents]), None
+
+    rounds = (size - 2).bit_length()
+    (rows, _), _ = jax.lax.scan(joined, (rows, rig.parents), None, length=rounds)  # a loop: compiled once
     return Quat(*rows[:4]), Vec(*rows[4:])

@@ -42,10 +42,10 @@ class Autodiff:
                 never for a target that the lengths cannot reach
     damping     of levenberg_marquardt to begin with, as a share of the squared error, lengths in units of the rig
 
-    The first solve on a rig of a new size waits for JAX to compile, a second or two; sizes are powers of two of joints and
-    of goals, and rigs of one size share what is compiled until the interpreter ends. Targets are solved 16 at a time,
-    a single one among 15 copies of itself, so that it gives the same bits as in a batch. Always in 64 bits, whatever
-    JAX's own setting. For speed use levenberg_marquardt; this one is for study, and to check derivatives against.
+    The first solve on a rig of a new size waits some five seconds for JAX to compile; sizes are powers of two of joints
+    and of goals, and rigs of one size share what is compiled until the interpreter ends. Targets are solved 16 at a
+    time, a single one among 15 copies of itself, so that it gives the same bits as in a batch. Always in 64 bits,
+    whatever JAX's own setting. For speed use levenberg_marquardt; this one is for study.
     """
 
     method: Literal["levenberg_marquardt", "lbfgs"] = "levenberg_marquardt"
@@ -87,8 +87,7 @@ class Autodiff:
             none = np.zeros(k, dtype=np.int64)
             q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
             return Answer(q, np.zeros(k, dtype=bool), none, none)
-        import poise.jax  # noqa: F401, PLC0415  (an extra, and slow to import; says what to install)
-        from poise.jax.lanes import Lanes  # noqa: PLC0415
+        from poise.jax.lanes import Lanes  # noqa: PLC0415  (an extra, and slow to import; says what to install)
 
         engine = TreeEngine(problem, tolerance, self.options)
         lanes = Lanes(tree, engine.aims(), engine.kernel_targets(targets), self.method, self.damping, request.trace)
