@@ -20,13 +20,13 @@ hands = poise.jax.forward(skeleton, ["LeftHand", "RightHand"])
 move = poise.jax.retract(skeleton)
 
 
-def loss(v, q):
+def apart(v: jax.Array, q: jax.Array) -> jax.Array:
     """The squared distance of the hands, in the numbers in which a pose may move."""
     left, right = hands(move(q, v)).positions
     return ((left - right) ** 2).sum()
 
 
-step = jax.jit(jax.value_and_grad(loss))
+step = jax.jit(jax.value_and_grad(apart))
 still = np.zeros(skeleton.nv)
 before, _ = step(still, q)
 for _ in range(20):

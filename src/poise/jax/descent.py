@@ -31,7 +31,7 @@ class State(NamedTuple):
     place       its configuration
     error       |r|^2, weighted
     met, done   whether every term is met; whether it has ended: met, stalled or out of iterations
-    count       iterations so far
+    iterations  so far
     mark        the error at the start of the window in which it must gain
     memory      what the method keeps from step to step
     """
@@ -40,7 +40,7 @@ class State(NamedTuple):
     error: Array
     met: Array
     done: Array
-    count: Array
+    iterations: Array
     mark: Array
     memory: Any
 
@@ -58,11 +58,11 @@ def begin(rig: Rig, lane: Lane, place: Place, memory: Any) -> State:
 
 def _finished(state: State, before: State, worth: Array, *, stuck: Array) -> State:
     """Count the iteration, and end the lane where it has met its goals or no longer gains."""
-    count = state.count + 1
-    at_mark = count % _WINDOW == 0
+    iterations = state.iterations + 1
+    at_mark = iterations % _WINDOW == 0
     stalled = at_mark & (state.error > worth * before.mark)
     mark = jnp.where(at_mark, state.error, before.mark)
-    return state._replace(count=count, mark=mark, done=state.met | stalled | stuck)
+    return state._replace(iterations=iterations, mark=mark, done=state.met | stalled | stuck)
 
 
 def _free(rig: Rig, place: Place, down: Array) -> Array:
@@ -94,7 +94,7 @@ def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
     its dual form, as large as the goals.
     """
     still = jnp.zeros_like(state.place.values)
-    rest, pull, _ = jax.vjp(lambda v: left(rig, lane, state.place, v), still, has_aux=True)
+    rest, pull, _ = jax.vjp(partial(left, rig, lane, state.place), still, has_aux=True)
     (rates,) = jax.vmap(pull)(jnp.eye(rest.shape[0]))
     rates = rates * rig.moves
     rates = rates * _free(rig, state.place, -jnp.tensordot(rest, rates, 1))
@@ -113,7 +113,7 @@ def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
         jnp.clip(factor * jnp.where(better, softer, growth), _LEAST, _MOST), jnp.where(better, 2.0, 2.0 * growth)
     )
     taken = jax.tree.map(partial(jnp.where, better), (place, error, met), (state.place, state.error, state.met))
-    now = State(*taken, state.done, state.count, state.mark, memory)
+    now = state._replace(place=taken[0], error=taken[1], met=taken[2], memory=memory)
     return _finished(now, state, worth, stuck=(rates == 0.0).all() | (factor >= _MOST))
 
 
@@ -167,7 +167,7 @@ def quasi_newton_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State
     better = error < state.error
     taken = jax.tree.map(partial(jnp.where, better), (place, error, met), (state.place, state.error, state.met))
     memory = past._replace(step=share * down, slope=slope)
-    now = State(*taken, state.done, state.count, state.mark, memory)
+    now = state._replace(place=taken[0], error=taken[1], met=taken[2], memory=memory)
     return _finished(now, state, worth, stuck=~better)
 
 
@@ -249,7 +249,7 @@ def program(method: str) -> Program:
 
     def advance(rig: Rig, lane: Lane, state: State, last: Array, worth: Array) -> State:
         return jax.lax.while_loop(
-            lambda state: ~state.done & (state.count < last), lambda state: step(rig, lane, state, worth), state
+            lambda state: ~state.done & (state.iterations < last), lambda state: step(rig, lane, state, worth), state
         )
 
     return Program(

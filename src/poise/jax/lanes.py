@@ -67,7 +67,7 @@ class Lanes:
                 own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last one fills the block up
                 state = self._block(rows[own], u[own], most, worth)
                 kept = slice(min(LANES, len(rows) - first))
-                found = (self.packed.u_of(state.place), state.error, state.met, state.count)
+                found = (self.packed.u_of(state.place), state.error, state.met, state.iterations)
                 blocks.append(Found(*(np.asarray(part)[kept] for part in found)))
         names = ("u", "errors", "met", "iterations")
         return Found(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
@@ -78,8 +78,8 @@ class Lanes:
         if not self.trace:
             return self.program.advance(rig, lane, state, most, worth)
         seen = [state]
-        while int(state.count[0]) < most and not bool(state.done[0]):
-            state = self.program.advance(rig, lane, state, int(state.count[0]) + 1, worth)
+        while int(state.iterations[0]) < most and not bool(state.done[0]):
+            state = self.program.advance(rig, lane, state, int(state.iterations[0]) + 1, worth)
             seen.append(state)
         errors = np.array([float(state.error[0]) for state in seen])
         self.history.append((errors, np.concatenate([self.packed.u_of(state.place)[:1] for state in seen])))
