@@ -43,6 +43,7 @@ from poise.skeleton import Skeleton as Skeleton
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
 from poise.solvers.anneal import Anneal as Anneal
+from poise.solvers.autodiff import Autodiff as Autodiff
 from poise.solvers.ccd import CCD as CCD
 from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
 from poise.solvers.fabrik import FABRIK as FABRIK

@@ -7,10 +7,12 @@ float32 unless you enable 64 bits in JAX. Nothing of JAX's configuration is chan
 
 from __future__ import annotations
 
+import importlib
+
 from poise.errors import UnsupportedError
 
 try:
-    import jax as _jax  # noqa: F401
+    importlib.import_module("jax")
 except ImportError as error:
     raise UnsupportedError("automatic differentiation needs JAX: pip install 'poise[jax]'") from error
 

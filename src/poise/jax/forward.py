@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -82,8 +83,8 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
             raise InputError(f"v has {skeleton.nv} numbers in its last axis; got an array of shape {v.shape}")
         q = jnp.broadcast_to(q, (*jnp.broadcast_shapes(q.shape[:-1], v.shape[:-1]), skeleton.nq))
         q = q.at[..., added_q].add(v[..., added_v])
-        turned = turns.multiply(turns.exp(v[..., turn_v]), turns.normalised(q[..., turn_q]))
-        return q.at[..., turn_q].set(turned)
+        turned = turns.multiply(turns.exp(turns.vec(v[..., turn_v])), turns.normalised(turns.quat(q[..., turn_q])))
+        return q.at[..., turn_q].set(turns.stacked(turned))
 
     return moved
 
@@ -143,24 +144,36 @@ def _turn_dofs(skeleton: Skeleton) -> Ints:
     return starts[:, None] + np.arange(3)
 
 
-def _world(table: _Table, q: Array) -> turns.Parts:
-    """Linear parts (..., n + 1, 3, 3), positions (..., n + 1, 3) and rotations (..., n + 1, 4); last the world."""
+def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
+    """Linear parts (..., n, 3, 3), positions (..., n, 3) and rotations (..., n, 4) of all joints.
+
+    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with the ancestor that it has
+    come to, so that a tree of depth d takes log2 d rounds whatever its shape.
+    """
     turned, slid = _motions(table, q)
     n, dtype = len(table.before), q.dtype
     before, after = jnp.asarray(table.before, dtype), jnp.asarray(table.after, dtype)
-    spin = turns.multiply(before[:, 3:], turned)
+    frame = turns.quat(before[:, 3:])
+    spin = turns.multiply(frame, turns.quat(turned))
     linear = turns.as_matrix(spin)
-    offsets = before[:, :3] + turns.rotate(before[:, 3:], slid) + _apply(linear, after[:, :, 3])
+    offsets = before[:, :3] + turns.stacked(turns.rotate(frame, turns.vec(slid))) + _apply(linear, after[:, :, 3])
     linear = linear @ after[:, :, :3]
-    spin = turns.multiply(spin, jnp.asarray(table.after_turns, dtype))
+    spin = turns.stacked(turns.multiply(spin, turns.quat(jnp.asarray(table.after_turns, dtype))))
     world = (jnp.eye(3, dtype=dtype), jnp.zeros(3, dtype), jnp.array([1.0, 0.0, 0.0, 0.0], dtype))
     batch = q.shape[:-1]
-    parts = [  # joints first, the batch behind: rows are what is picked
+    linear, offsets, spin = (  # joints first, the batch behind: rows are what is picked; the last row is the world
         jnp.concatenate([jnp.moveaxis(part, len(batch), 0), jnp.broadcast_to(row, (1, *batch, *row.shape))])
         for part, row in zip((linear, offsets, spin), world, strict=True)
-    ]
-    found = turns.downwards(jnp.asarray(table.parents), table.rounds, _joined, tuple(parts))
-    return tuple(jnp.moveaxis(part[:n], 0, len(batch)) for part in found)
+    )
+    parents = table.parents
+    for _ in range(table.rounds):
+        above = turns.quat(spin[parents])
+        spin = turns.stacked(turns.multiply(above, turns.quat(spin)))
+        linear, offsets = linear[parents] @ linear, offsets[parents] + _apply(linear[parents], offsets)
+        linear, offsets, spin = jax.lax.optimization_barrier((linear, offsets, spin))  # else a round redoes the last
+        parents = parents[parents]
+    linear, offsets, spin = (jnp.moveaxis(part[:n], 0, len(batch)) for part in (linear, offsets, spin))
+    return linear, offsets, spin
 
 
 def _motions(table: _Table, q: Array) -> tuple[Array, Array]:
@@ -179,18 +192,14 @@ def _motions(table: _Table, q: Array) -> tuple[Array, Array]:
         turned = turned.at[..., table.hinges, :].set(about)
     if len(s.turn_columns):
         balls = np.flatnonzero(s.kinds >= Kind.BALL)
-        turned = turned.at[..., balls, :].set(turns.normalised(q[..., s.turn_columns]))
+        unit = turns.normalised(turns.quat(q[..., s.turn_columns]))
+        turned = turned.at[..., balls, :].set(turns.stacked(unit))
     if len(table.slides):
         along, axes = values(table.slides)
         slid = slid.at[..., table.slides, :].set(along * axes)
     if len(table.moves):
         slid = slid.at[..., table.moves, :].set(q[..., s.q_start[table.moves][:, None] + np.arange(3)])
     return turned, slid
-
-
-def _joined(a: turns.Parts, b: turns.Parts) -> turns.Parts:
-    """Affine maps and their rotations: b first, then a."""
-    return a[0] @ b[0], a[1] + _apply(a[0], b[1]), turns.multiply(a[2], b[2])
 
 
 def _apply(linear: Array, v: Array) -> Array:

@@ -55,11 +55,11 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
             if measure.kind == POSITION:
                 part = (aim - position) / size
             elif measure.kind == ROTATION:
-                part = turns.rotation_left(aim, turn)
+                part = turns.stacked(turns.rotation_left(turns.quat(aim), turns.quat(turn)))
             else:
                 assert isinstance(goal, Direction)
-                axis = jnp.asarray(np.array(goal.axis), position.dtype)
-                part = turns.direction_left(aim, turns.rotate(turn, axis))
+                axis = turns.vec(jnp.asarray(np.array(goal.axis), position.dtype))
+                part = turns.stacked(turns.direction_left(turns.vec(aim), turns.rotate(turns.quat(turn), axis)))
             parts.append(goal.weight * part)
         batch = jnp.broadcast_shapes(*(part.shape[:-1] for part in parts))
         return jnp.concatenate([jnp.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)

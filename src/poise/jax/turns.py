@@ -1,4 +1,7 @@
-"""Rotations for JAX: unit quaternions w x y z in the last axis, with finite gradients everywhere.
+"""Rotations for JAX: unit quaternions and vectors as tuples of arrays, with finite gradients everywhere.
+
+Components stand in arrays of their own: stacked ones make XLA compute every component of every factor again for each
+component of a product, and compiling takes twenty times as long.
 
 Where a formula has a hole, the argument is replaced before the formula, not the value after it: JAX differentiates
 both sides of a `where`, and a NaN times zero is NaN.
@@ -6,115 +9,154 @@ both sides of a `where`, and a NaN times zero is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
-
-Parts: TypeAlias = tuple[Array, ...]
-Join: TypeAlias = Callable[[Parts, Parts], Parts]
 
 _SERIES = 1e-3  # squared angle [rad^2] below which three terms of the series are exact to rounding
 _OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is rounding
 
 
-def multiply(a: Array, b: Array) -> Array:
-    """Compose rotations (..., 4): by b, then by a."""
-    aw, ax, ay, az = (a[..., i] for i in range(4))
-    bw, bx, by, bz = (b[..., i] for i in range(4))
-    return jnp.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by + ay * bw + az * bx - ax * bz,
-            aw * bz + az * bw + ax * by - ay * bx,
-        ],
-        axis=-1,
+class Vec(NamedTuple):
+    """A vector."""
+
+    x: Array
+    y: Array
+    z: Array
+
+
+class Quat(NamedTuple):
+    """A rotation: a unit quaternion."""
+
+    w: Array
+    x: Array
+    y: Array
+    z: Array
+
+
+def vec(array: Array) -> Vec:
+    """The vectors (..., 3) of an array."""
+    return Vec(*(array[..., i] for i in range(3)))
+
+
+def quat(array: Array) -> Quat:
+    """The quaternions (..., 4) of an array."""
+    return Quat(*(array[..., i] for i in range(4)))
+
+
+def stacked(parts: Vec | Quat) -> Array:
+    """Vectors or quaternions as one array (..., 3) or (..., 4)."""
+    return jnp.stack(jnp.broadcast_arrays(*parts), axis=-1)
+
+
+def chosen(which: Array, a: Vec | Quat, b: Vec | Quat) -> tuple[Array, ...]:
+    """The components of a where `which` is true, else those of b."""
+    return tuple(jnp.where(which, p, q) for p, q in zip(a, b, strict=True))
+
+
+def identity_like(x: Array) -> Quat:
+    """No rotation, as many times as x has numbers."""
+    zero = jnp.zeros_like(x)
+    return Quat(jnp.ones_like(x), zero, zero, zero)
+
+
+def add(a: Vec, b: Vec) -> Vec:
+    """a + b."""
+    return Vec(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+def sub(a: Vec, b: Vec) -> Vec:
+    """a - b."""
+    return Vec(a.x - b.x, a.y - b.y, a.z - b.z)
+
+
+def scale(a: Vec, s: Array | float) -> Vec:
+    """A s."""
+    return Vec(a.x * s, a.y * s, a.z * s)
+
+
+def dot(a: Vec, b: Vec) -> Array:
+    """a . b."""
+    return a.x * b.x + a.y * b.y + a.z * b.z
+
+
+def cross(a: Vec, b: Vec) -> Vec:
+    """a x b."""
+    return Vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+
+
+def multiply(a: Quat, b: Quat) -> Quat:
+    """Compose rotations: by b, then by a."""
+    return Quat(
+        a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+        a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+        a.w * b.y + a.y * b.w + a.z * b.x - a.x * b.z,
+        a.w * b.z + a.z * b.w + a.x * b.y - a.y * b.x,
     )
 
 
-def inverse(q: Array) -> Array:
-    """Invert unit quaternions (..., 4)."""
-    return jnp.concatenate([q[..., :1], -q[..., 1:]], axis=-1)
+def inverse(q: Quat) -> Quat:
+    """The rotation back."""
+    return Quat(q.w, -q.x, -q.y, -q.z)
 
 
-def cross(a: Array, b: Array) -> Array:
-    """a x b (..., 3)."""
-    (ax, ay, az), (bx, by, bz) = ([v[..., i] for i in range(3)] for v in (a, b))
-    return jnp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+def rotate(q: Quat, v: Vec) -> Vec:
+    """Rotate vectors by unit quaternions."""
+    u = Vec(q.x, q.y, q.z)
+    t = scale(cross(u, v), 2.0)
+    return add(add(v, scale(t, q.w)), cross(u, t))
 
 
-def rotate(q: Array, v: Array) -> Array:
-    """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
-    u = q[..., 1:]
-    t = 2.0 * cross(u, v)
-    return v + q[..., :1] * t + cross(u, t)
-
-
-def normalised(q: Array) -> Array:
-    """Scale quaternions (..., 4) to unit length; one of zero length becomes the identity, with gradient zero."""
-    square = (q * q).sum(axis=-1, keepdims=True)
+def normalised(q: Quat) -> Quat:
+    """Scale quaternions to unit length; one of zero length becomes the identity, with gradient zero."""
+    square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
     empty = square == 0.0
-    unit = q / jnp.sqrt(jnp.where(empty, 1.0, square))
-    return jnp.where(empty, jnp.array([1.0, 0.0, 0.0, 0.0], q.dtype), unit)
+    length = jnp.sqrt(jnp.where(empty, 1.0, square))
+    return Quat(*chosen(empty, identity_like(square), Quat(*(part / length for part in q))))
 
 
-def exp(v: Array) -> Array:
-    """Turn by |v| [rad] about v (..., 3): (cos |v| / 2, sin(|v| / 2) v / |v|), a series near zero."""
-    square = (v * v).sum(axis=-1, keepdims=True)
+def exp(v: Vec) -> Quat:
+    """Turn by |v| [rad] about v: (cos |v| / 2, sin(|v| / 2) v / |v|), a series near zero."""
+    square = dot(v, v)
     near = square < _SERIES
     angle = jnp.sqrt(jnp.where(near, 1.0, square))
     w = jnp.where(near, 1.0 - square / 8.0 + square**2 / 384.0, jnp.cos(0.5 * angle))
     k = jnp.where(near, 0.5 - square / 48.0 + square**2 / 3840.0, jnp.sin(0.5 * angle) / angle)
-    return jnp.concatenate([w, k * v], axis=-1)
+    return Quat(w, k * v.x, k * v.y, k * v.z)
 
 
-def as_matrix(q: Array) -> Array:
-    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
-    w, x, y, z = (q[..., i] for i in range(4))
+def as_matrix(q: Quat) -> Array:
+    """Rotation matrices (..., 3, 3)."""
+    w, x, y, z = q
     rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        Vec(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        Vec(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        Vec(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     ]
-    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+    return jnp.stack([stacked(row) for row in rows], axis=-2)
 
 
-def rotation_left(wanted: Array, q: Array) -> Array:
-    """2 sin(angle / 2) times the axis of the rotation (..., 3) from q to `wanted`."""
+def rotation_left(wanted: Quat, q: Quat) -> Vec:
+    """2 sin(angle / 2) times the axis of the rotation from q to `wanted`."""
     left = multiply(wanted, inverse(q))
-    return 2.0 * left[..., 1:] * jnp.where(left[..., :1] < 0, -1.0, 1.0)
+    return scale(Vec(left.x, left.y, left.z), jnp.where(left.w < 0, -2.0, 2.0))
 
 
-def direction_left(wanted: Array, a: Array) -> Array:
-    """2 sin(angle / 2) times the axis of the shortest turn from unit vectors a to `wanted` (..., 3).
+def direction_left(wanted: Vec, a: Vec) -> Vec:
+    """2 sin(angle / 2) times the axis of the shortest turn from unit vectors a to `wanted`.
 
     2 a x (a + b) / |a + b|; where they are opposite, any axis across with gradient zero.
     """
-    middle = a + wanted
-    square = (middle * middle).sum(axis=-1, keepdims=True)
-    tiny = jnp.maximum(_OPPOSITE, 16 * jnp.finfo(a.dtype).eps ** 2)
-    opposite = square < tiny
-    turn = 2.0 * cross(a, middle) / jnp.sqrt(jnp.where(opposite, 1.0, square))
-    return jnp.where(opposite, 2.0 * _across(wanted), turn)
+    middle = add(a, wanted)
+    square = dot(middle, middle)
+    opposite = square < max(_OPPOSITE, 16 * float(jnp.finfo(square.dtype).eps) ** 2)
+    turn = scale(cross(a, middle), 2.0 / jnp.sqrt(jnp.where(opposite, 1.0, square)))
+    return Vec(*chosen(opposite, scale(_across(wanted), 2.0), turn))
 
 
-def _across(a: Array) -> Array:
-    """A unit vector perpendicular to unit vectors (..., 3), without branches (Duff et al., JCGT 6(1), 2017)."""
-    x, y, z = (a[..., i] for i in range(3))
-    sign = jnp.where(z < 0, -1.0, 1.0)
-    k = -1.0 / (sign + z)
-    return jnp.stack([1.0 + sign * x * x * k, sign * x * y * k, -sign * x], axis=-1)
-
-
-def downwards(parents: Array, rounds: int, join: Join, parts: Parts) -> Parts:
-    """Compose what stands in the rows (n + 1, ...) of `parts` down a tree; the last row is the identity, the world.
-
-    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with the ancestor that it has
-    come to, so that a tree of depth d needs ceil(log2 d) rounds whatever its shape, and `parents` may be an argument.
-    """
-    for _ in range(rounds):
-        parts = join(tuple(part[parents] for part in parts), parts)
-        parents = parents[parents]
-    return parts
+def _across(a: Vec) -> Vec:
+    """A unit vector perpendicular to unit vectors, without branches (Duff et al., JCGT 6(1), 2017)."""
+    sign = jnp.where(a.z < 0, -1.0, 1.0)
+    k = -1.0 / (sign + a.z)
+    return Vec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -sign * a.x)

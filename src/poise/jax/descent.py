@@ -1,0 +1,258 @@
+"""Levenberg-Marquardt and L-BFGS over lanes: each lane one problem, derivatives by JAX, ranges kept by projection.
+
+A lane is a state. `advance` takes every lane on by at most so many iterations; a lane that is done keeps its bits.
+The lanes of a call are always equally many, so that one compiled program serves all and results do not depend on how
+many targets there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from poise.jax.tree import Lane, Place, Rig, left, moved
+
+LANES = 16
+_WINDOW = 4  # iterations after which a lane must have gained
+_LEAST, _MOST = 1e-12, 1e12  # of the damping
+_MEMORY = 8  # pairs that L-BFGS keeps
+_HALVINGS = 20  # of a step that does not lower the error
+_SLOPE = 1e-4  # share of the promised decrease that a step must bring (Armijo)
+
+
+class State(NamedTuple):
+    """Where a lane stands.
+
+    place       its configuration
+    error       |r|^2, weighted
+    met, done   whether every term is met; whether it has ended: met, stalled or out of iterations
+    iterations  so far
+    mark        the error at the start of the window in which it must gain
+    memory      what the method keeps from step to step
+    """
+
+    place: Place
+    error: Array
+    met: Array
+    done: Array
+    iterations: Array
+    mark: Array
+    memory: Any
+
+
+Step: TypeAlias = Callable[[Rig, Lane, State, Array], State]
+
+
+def begin(rig: Rig, lane: Lane, place: Place, memory: Any) -> State:
+    """A lane that has not moved yet."""
+    rest, met = left(rig, lane, place, jnp.zeros_like(place.values))
+    error = rest @ rest
+    zero = jnp.zeros((), jnp.int32)
+    return State(place, error, met, met, zero, error, memory)
+
+
+def _finished(state: State, before: State, worth: Array, *, stuck: Array) -> State:
+    """Count the iteration, and end the lane where it has met its goals or no longer gains."""
+    iterations = state.iterations + 1
+    at_mark = iterations % _WINDOW == 0
+    stalled = at_mark & (state.error > worth * before.mark)
+    mark = jnp.where(at_mark, state.error, before.mark)
+    return state._replace(iterations=iterations, mark=mark, done=state.met | stalled | stuck)
+
+
+def _free(rig: Rig, place: Place, down: Array) -> Array:
+    """The degrees of freedom (n, 3) that move, without those that `down` pushes against the end of their range."""
+    low, high = rig.ranges
+    stuck = ((place.values <= low) & (down < 0)) | ((place.values >= high) & (down > 0))
+    return jnp.where(stuck, 0.0, rig.moves)
+
+
+# --- Levenberg-Marquardt -----------------------------------------------------------------------------------------
+
+
+class Damping(NamedTuple):
+    """The damping is `factor` |r|^2; a step that fails multiplies it by `growth`, which doubles."""
+
+    factor: Array
+    growth: Array
+
+
+def damped(damping: Array) -> Damping:
+    """The damping to begin with."""
+    return Damping(damping, jnp.asarray(2.0))
+
+
+def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
+    """v = -J^T (J J^T + l I)^-1 r, taken where it lowers |r|^2; l follows the gain (Nielsen's rule).
+
+    Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16; the system in
+    its dual form, as large as the goals.
+    """
+    still = jnp.zeros_like(state.place.values)
+    rest, pull, _ = jax.vjp(partial(left, rig, lane, state.place), still, has_aux=True)
+    (rates,) = jax.vmap(pull)(jnp.eye(rest.shape[0]))
+    rates = rates * rig.moves
+    rates = rates * _free(rig, state.place, -jnp.tensordot(rest, rates, 1))
+    flat = rates.reshape(rest.shape[0], -1)
+    factor, growth = state.memory
+    damping = jnp.maximum(factor * state.error, _LEAST)
+    v = -(_solved(flat @ flat.T + damping * jnp.eye(rest.shape[0]), rest) @ flat).reshape(still.shape)
+    place = moved(rig, lane, state.place, v)
+    after, met = left(rig, lane, place, still)
+    error = after @ after
+    linear = rest + jnp.tensordot(rates, v, 2)
+    share = (state.error - error) / jnp.maximum(state.error - linear @ linear, 1e-300)
+    better = error < state.error
+    softer = jnp.clip(1.0 - (2.0 * share - 1.0) ** 3, 0.2, 4.0)
+    memory = Damping(
+        jnp.clip(factor * jnp.where(better, softer, growth), _LEAST, _MOST), jnp.where(better, 2.0, 2.0 * growth)
+    )
+    taken = jax.tree.map(partial(jnp.where, better), (place, error, met), (state.place, state.error, state.met))
+    now = state._replace(place=taken[0], error=taken[1], met=taken[2], memory=memory)
+    return _finished(now, state, worth, stuck=(rates == 0.0).all() | (factor >= _MOST))
+
+
+def _solved(A: Array, b: Array) -> Array:  # noqa: N803
+    """x of A x = b for a symmetric positive definite A."""
+    return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(A, lower=True), b)
+
+
+# --- L-BFGS ------------------------------------------------------------------------------------------------------
+
+
+class Past(NamedTuple):
+    """Steps and changes of the gradient (m, n, 3), the newest last; the last step and the gradient before it (n, 3)."""
+
+    steps: Array
+    changes: Array
+    step: Array
+    slope: Array
+
+
+def forgetful(values: Array) -> Past:
+    """The past of a lane that has not moved yet; `values` (n, 3) says how large."""
+    none = jnp.zeros((_MEMORY, *values.shape))
+    return Past(none, none, jnp.zeros_like(values), jnp.zeros_like(values))
+
+
+def quasi_newton_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
+    """A step of L-BFGS with halving until it pays (Nocedal and Wright, "Numerical Optimization", algorithm 7.4).
+
+    Our own two loops: libraries work on vectors of a flat space, and here a step turns quaternions, in the tangent
+    space of where a lane stands, and is projected onto ranges.
+    """
+    still = jnp.zeros_like(state.place.values)
+
+    def half_square(v: Array) -> Array:
+        rest, _ = left(rig, lane, state.place, v)
+        return 0.5 * (rest @ rest)
+
+    slope = jax.grad(half_square)(still) * rig.moves
+    past = _remember(state.memory, slope)
+    free = _free(rig, state.place, -slope)
+    down = -_two_loops(past, slope * free) * free
+    promise = (down * slope).sum()
+    steepest = -slope * free
+    uphill = promise >= 0.0
+    down = jnp.where(uphill, steepest, down)
+    promise = jnp.where(uphill, (steepest * slope).sum(), promise)
+    length = jnp.sqrt((down * down).max())
+    share = jnp.minimum(1.0, 1.0 / jnp.maximum(length, 1e-300))  # no more than a radian at once
+    place, error, met, share = _searched(rig, lane, state, down, share, promise)
+    better = error < state.error
+    taken = jax.tree.map(partial(jnp.where, better), (place, error, met), (state.place, state.error, state.met))
+    memory = past._replace(step=share * down, slope=slope)
+    now = state._replace(place=taken[0], error=taken[1], met=taken[2], memory=memory)
+    return _finished(now, state, worth, stuck=~better)
+
+
+def _searched(
+    rig: Rig, lane: Lane, state: State, down: Array, share: Array, promise: Array
+) -> tuple[Place, Array, Array, Array]:
+    """Halve the step until it brings its share of the promised decrease."""
+    still = jnp.zeros_like(down)
+
+    def at(share: Array) -> tuple[Place, Array, Array]:
+        place = moved(rig, lane, state.place, share * down)
+        rest, met = left(rig, lane, place, still)
+        return place, rest @ rest, met
+
+    def goes_on(tried: tuple[Array, Array, tuple[Place, Array, Array]]) -> Array:
+        share, halvings, (_, error, _) = tried
+        return (error > state.error + 2.0 * _SLOPE * share * promise) & (halvings < _HALVINGS)
+
+    def halved(tried: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        share, halvings, _ = tried
+        return 0.5 * share, halvings + 1, at(0.5 * share)
+
+    share, _, found = jax.lax.while_loop(goes_on, halved, (share, jnp.zeros((), jnp.int32), at(share)))
+    return *found, share
+
+
+def _remember(past: Past, slope: Array) -> Past:
+    """Keep the last step and how it changed the gradient, where the curvature along it is positive."""
+    change = slope - past.slope
+    curved = (past.step * change).sum() > 1e-10 * (change * change).sum()
+    steps = jnp.concatenate([past.steps[1:], past.step[None]])
+    changes = jnp.concatenate([past.changes[1:], change[None]])
+    return past._replace(steps=jnp.where(curved, steps, past.steps), changes=jnp.where(curved, changes, past.changes))
+
+
+def _two_loops(past: Past, slope: Array) -> Array:
+    """The inverse Hessian's image of a gradient; slots that are empty count for nothing."""
+    curvature = (past.steps * past.changes).sum(axis=(1, 2))
+    inverse = jnp.where(curvature > 0.0, 1.0 / jnp.where(curvature > 0.0, curvature, 1.0), 0.0)
+
+    def back(v: Array, pair: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        step, change, inverse = pair
+        share = inverse * (step * v).sum()
+        return v - share * change, share
+
+    def forth(v: Array, pair: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
+        step, change, inverse, share = pair
+        return v + (share - inverse * (change * v).sum()) * step, None
+
+    v, shares = jax.lax.scan(back, slope, (past.steps, past.changes, inverse), reverse=True)
+    square = (past.changes[-1] ** 2).sum()
+    v = v * jnp.where(square > 0.0, curvature[-1] / jnp.where(square > 0.0, square, 1.0), 1.0)
+    v, _ = jax.lax.scan(forth, v, (past.steps, past.changes, inverse, shares))
+    return v
+
+
+# --- lanes -------------------------------------------------------------------------------------------------------
+
+
+class Program(NamedTuple):
+    """begin(rig, lane, place, damping) -> State and advance(rig, lane, state, last, worth) -> State, over lanes.
+
+    last   iterations at which a lane ends
+    worth  a lane ends that has more than this share of its error left after four iterations
+    """
+
+    begin: Callable[..., State]
+    advance: Callable[..., State]
+
+
+@cache
+def program(method: str) -> Program:
+    """The compiled functions of a method; JAX compiles them anew for every size of a rig."""
+    step: Step = damped_step if method == "levenberg_marquardt" else quasi_newton_step
+
+    def start(rig: Rig, lane: Lane, place: Place, damping: Array) -> State:
+        memory = damped(damping) if method == "levenberg_marquardt" else forgetful(place.values)
+        return begin(rig, lane, place, memory)
+
+    def advance(rig: Rig, lane: Lane, state: State, last: Array, worth: Array) -> State:
+        return jax.lax.while_loop(
+            lambda state: ~state.done & (state.iterations < last), lambda state: step(rig, lane, state, worth), state
+        )
+
+    return Program(
+        jax.jit(jax.vmap(start, in_axes=(None, 0, 0, None))),
+        jax.jit(jax.vmap(advance, in_axes=(None, 0, 0, None, None))),
+    )

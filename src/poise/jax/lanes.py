@@ -1,0 +1,86 @@
+"""Targets in lanes: blocks of equal size, the last one filled up, so that one compiled program serves all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from poise.arrays import Bools, Floats, Ints
+from poise.jax.descent import LANES, State, program
+from poise.jax.tree import Lane, Packed
+from poise.tree import Tree
+from poise.tree_layout import POSITION
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What lanes came to: u (k, nu), squared error (k,), whether it meets the target (k,), iterations (k,)."""
+
+    u: Floats
+    errors: Floats
+    met: Bools
+    iterations: Ints
+
+    def better(self, rows: Ints, other: Found) -> Found:
+        """With some rows tried again: what is met or has the smaller error stays; iterations add up."""
+        u, errors, met, iterations = self.u.copy(), self.errors.copy(), self.met.copy(), self.iterations.copy()
+        iterations[rows] += other.iterations
+        wins = other.met | (other.errors < errors[rows])
+        chosen = rows[wins]
+        u[chosen], errors[chosen], met[chosen] = other.u[wins], other.errors[wins], other.met[wins]
+        return Found(u, errors, met, iterations)
+
+
+class Lanes:
+    """The lanes of a batch of targets, and the program that moves them.
+
+    history  with trace: the squared errors (rows,) and u (rows, nu) of every attempt of the one target
+    """
+
+    def __init__(self, tree: Tree, aims: Floats, targets: Floats, method: str, damping: float, trace: bool) -> None:
+        self.tree, self.aims, self.targets = tree, aims, targets
+        self.count, self.damping, self.trace = len(targets), damping, trace
+        self.history: list[tuple[Floats, Floats]] = []
+        self.program = program(method)
+        with jax.enable_x64(True):
+            self.packed = Packed(tree, aims)
+        self.lanes = self.packed.lanes(targets)
+
+    def within_reach(self) -> Bools:
+        """Which targets (k,) the lengths allow."""
+        near = np.ones(self.count, dtype=bool)
+        for i, term in enumerate(self.tree.layout.terms):
+            if term.kind == POSITION:
+                shortest, longest, origin = self.tree.reach(i)
+                number, slack = self.tree.terms[i, 3], np.sqrt(self.aims[i, 8])
+                distance = np.sqrt(((self.targets[:, number : number + 3] - origin) ** 2).sum(axis=-1))
+                near &= (distance <= longest + slack) & (distance >= shortest - slack)
+        return near
+
+    def solve(self, rows: Ints, u: Floats, most: int, worth: float) -> Found:
+        """One attempt for some of the targets, from u (len(rows), nu)."""
+        blocks: list[Found] = []
+        with jax.enable_x64(True):
+            for first in range(0, len(rows), LANES):
+                own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last one fills the block up
+                state = self._block(rows[own], u[own], most, worth)
+                kept = slice(min(LANES, len(rows) - first))
+                found = (self.packed.u_of(state.place), state.error, state.met, state.iterations)
+                blocks.append(Found(*(np.asarray(part)[kept] for part in found)))
+        names = ("u", "errors", "met", "iterations")
+        return Found(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
+
+    def _block(self, rows: Ints, u: Floats, most: int, worth: float) -> State:
+        rig, lane = self.packed.rig, Lane(*(part[rows] for part in self.lanes))
+        state = self.program.begin(rig, lane, self.packed.place(u), self.damping)
+        if not self.trace:
+            return self.program.advance(rig, lane, state, most, worth)
+        seen = [state]
+        while int(state.iterations[0]) < most and not bool(state.done[0]):
+            state = self.program.advance(rig, lane, state, int(state.iterations[0]) + 1, worth)
+            seen.append(state)
+        errors = np.array([float(state.error[0]) for state in seen])
+        self.history.append((errors, np.concatenate([self.packed.u_of(state.place)[:1] for state in seen])))
+        return state

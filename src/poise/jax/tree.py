@@ -1,0 +1,207 @@
+"""The engine's packed tree as JAX arrays of a few fixed sizes: all that makes a rig special is an argument.
+
+JAX compiles a program per shape of its arguments. A tree is padded to the next size, with nodes that hang in the world
+and terms of weight zero, so that rigs of one size share a program. Padding adds zeros to sums and changes no bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from poise.arrays import Floats
+from poise.jax import turns
+from poise.jax.turns import Quat, Vec
+from poise.tree import Tree
+from poise.tree_layout import BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
+
+_LEAST_NODES, _LEAST_TERMS = 8, 2
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+class Rig(NamedTuple):
+    """What all lanes share; n nodes and t terms with the padding.
+
+    parents  (n + 1,)     the world is row n
+    kinds    (n,)
+    owners   (n,)         the node whose value a hinge or slide follows: itself, or the one it is coupled to
+    ranges   (2, n, 3)    lowest and highest of each value
+    moves    (n, 3)       1 where there is a degree of freedom, 0 in fixed nodes, followers and padding
+    terms    (2, t)       kind and node
+    aims     (t, 9)       as in kernels/tree_arrays.py
+    """
+
+    parents: Array
+    kinds: Array
+    owners: Array
+    ranges: Array
+    moves: Array
+    terms: Array
+    aims: Array
+
+
+class Place(NamedTuple):
+    """One configuration: the turns of the balls (n, 4); the numbers of the others (n, 3), a hinge's in the first."""
+
+    turns: Array
+    values: Array
+
+
+class Lane(NamedTuple):
+    """What a lane has of its own: frames (n, 9), targets (t, 4), and what a step of one is in u (n, 3)."""
+
+    frames: Array
+    targets: Array
+    steps: Array
+
+
+# --- packing -----------------------------------------------------------------------------------------------------
+
+
+class Packed:
+    """A tree and the way between its u and Places."""
+
+    def __init__(self, tree: Tree, aims: Floats) -> None:
+        layout = tree.layout
+        self.tree = tree
+        self.n = _padded(len(layout.nodes), _LEAST_NODES)
+        self.t = _padded(len(layout.terms), _LEAST_TERMS)
+        nodes = list(enumerate(layout.nodes))
+        balls = [(node.at, i) for i, node in nodes if node.kind == BALL]
+        self.balls = np.array(balls, dtype=np.int64).reshape(-1, 2)
+        own = {node.at: i for i, node in reversed(nodes) if node.kind not in (FIXED, BALL)}
+        values = [(at + j, i, j) for at, i in own.items() for j in range(SIZES[layout.nodes[i].kind])]
+        self.values = np.array(values, dtype=np.int64).reshape(-1, 3)
+        self.rig = self._rig(own, aims)
+
+    def _rig(self, own: dict[int, int], aims: Floats) -> Rig:
+        layout, n, t = self.tree.layout, self.n, self.t
+        parents, kinds, owners = np.full(n + 1, n), np.full(n, FIXED), np.arange(n)
+        ranges, moves = np.zeros((2, n, 3)), np.zeros((n, 3))
+        ranges[:] = np.array([-np.inf, np.inf])[:, None, None]
+        for i, node in enumerate(layout.nodes):
+            parents[i], kinds[i] = node.parent if node.parent >= 0 else n, node.kind
+            owners[i] = own[node.at] if node.kind in (HINGE, SLIDE) else i
+            if owners[i] == i:
+                moves[i, : DOFS[node.kind]] = 1.0
+            if node.kind in (HINGE, SLIDE):
+                ranges[:, i, 0] = layout.dofs[node.dof, :2]
+        terms, padded = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
+        padded[:, 3:7], padded[:, 8] = _IDENTITY, np.inf
+        for i, term in enumerate(layout.terms):
+            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i]
+        arrays = (parents, kinds, owners, ranges, moves, terms, padded)
+        return Rig(*(jnp.asarray(array) for array in arrays))
+
+    def place(self, u: Floats) -> Place:
+        """Configurations u (k, nu) as Places (k, ...)."""
+        turned, values = np.tile(_IDENTITY, (len(u), self.n, 1)), np.zeros((len(u), self.n, 3))
+        turned[:, self.balls[:, 1]] = u[:, self.balls[:, :1] + np.arange(4)]
+        values[:, self.values[:, 1], self.values[:, 2]] = u[:, self.values[:, 0]]
+        return Place(turned, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
+
+    def u_of(self, place: Place) -> Floats:
+        """Places (k, ...) as u (k, nu)."""
+        turned, values = np.asarray(place.turns), np.asarray(place.values)
+        u = np.zeros((len(turned), self.tree.layout.nu))
+        u[:, self.balls[:, :1] + np.arange(4)] = turned[:, self.balls[:, 1]]
+        u[:, self.values[:, 0]] = values[:, self.values[:, 1], self.values[:, 2]]
+        return u
+
+    def lanes(self, targets: Floats) -> Lane:
+        """Kernel targets (k, width) as what k lanes have of their own."""
+        layout, k = self.tree.layout, len(targets)
+        frames = np.zeros((k, self.n, 9))
+        frames[:, :, 3:7], frames[:, :, 7] = _IDENTITY, 1.0
+        frames[:, : len(layout.nodes)] = self.tree.frames
+        wanted = np.zeros((k, self.t, 4))
+        for i, (term, number) in enumerate(zip(layout.terms, self.tree.terms[:, 3], strict=True)):
+            wanted[:, i, : NUMBERS[term.kind]] = targets[:, number : number + NUMBERS[term.kind]]
+        steps = np.ones((k, self.n, 3))
+        slides = [i for i, node in enumerate(layout.nodes) if node.kind == SLIDE]
+        steps[:, slides, 0] = 1.0 / np.where(frames[:, slides, 7] == 0.0, 1.0, np.abs(frames[:, slides, 7]))
+        return Lane(frames, wanted, steps)  # pyright: ignore[reportArgumentType]
+
+
+def _padded(count: int, least: int) -> int:
+    """The next power of two, not below `least`."""
+    return max(least, 1 << max(count - 1, 0).bit_length())
+
+
+# --- one lane: what is differentiated ------------------------------------------------------------------------------
+
+
+def moved(rig: Rig, lane: Lane, place: Place, v: Array) -> Place:
+    """The configuration moved by v (n, 3); values stay inside their ranges."""
+    values = jnp.clip(place.values + v * lane.steps, rig.ranges[0], rig.ranges[1])
+    turned = turns.normalised(turns.multiply(turns.exp(turns.vec(v)), turns.quat(place.turns)))
+    return Place(jnp.where((rig.kinds == BALL)[:, None], turns.stacked(turned), place.turns), values)
+
+
+def left(rig: Rig, lane: Lane, place: Place, v: Array) -> tuple[Array, Array]:
+    """The weighted residual (3 t,) of a configuration moved by v (n, 3), and whether every term is met.
+
+    Ranges are not looked at, so that derivatives at an end are those of the inside.
+    """
+    values = place.values + v * lane.steps
+    turned = turns.multiply(turns.exp(turns.vec(v)), turns.quat(place.turns))
+    spins, points = _world(rig, lane, values, turned)
+    kinds, nodes = rig.terms
+    rows = jnp.stack([*spins, *points])
+    rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
+    spin, point = Quat(*rows[:4]), Vec(*rows[4:])
+    local, wanted = turns.rotate(spin, turns.vec(rig.aims)), turns.quat(lane.targets)
+    aimed = Vec(*wanted[:3])
+    # what another kind of term has there may be no unit vector: see turns.py about both sides of a `where`
+    none = turns.identity_like(point.x)
+    pole = Vec(*none[1:3], none[0])
+    is_rotation, is_direction = kinds == ROTATION, kinds == DIRECTION
+    turn = turns.multiply(spin, turns.quat(rig.aims[:, 3:7]))
+    rotation = turns.rotation_left(Quat(*turns.chosen(is_rotation, wanted, none)), turn)
+    direction = turns.direction_left(
+        Vec(*turns.chosen(is_direction, aimed, pole)), Vec(*turns.chosen(is_direction, local, pole))
+    )
+    position = turns.sub(turns.sub(aimed, point), local)
+    rest = Vec(*turns.chosen(is_rotation, rotation, Vec(*turns.chosen(is_direction, direction, position))))
+    met = (turns.dot(rest, rest) <= rig.aims[:, 8]).all()
+    return turns.stacked(turns.scale(rest, rig.aims[:, 7])).ravel(), met
+
+
+def _world(rig: Rig, lane: Lane, values: Array, turned: Quat) -> tuple[Quat, Vec]:
+    """Rotations and positions of the moved frames (n + 1 each); the world is the last.
+
+    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each node with the ancestor that it has
+    come to. Nodes are picked by products with a matrix of zeros and ones, which are exact, and whose derivative is a
+    product again; that of an indexed read is a slow scattered write.
+    """
+    value = lane.frames[:, 7] * values[rig.owners, 0] + lane.frames[:, 8]
+    zero = jnp.zeros_like(value)
+    about = Quat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
+    still = turns.identity_like(value)
+    turn = turns.chosen(rig.kinds == BALL, turned, Quat(*turns.chosen(rig.kinds == HINGE, about, still)))
+    none = Vec(zero, zero, zero)
+    move = turns.chosen(rig.kinds == MOVE, turns.vec(values), none)
+    slid = turns.chosen(rig.kinds == SLIDE, Vec(zero, zero, value), Vec(*move))
+    frame = turns.quat(lane.frames[:, 3:7])
+    spins = turns.multiply(frame, Quat(*turn))
+    points = turns.add(turns.vec(lane.frames), turns.rotate(frame, Vec(*slid)))
+    world = jnp.zeros((7, 1)).at[0].set(1.0)
+    rows = jnp.concatenate([jnp.stack([*spins, *points]), world], axis=1)
+    size = len(rig.kinds) + 1
+
+    def joined(carried: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        rows, parents = carried
+        pick = (parents[None, :] == jnp.arange(size)[:, None]).astype(rows.dtype)
+        above = rows @ pick
+        spin, point = Quat(*above[:4]), Vec(*above[4:])
+        points = turns.add(point, turns.rotate(spin, Vec(*rows[4:])))
+        rows = jnp.stack([*turns.multiply(spin, Quat(*rows[:4])), *points])
+        return (rows, parents[parents]), None
+
+    rounds = (size - 2).bit_length()
+    (rows, _), _ = jax.lax.scan(joined, (rows, rig.parents), None, length=rounds)  # a loop: compiled once
+    return Quat(*rows[:4]), Vec(*rows[4:])

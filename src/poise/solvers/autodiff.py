@@ -1,0 +1,129 @@
+"""Gradients by automatic differentiation: nobody writes a Jacobian, JAX differentiates forward kinematics.
+
+Levenberg-Marquardt with Nielsen's damping, or L-BFGS; see jax/descent.py for the formulas and their sources. Limits are
+kept by projection: values stay inside their ranges, and those that the gradient pushes against an end take no part.
+An extra: `pip install 'poise[jax]'`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from poise.arrays import Floats, real
+from poise.engine import Options, TreeEngine, aims_within
+from poise.errors import InputError
+from poise.handles import Handles
+from poise.options import count, one_of
+from poise.problem import Problem, Tolerance
+from poise.request import Request
+from poise.result import Answer, Trace
+from poise.tree import Tree
+from poise.tree_layout import POSITION
+
+if TYPE_CHECKING:
+    from poise.jax.lanes import Found, Lanes
+
+_GIVE_UP = 0.8  # an attempt ends that has more than this share of its error left after four iterations
+_SETTLED = 1 - 1e-6  # the same where the best attempt is brought to rest
+_SETTLING = 100  # iterations for that
+
+
+@dataclass(frozen=True, kw_only=True)
+class Autodiff:
+    """Least squares by automatic differentiation, for several goals on hinges, slides, balls and a free root.
+
+    method      "levenberg_marquardt": quadratic near a solution. "lbfgs": gradients only, cheap steps, more of them
+    iterations  most steps in one attempt; an attempt ends sooner where it stalls. None: 60 for levenberg_marquardt,
+                200 for lbfgs
+    restarts    how often to start again from elsewhere inside the limits, where an attempt ends short of its goals;
+                never for a target that the lengths cannot reach
+    damping     of levenberg_marquardt to begin with, as a share of the squared error, lengths in units of the rig
+
+    The first solve on a rig of a new size waits some five seconds for JAX to compile; sizes are powers of two of joints
+    and of goals, and rigs of one size share what is compiled until the interpreter ends. Targets are solved 16 at a
+    time, a single one among 15 copies of itself, so that it gives the same bits as in a batch. Always in 64 bits,
+    whatever JAX's own setting. For speed use levenberg_marquardt; this one is for study.
+    """
+
+    method: Literal["levenberg_marquardt", "lbfgs"] = "levenberg_marquardt"
+    iterations: int | None = None
+    restarts: int = 12
+    damping: float = 0.04
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, ("levenberg_marquardt", "lbfgs"))
+        if self.iterations is not None:
+            object.__setattr__(self, "iterations", count("iterations", self.iterations))
+        object.__setattr__(self, "restarts", count("restarts", self.restarts))
+        damping: Any = real(self.damping, "damping")
+        if not 0 < damping < np.inf:
+            raise InputError(f"damping must be a finite number above 0, not {self.damping!r}")
+        object.__setattr__(self, "damping", damping)
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return "autodiff"
+
+    @property
+    def handles(self) -> Handles:
+        """Points, rotations and directions; a mere preference (Near) has no residual."""
+        goals = ("Position", "Orientation", "Place", "Direction", "Pin")
+        return Handles(goals=goals, limits=("Range",), prefer=("first",))
+
+    @property
+    def options(self) -> Options:
+        """How it iterates, in the engine's words."""
+        most = {"levenberg_marquardt": 60, "lbfgs": 200}[self.method] if self.iterations is None else self.iterations
+        return Options(most, self.restarts, self.damping, 0.0, 1, _SETTLING if most and self.restarts else 0)
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, W), rows as in problem.py. UnsupportedError where JAX is not installed."""
+        tree, k = problem.tree, len(targets)
+        if not problem.joints or not k:
+            none = np.zeros(k, dtype=np.int64)
+            q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
+            return Answer(q, np.zeros(k, dtype=bool), none, none)
+        from poise.jax.lanes import Lanes  # noqa: PLC0415  (an extra, and slow to import; says what to install)
+
+        engine = TreeEngine(problem, tolerance, self.options)
+        aims, rows = aims_within(tree, tolerance), engine.kernel_targets(targets)
+        lanes = Lanes(tree, aims, rows, self.method, self.damping, request.trace)
+        found = self._attempts(engine, lanes)
+        q = tree.q_of(found.u, found.iterations > 0)
+        return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), _history(lanes, tree))
+
+    def _attempts(self, engine: TreeEngine, lanes: Lanes) -> Found:
+        """From the start, then from elsewhere where that fell short; what nothing meets is brought to rest."""
+        tree, options = engine.problem.tree, self.options
+        starts = np.broadcast_to(tree.starts, (lanes.count, tree.layout.nu))
+        rows = np.arange(lanes.count)
+        found = lanes.solve(rows, starts, options.iterations, _GIVE_UP)
+        near = lanes.within_reach()
+        for i in range(options.restarts if options.iterations else 0):
+            rows = np.flatnonzero(~found.met & near)
+            if not len(rows):
+                break
+            elsewhere = tree.scattered(starts[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0))
+            found = found.better(rows, lanes.solve(rows, elsewhere, options.iterations, _GIVE_UP))
+        rows = np.flatnonzero(~found.met)
+        if options.polish and len(rows):
+            found = found.better(rows, lanes.solve(rows, found.u[rows], options.polish, _SETTLED))
+        return found
+
+
+def _history(lanes: Lanes, tree: Tree) -> Trace | None:
+    """Errors and q of all that was tried."""
+    if not lanes.history:
+        return None
+    errors, u = (np.concatenate(column) for column in zip(*lanes.history, strict=True))
+    terms = tree.layout.terms
+    lone = len(terms) == 1 and terms[0].kind == POSITION
+    scale = float(tree.unit[0]) / float(tree.aims[0, 7]) if lone else 1.0
+    return Trace(np.sqrt(errors) * scale, tree.q_of(u, np.arange(len(u)) > 0))
+
+
+Solver = Autodiff
