@@ -20,6 +20,7 @@ SOFT = 11  # its column
 NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
 SLACK, WIDEST, STEPS, SWEEPS = 1e-12, np.pi - 5e-3, 20, 8
 _TURN = 2 * np.pi
+_HAIR = 2e-6  # [rad] further inside than this no rotation stands at an end
 _AT_END = 1e-6  # [rad] a value this near to an end is said to stand there
 _WIDE = np.pi - 1e-3  # [rad] twists up to here have a tangent of the half that can be used
 _X, _Y, _Z = np.eye(3)
@@ -33,7 +34,7 @@ def turn_row(limit: Limit | None) -> Floats:
         row[0], row[1:5] = SWING_TWIST, _frame(x, y, limit.axis)
         row[5:11] = np.array([*limit.sides, limit.twist]).ravel()
         row[11] = limit.soft
-        row[12:14] = np.tan(row[9:11] / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
+        row[12:14] = np.tan((row[9:11] + [_HAIR, -_HAIR]) / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
     elif isinstance(limit, EulerBox):
         i, j, k, sign = axes_of(limit.order)
         row[0], row[1:5] = EULER_BOX, _frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k])
