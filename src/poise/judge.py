@@ -163,7 +163,8 @@ def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
         way, kept = _open_way(tree.limits[i], turns, push[:, dofs])
         part = np.einsum("kd,krd->kr", way, jacobian[:, :, dofs])
         left = np.einsum("kd,kd->k", way, push[:, dofs]) ** 2 / np.maximum((part**2).sum(axis=1), 1e-300)
-        free[:, dofs] = (left > 2 * _STATIONARY * (e**2).sum(axis=1))[:, None]
+        opens = (way**2).sum(axis=1) > _STATIONARY**2
+        free[:, dofs] = (opens & (left > 2 * _STATIONARY * (e**2).sum(axis=1)))[:, None]
         helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
         at_limit[:, node.dof] = stuck[:, node.dof] = kept
     stationary = ~free.any(axis=1)

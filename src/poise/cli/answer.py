@@ -46,6 +46,7 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
         "angle_error": _largest(result.angle_errors),
         "tolerance": result.tolerance,
         "angle_tolerance": result.angle_tolerance,
+        "cost": float(np.asarray(result.cost)),
         "iterations": int(result.iterations),
         "microseconds": result.seconds * 1e6,
         "solver": result.solver,
