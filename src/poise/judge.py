@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise import kernels
+from poise import kernels, rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.chain import Chain
 from poise.goals import Goal, LookAt

@@ -179,8 +179,8 @@ def search(links, tip, target, setup, within, start, x, found, count, room, trac
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
-    m = links.kinds.shape[0]
-    if setup.bend > 0.0 and unbend(
+    m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
+    if bends and unbend(
         links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
     ):
         keep_turns(links, x)

@@ -109,8 +109,11 @@ class CCD:
     def handles(self) -> Handles:
         """Goals of one joint; coupled joints only where one of them is on the way."""
         return Handles(
-            goals=("Position", "Orientation", "Place", "Direction"), limits=("Range", "SwingTwist", "EulerBox"), one_joint=True,
-            coupled=False, prefer=("first",),
+            goals=("Position", "Orientation", "Place", "Direction"),
+            limits=("Range", "SwingTwist", "EulerBox"),
+            one_joint=True,
+            coupled=False,
+            prefer=("first",),
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
