@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import CCD, Direction, EulerBox, Orientation, Place, Position, Range, Status, SwingTwist, rotations
+from poise import CCD, Direction, EulerBox, Orientation, Place, Position, Range, SwingTwist, rotations
 from tests.strategies import generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
 ORDERS = st.sampled_from(["base-first", "tip-first", "window"])
@@ -82,7 +82,7 @@ def compiled_ball_turn():
 
     from poise.kernels.ccd_goals import ball_turn
 
-    return njit(lambda *args: ball_turn(*args))
+    return njit(lambda now, wanted, weights, ease, room: ball_turn(now, wanted, weights, ease, room))  # noqa: PLW0108
 
 
 def best_turn(now, wanted, weights, ease=1.0):

@@ -12,7 +12,7 @@ import math
 
 from poise.kernels.aims import placed, rotation_left, squared_error
 from poise.kernels.chain import BALL, HINGE, MOVE, SLIDE, copy
-from poise.kernels.compiled import inline, part
+from poise.kernels.compiled import inline
 from poise.kernels.limits import clamp
 from poise.kernels.linear import (
     Quat,
