@@ -384,6 +384,23 @@ def test_the_finish_keeps_to_max_turn():
         assert (2 * np.arccos(turned) <= 0.05 + 1e-7).all()
 
 
+@pytest.mark.parametrize("length", [0.0, 1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("kind", [1, 3])
+@pytest.mark.parametrize("order", ["base-first", "tip-first", "window"])
+def test_opposite_directions_and_targets_at_the_base_give_finite_poses(length, kind, order):
+    s = straight_chain(4, kind=kind, axes=[(0, 0, 1)] * 4, length=length)
+    turned_over = [0.0, 1.0, 0.0, 0.0]
+    for goals, can_be_met in (
+        ([Direction("tip", [0, -1, 0], axis=UP)], True),
+        ([Orientation("tip", turned_over)], kind == 3),
+        ([Position("tip", [0, 0, 0]), Direction("tip", [0, -1, 0], axis=UP)], True),
+        ([Place("tip", [0, -4 * length, 0], turned_over)], kind == 3),
+    ):
+        result = poise.solve(rest(s), goals, solver=CCD(order=order, iterations=300))
+        assert np.isfinite(result.pose.q).all()
+        assert result.reached or not can_be_met or order != "base-first"
+
+
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
 def test_sizes_do_not_matter(size):
     size = 2.0 ** round(math.log2(size))
