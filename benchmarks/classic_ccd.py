@@ -1,4 +1,4 @@
-"""Ten bones, five sets of targets: Poise's CCD, its classic form, and three.js CCDIKSolver.
+"""Ten bones, five sets of targets: Poise's CCD with and without its finish, its classic form, three.js CCDIKSolver.
 
 Every answer is judged by forward kinematics written here. `path` is followed: each solve starts from the
 answer before; the other sets start from the straight chain.
@@ -26,7 +26,8 @@ THREE = "0.187.0"
 SETS = ("ball", "fk", "axis", "path", "edge")
 SOLVERS = {
     "poise CCD()": poise.CCD(iterations=ITERATIONS),
-    "poise CCD, classic form": poise.CCD(iterations=ITERATIONS, order="tip-first", bend=0, restarts=0),
+    "poise CCD, no finish": poise.CCD(iterations=ITERATIONS, finish=False),
+    "poise CCD, classic form": poise.CCD(iterations=ITERATIONS, order="tip-first", bend=0, restarts=0, finish=False),
 }
 
 

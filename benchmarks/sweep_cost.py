@@ -26,8 +26,8 @@ TARGETS = 400
 ROUNDS = 60
 SEED = 7
 ORDERS = {
-    "tip-first": poise.CCD(iterations=SWEEPS, order="tip-first", bend=0, restarts=0),
-    "base-first": poise.CCD(iterations=SWEEPS, restarts=0),
+    "tip-first": poise.CCD(iterations=SWEEPS, order="tip-first", bend=0, restarts=0, finish=False),
+    "base-first": poise.CCD(iterations=SWEEPS, restarts=0, finish=False),
 }
 
 

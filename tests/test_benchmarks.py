@@ -40,6 +40,15 @@ def test_five_axis_judges_and_keeps_ranges():
     assert reached["position and direction", "auto"] == 100
 
 
+def test_five_axis_points_and_keeps_ranges():
+    import five_axis
+
+    rows = {row["solver"]: row for row in five_axis.point(60)}
+    assert set(rows) == set(five_axis.POINTING)
+    assert all(row["worst range violation [rad]"] <= 1e-9 for row in rows.values())
+    assert rows["CCD"]["reached [%]"] > rows["CCD, no finish"]["reached [%]"]
+
+
 def test_five_axis_arm_is_the_demos():
     import five_axis
 

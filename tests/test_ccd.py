@@ -15,7 +15,7 @@ import poise
 from poise import CCD, Position, Range, Status, rotations
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
-CLASSIC = CCD(order="tip-first", bend=0)
+CLASSIC = CCD(order="tip-first", bend=0, finish=False)
 
 
 def rest(skeleton):
@@ -41,7 +41,7 @@ def test_exact_sweeps_never_raise_the_error(seed, order, max_turn):
 
 @given(seeds)
 def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
-    from poise.kernels.ccd import hinge_exact
+    from poise.kernels.ccd_steps import hinge_exact
     from poise.kernels.linear import Vec
 
     rng = rng_of(seed)
@@ -59,7 +59,7 @@ def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
 
 @given(seeds)
 def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
-    from poise.kernels.ccd import hinge_exact, hinge_project
+    from poise.kernels.ccd_steps import hinge_exact, hinge_project
     from poise.kernels.linear import Vec
 
     rng = rng_of(seed)
@@ -71,7 +71,7 @@ def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
 @given(seeds)
 def test_the_projected_turn_goes_the_same_way_and_falls_short(seed):
     """Turning back the axis keeps the twist of the free turn only, which is less than the minimiser."""
-    from poise.kernels.ccd import hinge_exact, hinge_project
+    from poise.kernels.ccd_steps import hinge_exact, hinge_project
     from poise.kernels.linear import Vec
 
     h, d, axis = rng_of(seed).normal(size=(3, 3))

@@ -382,7 +382,7 @@ class TestArguments:
         pose = rest(straight_chain(2))
         goal = Position("tip", [1, 0, 0])
         assert poise.solve(pose, [goal]).reached
-        with pytest.raises(poise.UnsupportedError, match="ccd solves one goal at a time; got 2"):
+        with pytest.raises(poise.UnsupportedError, match="ccd solves one position of a joint; 2 goals ask for it"):
             poise.solve(pose, [goal, goal], solver="ccd")
         with pytest.raises(poise.InputError, match=r"poise\.Position"):
             poise.solve(pose, ["tip"])

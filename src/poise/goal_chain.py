@@ -21,6 +21,7 @@ from poise.problem import Problem, Tolerance
 from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree
 from poise.tree_layout import BALL, FIXED, HINGE, MOVE, NUMBERS, POSITION, ROTATION, SLIDE, Node
+from poise.turn_limits import SOFT
 
 _KINDS = {HINGE: geometry.HINGE, SLIDE: geometry.SLIDE, BALL: geometry.BALL, MOVE: geometry.MOVE}
 _WHAT = ("position", "rotation", "direction")  # by kind of term
@@ -34,7 +35,7 @@ class GoalChain:
     """The joints that move for goals of one joint, packed for the kernels. m links; k = 1 or one per start pose.
 
     kinds, axes, ranges, frames, starts  see kernels/chain.py
-    limits   (m, LIMIT) of balls; see kernels/turn_limits.py
+    limits   (m, LIMIT) hard ones of balls; see kernels/turn_limits.py
     rows     (m,) row of the skeleton of each link
     tips     (1|k, 10) what the goals aim with, in the last link's moved frame; see kernels/aims.py
     weights  (3,) squared weights of position, rotation and direction; 0 where that is not asked for
@@ -147,7 +148,7 @@ def _of_tree(problem: Problem) -> GoalChain:
         kinds=np.array([_KINDS[node.kind] for _, node in moving], dtype=np.int64),
         axes=np.array([_axis(tree, i, node) for i, node in moving]).reshape(-1, 3),
         ranges=np.array([_range(tree, node) for _, node in moving]).reshape(-1, 2),
-        limits=tree.limits[numbers],
+        limits=np.where(tree.limits[numbers, SOFT, None] > 0.0, 0.0, tree.limits[numbers]),
         frames=np.ascontiguousarray(tree.frames[:, numbers, :7]),
         tips=tips,
         starts=_starts(tree, moving),

@@ -42,7 +42,11 @@ ROWS = 9  # of the finish, at most
 
 
 class Setup(NamedTuple):
-    """How to solve: what the options and goals say, the same for every problem."""
+    """How to solve: what the options and goals say, the same for every problem.
+
+    chord is 2 sin(angle / 2) of the angle that is allowed; points says that sweeps for a point alone will do. shares
+    (m, 3) says of which goals each joint takes part.
+    """
 
     tolerance: float
     chord: float
@@ -59,7 +63,7 @@ class Setup(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch for one problem."""
+    """Scratch for one problem. Not made in a `kernel`: with reference counts Numba frees arrays in tuples too soon."""
 
     best: Any
     previous: Any
@@ -76,9 +80,7 @@ class Room(NamedTuple):
 
 @inline
 def setup_of(options, shares):
-    """The setup from the options: tolerance, chord, iterations, order, hinge, bend, max_turn, restarts, finish, whether
-    sweeps for points do, and the three squared weights.
-    """
+    """The setup from the options, in its order; in the place of `weights` three numbers."""
     return Setup(
         options[0], options[1], int(options[2]), int(options[3]), int(options[4]), options[5], options[6],
         int(options[7]), options[8] > 0.0, options[9] > 0.0, Weights(options[10], options[11], options[12]), shares,
@@ -87,28 +89,29 @@ def setup_of(options, shares):
 
 @kernel
 def solve(
-    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
-    trace_error,
+    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts,
+    trace_x, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/aims.py for targets and tips.
 
-    ease (m,) and shares (m, 3): what stiffness leaves of a step, and of which goals a joint takes part. reach (1|k, 2):
-    shortest and longest distance of the tip from the first link's frame; a target outside is not worth a restart.
-    options: see `setup_of`. errors (k, 2): the error, and 1 where the goals are met. counts (k, 2): sweeps, single joint
-    updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    limits (m, LIMIT) of balls, see kernels/turn_limits.py. ease (m,) is what stiffness leaves of a step. reach
+    (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside is not worth a
+    restart.
+    options, shares: see `Setup`. errors (k, 2): the error, and 1 where the goals are met. counts (k, 2): sweeps, single
+    joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
     m = kinds.shape[0]
     solve_each(
-        kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
-        trace_error, np.empty((5, m, 4)), np.empty((m, NUMBERS)), np.empty((3 * m, ROWS)), np.empty((m, 3)),
+        kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts,
+        trace_x, trace_error, np.empty((5, m, 4)), np.empty((m, NUMBERS)), np.empty((3 * m, ROWS)), np.empty((m, 3)),
         np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4)),
     )  # fmt: skip
 
 
 @inline
 def solve_each(
-    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
-    trace_error, motions, held, columns, steps, normal, vectors, davenport,
+    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts,
+    trace_x, trace_error, motions, held, columns, steps, normal, vectors, davenport,
 ):  # fmt: skip
     """`solve` with its scratch."""
     m = kinds.shape[0]
@@ -178,8 +181,8 @@ def search(links, tip, target, setup, within, start, x, found, count, room, trac
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
-    m = links.kinds.shape[0]
-    if setup.bend > 0.0 and unbend(
+    m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
+    if bends and unbend(
         links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
     ):
         keep_turns(links, x)
@@ -220,18 +223,18 @@ def sweep(links, tip, target, setup, lagging, reach_on, x, count, room):
     copy(x, room.previous)
     if setup.order == TIP_FIRST or lagging:
         error = sweep_from_tip(
-            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, setup.hinge, setup.max_turn, x,
-            room.turns, room.origins,
+            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, setup.hinge, setup.max_turn,
+            x, room.turns, room.origins,
         )  # fmt: skip
     else:
         error = sweep_from_base(
-            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, setup.hinge, setup.max_turn, x,
-            room.turns, room.origins,
+            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, setup.hinge, setup.max_turn,
+            x, room.turns, room.origins,
         )  # fmt: skip
     if setup.order == BASE_FIRST and lagging and setup.max_turn >= math.pi:
         farther = go_on(
-            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, reach_on, error, room.previous,
-            x, room.turns,
+            links.kinds, links.axes, links.ranges, links.frames, tip.point, target.point, reach_on, error,
+            room.previous, x, room.turns,
         )  # fmt: skip
         return farther, min(2.0 * reach_on, FARTHEST) if farther < error else 1.0
     return error, reach_on

@@ -144,6 +144,8 @@ def slide_step(links, i, weights, tip, wanted, x):
 def step(links, i, max_turn, weights, tip, wanted, x, room):
     """Move joint i alone so that `tip`, seen in its moved frame, is nearest to `wanted` in its frame."""
     kind, axis = links.kinds[i], vec_at(links.axes, i)
+    if weights.point + weights.turn + weights.axis == 0.0:  # nothing that this joint works for
+        return
     if kind == BALL:
         ball_step(links, i, max_turn, weights, tip, wanted, x, room)
     elif kind == HINGE:

@@ -1,5 +1,5 @@
 # pyright: standard
-"""One joint's step of cyclic coordinate descent for a point: turn or slide so that the tip comes nearest to the target."""
+"""One joint's step of coordinate descent for a point: turn or slide so that the tip comes nearest to the target."""
 
 from __future__ import annotations
 

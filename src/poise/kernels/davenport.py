@@ -2,8 +2,8 @@
 """The rotation that brings several things at once nearest to where they should be: Davenport's q method.
 
 The rotation q that maximises sum w_k t_k . q(c_k) maximises q^T K q, where each pair of vectors adds to the symmetric
-K = w [c.t, (c x t)^T; c x t, c t^T + t c^T - (c.t) I]: q is the eigenvector of its largest eigenvalue. A wanted rotation
-r adds 4 w r r^T. Davenport, "A vector approach to the algebra of rotations", NASA TN D-4696, 1968.
+K = w [c.t, (c x t)^T; c x t, c t^T + t c^T - (c.t) I]: q is the eigenvector of its largest eigenvalue. A wanted
+rotation r adds 2 w r r^T. Davenport, "A vector approach to the algebra of rotations", NASA TN D-4696, 1968.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def best_turn(K, V):
 
 
 @inline
-def entry(K, r, c):
-    """An element of a symmetric matrix of which the upper triangle is kept."""
+def above(r, c):
+    """Where an element of a symmetric matrix stands of which the upper triangle is kept."""
     return min(r, c), max(r, c)
 
 
@@ -97,7 +97,7 @@ def rotate_plane(K, V, p, q):
     K[p, q] = 0.0
     for k in range(4):
         if k != p and k != q:
-            a, b = entry(K, k, p), entry(K, k, q)
+            a, b = above(k, p), above(k, q)
             kp, kq = K[a[0], a[1]], K[b[0], b[1]]
             K[a[0], a[1]], K[b[0], b[1]] = c * kp - s * kq, s * kp + c * kq
         vp, vq = V[k, p], V[k, q]

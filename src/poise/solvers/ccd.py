@@ -65,6 +65,7 @@ class CCD:
     the angles a of the rotation and b of the direction that are left. Hinges and slides take its exact minimiser
     inside their range. A ball joint takes the exact rotation (Davenport 1968); where that is moved inside its
     SwingTwist or EulerBox and the error would grow, the step is halved up to three times, or not taken.
+    Soft limits do not bind it; the Result says what they cost.
 
     `CCD(order="tip-first", bend=0, finish=False)` is the classic form.
     """
@@ -124,15 +125,15 @@ class CCD:
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.limits, self._ease(problem, chain), self._shares(problem, chain),
-            chain.frames, chain.tips, chain.reach, chain.starts, chain.to_kernel(targets),
+            chain.kinds, chain.axes, chain.ranges, chain.limits, self._ease(problem, chain),
+            self._shares(problem, chain), chain.frames, chain.tips, chain.reach, chain.starts, chain.to_kernel(targets),
             self._options(problem, chain, tolerance), x, errors, counts, trace_x, trace_error,
         )  # fmt: skip
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
             lone = chain.weights.tolist() == [1.0, 0.0, 0.0]
-            scale = float(chain.unit[0]) if lone else 1.0
+            scale = float(chain.unit[0]) if lone else math.sqrt(chain.weights.max())
             history = Trace(trace_error[:done] * scale, chain.q_of(trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
@@ -149,7 +150,7 @@ class CCD:
         finish = self.finish and self.direction_joints is None
         return np.array([
             *chain.allowed(tolerance), self.iterations, _ORDERS.index(self.order), self.hinge == "project", self.bend,
-            self.max_turn, restarts, finish, points, *chain.weights,
+            self.max_turn, restarts, finish, points, *chain.weights / chain.weights.max(),
         ])  # fmt: skip
 
     def _ease(self, problem: Problem, chain: GoalChain) -> Floats:
