@@ -79,7 +79,7 @@ def fit(
     half_life, rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
     if not half_life > 0 or not 0 < rate < np.inf:
         raise InputError("twist_half_life and fps are finite numbers above 0")
-    seen = np.asarray(np.isfinite(given).all(axis=2)).any(axis=0)
+    seen: Bools = np.isfinite(given).all(axis=2, keepdims=True).any(axis=0)[:, 0]
     anchor, used = _anchored(base.skeleton, rows, seen, named=joints is not None)
     tracked, targets = [rows[i] for i in used], _filled(given[:, used])
     q = fit_turns.turned(base, tracked, targets, anchor, keep=2.0 ** (-1 / (rate * half_life)))
