@@ -79,7 +79,7 @@ def fit(
     half_life, rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
     if not half_life > 0 or not 0 < rate < np.inf:
         raise InputError("twist_half_life and fps are finite numbers above 0")
-    seen: Bools = np.isfinite(given).all(axis=2, keepdims=True).any(axis=0)[:, 0]
+    seen = {int(column) for column in np.nonzero(np.isfinite(given).all(axis=2))[1]}
     anchor, used = _anchored(base.skeleton, rows, seen, named=joints is not None)
     tracked, targets = [rows[i] for i in used], _filled(given[:, used])
     q = fit_turns.turned(base, tracked, targets, anchor, keep=2.0 ** (-1 / (rate * half_life)))
@@ -124,20 +124,19 @@ def _filled(given: Floats) -> Floats:
     return filled
 
 
-def _anchored(skeleton: Skeleton, rows: list[int], seen: Bools, *, named: bool) -> tuple[int, list[int]]:
+def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: bool) -> tuple[int, list[int]]:
     """The topmost joint with positions, and the columns of it and of those below that were seen.
 
     Of several at the top it is the one that most others hang below; other roots, as of meshes, stay where they are
     unless they were named.
     """
-    shown = [i for i, is_seen in enumerate(seen) if is_seen]
-    if not shown:
+    if not seen:
         raise InputError("no joint has a position in any frame")
-    above = {i: set(skeleton.way(rows[i])) for i in shown}
-    anchor = max((rows[i] for i in shown), key=lambda top: (sum(top in above[i] for i in shown), -top))
-    used = [i for i in shown if anchor in above[i]]
-    if named and len(used) < len(shown):
-        other = next(skeleton.names[rows[i]] for i in shown if i not in used)
+    above = {i: set(skeleton.way(rows[i])) for i in seen}
+    anchor = max((rows[i] for i in seen), key=lambda top: (sum(top in above[i] for i in seen), -top))
+    used = [i for i in sorted(seen) if anchor in above[i]]
+    if named and len(used) < len(seen):
+        other = next(skeleton.names[rows[i]] for i in seen if i not in used)
         message = f"{other!r} does not hang below {skeleton.names[anchor]!r}"
         raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
     return anchor, used
