@@ -13,8 +13,9 @@ from hypothesis import assume, given, settings
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import Coupling, Direction, Near, Orientation, Place, Position, Range, Status
+from poise import Aim, Coupling, Direction, LookAt, Near, Orientation, Place, Pole, Position, Range, Status
 from tests.reference import slow_kinematics
+from tests.reference.kernel_tree import pole_angle
 from tests.strategies import (
     figure,
     generic_arm,
@@ -50,9 +51,16 @@ def slow_errors(skeleton, q, goals):
             continue
         m = world[skeleton.index(goal.joint)]
         turn = Rotation.from_matrix(m[:3, :3] / np.cbrt(np.linalg.det(m[:3, :3])))
+        point = m[:3, 3] + m[:3, :3] @ getattr(goal, "offset", (0, 0, 0))
         if isinstance(goal, Position | Place):
             wanted = goal.target if isinstance(goal, Position) else goal.position
-            out.append(np.linalg.norm(wanted - m[:3, 3]))
+            out.append(np.linalg.norm(wanted - point))
+        if isinstance(goal, Aim | LookAt):
+            axis, way = turn.apply(goal.axis), goal.target - point
+            out.append(np.arctan2(np.linalg.norm(np.cross(axis, way)), axis @ way))
+        if isinstance(goal, Pole):
+            limb = [world[row][:3, 3] for row in goal.limb(skeleton)]
+            out.append(abs(pole_angle(*limb, goal.target)))
         if isinstance(goal, Orientation | Place):
             out.append((Rotation.from_quat(np.roll(goal.rotation, -1)) * turn.inv()).magnitude())
         if isinstance(goal, Direction):
@@ -66,27 +74,40 @@ def goals_at(rng, pose, count):
     goals = []
     for joint in rng.choice(pose.skeleton.names, size=count, replace=False):
         at = pose.world[joint]
-        axis = rng.normal(size=3)
+        axis, offset = rng.normal(size=(2, 3))
         weight = float(rng.uniform(0.5, 2))
-        goals.append(
-            [
-                Position(joint, at.positions, weight=weight),
-                Orientation(joint, at.rotations, weight=weight),
-                Place(joint, at.positions, at.rotations, weight=weight),
-                Direction(joint, rotated(at.rotations, axis), axis=axis, weight=weight),
-            ][rng.integers(4)]
-        )
+        point = at.positions + at.affine[:, :3] @ offset
+        ahead = point + rng.uniform(0.5, 3) * rotated(at.rotations, axis)
+        every = [
+            Position(joint, at.positions, weight=weight),
+            Position(joint, point, offset=offset, weight=weight),
+            Orientation(joint, at.rotations, weight=weight),
+            Place(joint, at.positions, at.rotations, weight=weight),
+            Place(joint, point, at.rotations, offset=offset, weight=weight),
+            Direction(joint, rotated(at.rotations, axis), axis=axis, weight=weight),
+            Aim(joint, ahead, axis=axis, offset=offset, weight=weight),
+            LookAt(joint, ahead, axis=axis, offset=offset, weight=weight),
+        ]
+        above = pose.skeleton.ancestors(joint)
+        if len(above) > 1:  # the joint is then the tip of a limb
+            every.append(Pole(above[-1], pose.world[above[-1]].positions, root=above[0], tip=joint, weight=weight))
+        goals.append(every[rng.integers(len(every))])
     return goals
 
 
 def moved_goal(goal, before, after):
     """A goal that is met before, for where its joint is after."""
+    if isinstance(goal, Pole):
+        return goal
     if isinstance(goal, Direction):
         back = goal.direction @ Rotation.from_quat(np.roll(before.rotations, -1)).as_matrix()
         return goal.with_target(rotated(after.rotations, back))
+    point = after.positions + after.affine[:, :3] @ getattr(goal, "offset", (0, 0, 0))
+    if isinstance(goal, Aim | LookAt):
+        return goal.with_target(point + 1.5 * rotated(after.rotations, goal.axis))
     if isinstance(goal, Place):
-        return goal.with_target((after.positions, after.rotations))
-    return goal.with_target(after.positions if isinstance(goal, Position) else after.rotations)
+        return goal.with_target((point, after.rotations))
+    return goal.with_target(point if isinstance(goal, Position) else after.rotations)
 
 
 def rotated(quaternion, vector):

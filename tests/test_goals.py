@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import Direction, InputError, Near, Orientation, Pin, Place, Position, goals
+from poise import Aim, Direction, InputError, Near, Orientation, Pin, Place, Pole, Position, goals
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 SIZES = st.sampled_from([5e-324, 1e-200, 1e-9, 0.5, 1.0, 3.0, 1e9, 1e200])
@@ -41,6 +41,8 @@ def one_of_each(rng, shape=(), **options):
         Orientation("tip", q, **options),
         Place("tip", points, q, **options),
         Direction("tip", points, axis=(0, 2, 0), **options),
+        Aim("tip", points, axis=(0, 2, 0), offset=(1, 2, 3), **options),
+        Pole("tip", points, tip="j2", **options),
     ]
 
 
@@ -61,9 +63,9 @@ class TestEveryGoal:
     def test_what_is_measured_and_how_wide_a_target_is(self):
         every = [*one_of_each(rng_of(0)), *without_target()]
         both = ("position", "rotation")
-        measures = [("position",), ("rotation",), both, ("direction",), both, ("position",), ()]
+        measures = [("position",), ("rotation",), both, ("direction",), ("aim",), ("pole",), both, ("position",), ()]
         assert [goal.measures for goal in every] == measures
-        assert [goal.width for goal in every] == [3, 4, 7, 3, 0, 0, 0]
+        assert [goal.width for goal in every] == [3, 4, 7, 3, 3, 3, 0, 0, 0]
 
     @given(seeds, BATCHES)
     def test_rows_are_parsed_bit_for_bit(self, seed, shape):
@@ -79,7 +81,8 @@ class TestEveryGoal:
             new = goal.with_target(other.rows())
             assert type(new) is type(goal)
             assert (new.joint, new.root, new.weight) == ("tip", "j1", 2.5)
-            assert getattr(new, "axis", None) == getattr(goal, "axis", None)
+            for name in ("axis", "offset", "tip"):
+                assert getattr(new, name, None) == getattr(goal, name, None)
             np.testing.assert_array_equal(new.rows(), other.rows())
             assert goal.shape == ()
 

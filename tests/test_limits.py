@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise.legal import nearest_turn
 from poise.limits import unit_axis
+from poise.turn_limits import nearest_angle
 
 ANGLES = st.floats(-20, 20)
 
@@ -60,7 +60,7 @@ def test_the_array_twin_agrees(angle, low, width):
     from poise.kernels.limits import best_angle
 
     high = low + width
-    twin = float(nearest_turn(np.array(angle), low, high))
+    twin = float(nearest_angle(np.array(angle), low, high))
     assert low <= twin <= high
     assert math.cos(twin - angle) == pytest.approx(math.cos(best_angle(angle, low, high) - angle), abs=1e-9)
 
@@ -83,7 +83,7 @@ def test_best_angle_at_its_edges(angle, low, high, expected):
     from poise.kernels.limits import best_angle
 
     assert best_angle(angle, low, high) == pytest.approx(expected, abs=1e-12)
-    assert float(nearest_turn(np.array(angle), low, high)) == pytest.approx(expected, abs=1e-12)
+    assert float(nearest_angle(np.array(angle), low, high)) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("w", [1.0, -1.0])

@@ -10,6 +10,7 @@ import pytest
 
 import poise
 from poise import plot, samples
+from poise.plot import curve, limits, paint, scene
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -47,22 +48,22 @@ def test_words_say_how_far_the_tip_is_off(figure, tmp_path, monkeypatch):
     text = (tmp_path / "a.svg").read_text()
     for words in ("start", "T-pose", "0.25 m from the target", "grid 0.2 m"):
         assert f">{words}</text>" in text
-    assert text.count(plot._CHAIN.lower()) > 0
-    assert text.count(plot._TARGET.lower()) > 0
+    assert text.count(paint._CHAIN.lower()) > 0
+    assert text.count(paint._TARGET.lower()) > 0
 
 
 def test_the_projection_keeps_left_and_up_and_lengths():
     up = np.array([0.0, 0.0, 1.0])
-    assert plot._projected(up)[1] > 0.9
-    assert plot._projected(up)[0] == pytest.approx(0, abs=1e-12)
-    axes = np.stack([*plot._projected(np.eye(3)).T, plot._nearness(np.eye(3))])
+    assert scene.projected(up)[1] > 0.9
+    assert scene.projected(up)[0] == pytest.approx(0, abs=1e-12)
+    axes = np.stack([*scene.projected(np.eye(3)).T, scene.nearness(np.eye(3))])
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(axes) == pytest.approx(1.0)  # right, up, towards the viewer: nothing is mirrored
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z"])
 def test_up_is_vertical_and_no_axis_is_mirrored(up):
-    order = plot._TO_Z_UP[up]
+    order = scene._TO_Z_UP[up]
     assert np.eye(3)["xyz".index(up)][order].tolist() == [0, 0, 1]
     assert np.linalg.det(np.eye(3)[:, order]) == pytest.approx(1.0)
 
@@ -70,21 +71,21 @@ def test_up_is_vertical_and_no_axis_is_mirrored(up):
 @pytest.mark.parametrize(("tall", "expected"), [((1, 0), "y"), ((0, 1), "z")])
 def test_an_unknown_up_is_guessed_from_the_taller_extent(tall, expected):
     skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [poise.Kind.BALL] * 2, offsets=[[0, 0, 0], [9, *tall]])
-    assert plot._up(poise.Pose(skeleton, skeleton.rest_q)) == expected
+    assert scene._up(poise.Pose(skeleton, skeleton.rest_q)) == expected
 
 
 def test_rows_above_the_first_joint_are_left_out_but_not_a_robots_base():
     kinds = [poise.Kind.FIXED, poise.Kind.BALL, poise.Kind.BALL, poise.Kind.FIXED]
     rig = poise.Skeleton.build(["scene", "hips", "spine", "end"], [-1, 0, 1, 2], kinds)
-    assert plot._drawn(rig).tolist() == [False, True, True, True]
+    assert scene._drawn(rig).tolist() == [False, True, True, True]
     arm = poise.load(samples.path("arm.urdf")).skeleton
-    assert plot._drawn(arm).all()
+    assert scene._drawn(arm).all()
 
 
 def test_control_bones_are_faint_and_limbs_are_not(data):
     rig = poise.load(data / "glb" / "knight_kaykit.glb")
     skeleton = rig.skeleton
-    faint = plot._helpers(skeleton, rig.rest.world.positions, plot._drawn(skeleton))
+    faint = scene._helpers(skeleton, rig.rest.world.positions, scene._drawn(skeleton))
     names = {name for name, pale in zip(skeleton.names, faint, strict=True) if pale}
     assert names
     assert all("ik" in name.lower() or "control" in name.lower() for name in names), names
@@ -92,7 +93,7 @@ def test_control_bones_are_faint_and_limbs_are_not(data):
 
 def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
     rig = poise.load(data / "glb" / "hand_left_webxr.glb")
-    panel = plot._panel("hand", rig.rest, (), [2, 0, 1])
+    panel = scene._panel("hand", rig.rest, (), [2, 0, 1])
     assert len(panel.joints) >= 25
     plot.draw_poses(tmp_path / "hand.png", [("hand", rig.rest)])
 
@@ -101,10 +102,10 @@ def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
 @pytest.mark.parametrize("name", ["glb/fox.glb", "bvh/mocapbank.bvh", "urdf/g1_29dof.urdf", "glb/cesium_man.gltf"])
 def test_real_rigs_are_drawn_inside_the_picture(data, tmp_path, name):
     rig = poise.load(data / name)
-    panels, scene = plot._prepared([("rest", rig.rest)], None, ())
-    flat = plot._projected(panels[0].points[panels[0].joints])
-    assert (flat >= scene.low).all()
-    assert (flat <= scene.high).all()
+    panels, shared = scene.prepared([("rest", rig.rest)], None, ())
+    flat = scene.projected(panels[0].points[panels[0].joints])
+    assert (flat >= shared.low).all()
+    assert (flat <= shared.high).all()
     plot.draw_poses(tmp_path / "rest.png", [("rest", rig.rest)])
     assert (tmp_path / "rest.png").read_bytes().startswith(PNG)
 
@@ -148,3 +149,77 @@ def test_without_matplotlib_the_sentence_says_what_to_install(figure, tmp_path, 
 def test_importing_the_module_does_not_import_matplotlib():
     code = "import sys, poise.plot; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class TestSolve:
+    """The picture of a solve: limits, the way of the tip, the error."""
+
+    @pytest.fixture
+    def words(self, monkeypatch):
+        monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")
+
+    @pytest.fixture
+    def limited(self, figure):
+        elbow = poise.Range.degrees(0, 150, axis=(0, 1, 0))
+        shoulder = poise.SwingTwist.degrees((1, 0, 0), swing=(60, (-30, 45)), twist=(-20, 20))
+        neck = poise.EulerBox.degrees("XYZ", x=(-30, 30), y=(-60, 60), z=(-20, 20))
+        skeleton = figure.skeleton.limited({"LeftForeArm": elbow, "LeftArm": shoulder, "Neck": neck})
+        return poise.Pose(skeleton, figure.rest.q)
+
+    def test_the_error_falls_on_a_logarithmic_axis(self, figure, tmp_path, words):
+        goal = poise.Position("LeftHand", [0.35, 1.45, 0.35])
+        result = poise.solve(figure.rest, goal, solver="ccd", trace=True)
+        plot.draw_solve(tmp_path / "a.svg", figure.rest, result, target=goal.target)
+        text = (tmp_path / "a.svg").read_text()
+        for said in ("iterations", "distance left [m]", "tolerance", "start", "reached"):
+            assert f">{said}</text>" in text
+
+    def test_without_a_trace_there_is_no_curve(self, figure, tmp_path, words):
+        result = poise.solve(figure.rest, poise.Position("LeftHand", [0.35, 1.45, 0.35]))
+        plot.draw_solve(tmp_path / "a.svg", figure.rest, result)
+        assert ">iterations</text>" not in (tmp_path / "a.svg").read_text()
+
+    def test_the_way_of_the_tip_goes_from_start_to_target(self, figure):
+        goal = poise.Position("LeftHand", [0.35, 1.45, 0.35])
+        result = poise.solve(figure.rest, goal, solver="ccd", trace=True)
+        trail = curve.trail_of(result, "LeftHand")
+        np.testing.assert_allclose(trail[0], figure.rest.world["LeftHand"].positions, atol=1e-12)
+        np.testing.assert_allclose(trail[-1], goal.target, atol=result.tolerance)
+
+    def test_a_rise_of_the_error_is_a_gap(self):
+        rows = curve._with_gaps(np.arange(4.0), np.array([1.0, 0.1, 0.9, 0.05]))
+        np.testing.assert_array_equal(rows[:, 0], [0, 1, np.nan, 2, 3])
+
+    def test_every_kind_of_limit_has_its_outline(self, limited):
+        found = limits.outlines(limited, ["LeftForeArm", "LeftArm", "Neck", "RightArm"], 1.7)
+        assert [len(outline.lines) for outline in found] == [1, 5, 12]
+        assert [outline.at_end for outline in found] == [True, False, False]  # the elbow is straight at rest
+
+    def test_the_rim_of_a_cone_is_where_the_swing_ends(self, limited):
+        (outline,) = limits.outlines(limited, ["LeftArm"], 1.7)
+        centre = limited.world["LeftArm"].positions
+        bone = limited.world["LeftForeArm"].positions - centre
+        way = outline.lines[0] - centre
+        away = np.degrees(np.arccos(way @ bone / np.linalg.norm(way, axis=-1) / np.linalg.norm(bone)))
+        assert away.min() == pytest.approx(30, abs=0.5)
+        assert away.max() == pytest.approx(60, abs=0.5)
+
+    def test_a_joint_at_the_end_of_its_cone_is_seen_to_be(self, limited):
+        turned = limited.replace({"LeftArm": poise.rotation_between([1, 0, 0], [0.2, 0, -1])})
+        legal = turned.with_q(limited.skeleton.legal(turned.q)[0])
+        assert limits.outlines(legal, ["LeftArm"], 1.7)[0].at_end
+
+    def test_the_limits_are_inside_the_picture(self):
+        arm = poise.load(samples.path("arm.urdf"))
+        names = arm.skeleton.chain(None, "tool")
+        panels, shared = scene.prepared([("rest", arm.rest)], None, [*names, "tool"], limited=names)
+        assert panels[0].limits
+        for outline in panels[0].limits:
+            for line in outline.lines:
+                assert (scene.projected(line) >= shared.low).all()
+                assert (scene.projected(line) <= shared.high).all()
+
+    def test_a_batch_is_refused(self, figure, tmp_path):
+        result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))
+        with pytest.raises(poise.InputError, match=r"not a batch of shape \(2,\)"):
+            plot.draw_solve(tmp_path / "a.svg", figure.rest, result)

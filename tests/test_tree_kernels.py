@@ -55,7 +55,7 @@ def test_residuals_and_rows_are_those_of_finite_differences(seed):
     lanes = lanes_after(tree, targets, us)
     for k, u in enumerate(us):
         np.testing.assert_allclose(lanes.e[:, k], tree.left(u, targets[k]) * tree.weights(), atol=1e-12)
-        want = tree.jacobian(u) * tree.weights()[:, None]
+        want = tree.jacobian(u, targets[k]) * tree.weights()[:, None]
         for d, (first, last) in enumerate(tree.row_ranges):
             np.testing.assert_allclose(lanes.J[d, first:last, k], want[first:last, d], atol=2e-9)
             want[first:last, d] = 0.0
@@ -67,7 +67,7 @@ def test_residuals_and_rows_are_those_of_finite_differences(seed):
 
 def dense_step(tree, u, target, near=None, pull=0.0):
     """Where one damped step leads, by dense algebra; a dof at a limit that e pushes it against does not move."""
-    e, J = tree.left(u, target) * tree.weights(), tree.jacobian(u) * tree.weights()[:, None]
+    e, J = tree.left(u, target) * tree.weights(), tree.jacobian(u, target) * tree.weights()[:, None]
     ease = np.diag(tree.dofs[:, 3])
     b = np.zeros(len(tree.dofs))
     if near is not None:
@@ -221,7 +221,7 @@ def test_opposite_directions_are_left_by_a_turn_across():
 
 @pytest.mark.parametrize("name", ["solve4", "solve8"])
 def test_answers_do_not_depend_on_the_batch(name):
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(26)  # an aim, a rotation and a pole
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
     hinged = tree.dofs[:, 2] >= 0
     tree.dofs[hinged, :2] = [-1.0, 1.0]

@@ -11,7 +11,7 @@ from tests.tree_cases import assert_met, same_configuration, settings, solve, wa
 
 
 def redundant(rng, kinds):
-    tree = random_tree(rng, n=9, terms=1, kinds=kinds, couple=False)
+    tree = random_tree(rng, n=9, terms=1, kinds=kinds, couple=False, measured=3)
     start, near_u = random_u(rng, tree, 2, 0.5)
     return tree, start[None], near_u, tree.targets_at(random_u(rng, tree, 10, 0.7))
 
@@ -27,8 +27,8 @@ def test_of_all_that_meets_the_goals_the_nearest_is_found(kinds):
         u, _, counts, _ = solve(tree, targets, start, settings(300, pull=0.5), near=(near_u, on))
         assert counts[:, 2].all()
         assert_met(tree, u, targets)
-        for row in u:
-            J, way = tree.jacobian(row), on * way_to(tree, row, near_u)
+        for row, target in zip(u, targets, strict=True):
+            J, way = tree.jacobian(row, target), on * way_to(tree, row, near_u)
             rest = way - J.T @ np.linalg.lstsq(J.T, way)[0]
             assert np.abs(rest).max() < 2e-6
             farthest = max(farthest, np.abs(way).max())
@@ -48,9 +48,9 @@ def test_limits_hold_where_the_preferred_configuration_is_beyond_them():
         u, _, counts, _ = solve(tree, targets, start, settings(300, pull=0.5), near=near)
         assert counts[:, 2].all()
         assert (np.abs(u) == 0.5).any()
-        for row in u:
+        for row, target in zip(u, targets, strict=True):
             low, high = row == -0.5, row == 0.5
-            pushes = np.concatenate([tree.jacobian(row).T, np.diag(1.0 * high - low)[:, low | high]], axis=1)
+            pushes = np.concatenate([tree.jacobian(row, target).T, np.diag(1.0 * high - low)[:, low | high]], axis=1)
             least = np.array([-np.inf] * 3 + [0.0] * int((low | high).sum()))
             fit = lsq_linear(pushes, (near_u - row) / tree.dofs[:, 3], bounds=(least, np.inf), tol=1e-13)
             assert np.abs(fit.fun).max() < 2e-6

@@ -31,6 +31,8 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "py_ikgeo_kinematics": (NUMPY, "py-ikgeo-kinematics==0.0.2", "scipy==1.17.1"),
     "pybullet": (NUMPY, "pybullet==3.2.7"),
     "embodik": (NUMPY, "embodik==0.23.2"),
+    "pyfabrik": ("numpy==1.26.4", "pyfabrik==0.4.0"),  # its vectors do not work with newer NumPy
+    "tinyik": (NUMPY, "tinyik==2.2.1"),
     "robot_ik": (NUMPY, "robot-ik==0.4.0"),
 }  # fmt: skip
 

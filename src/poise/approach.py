@@ -15,8 +15,8 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Bools, Floats, real
 from poise.errors import InputError
-from poise.legal import nearest_turn
 from poise.skeleton import Kind, Skeleton
+from poise.turn_limits import nearest_angle
 
 _TURN = 2 * np.pi
 
@@ -97,7 +97,7 @@ class Approach:
         if not hinges.rows:
             return
         a, b = (
-            nearest_turn(rotations.twist_angle(value[hinges.columns], hinges.axes), hinges.low, hinges.high)
+            nearest_angle(rotations.twist_angle(value[hinges.columns], hinges.axes), hinges.low, hinges.high)
             for value in (q, goal)
         )
         done = self._done(np.abs(b - a), seconds, self.speeds[list(hinges.rows)])

@@ -47,8 +47,9 @@ def arm_of(tree: Tree) -> Arm | None:
         return None
     known: dict[int, tuple[Floats, Arm]] = tree.skeleton.__dict__.setdefault("_arms", {})
     key = id(tree.layout)  # layouts live as long as their skeleton
-    if key not in known or not np.array_equal(known[key][0], tree.frames):
-        known[key] = tree.frames, _packed(tree)
+    geometry = np.append(tree.frames, tree.aims[0, :7])  # the last three and four numbers are those of the tip
+    if key not in known or not np.array_equal(known[key][0], geometry):
+        known[key] = geometry, _packed(tree)
     return known[key][1]
 
 

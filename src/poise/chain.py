@@ -27,9 +27,10 @@ from poise.geometry import (
     similar,
 )
 from poise.goals import Position
-from poise.legal import nearest_turn
+from poise.limits import Range, hinge_axis, is_soft
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
+from poise.turn_limits import LIMIT, nearest_angle, turn_row
 
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
@@ -39,6 +40,7 @@ class Chain:
     """The joints that move for one goal, packed for the kernels. m links, k = 1 or one per start pose.
 
     kinds, axes, ranges, frames, tips, starts: see kernels/chain.py
+    limits    (m, LIMIT) of balls: see kernels/turn_limits.py; zeros where nothing limits one
     size      file units in one kernel unit: a power of two, so that scaling rounds nothing
     bases     (k, 3, 4) world transform of the frame that the chain hangs in
     scale     (k,) the factor of that frame; world distance = kernel distance * |scale| * size
@@ -54,6 +56,7 @@ class Chain:
     kinds: Ints
     axes: Floats
     ranges: Floats
+    limits: Floats
     frames: Floats
     tips: Floats
     starts: Floats
@@ -127,6 +130,7 @@ class _Layout(NamedTuple):
     links: tuple[Link, ...]
     kinds: Ints
     ranges: Floats
+    limits: Floats
     rest: Geometry
     constant: bool
     base_scale: Floats
@@ -136,7 +140,7 @@ class _Layout(NamedTuple):
 
 def packs_together(start: Pose, goal: Position, *, free_root: bool = False) -> bool:
     """Whether one packed chain serves every pose of a batch: nothing in its geometry differs between them."""
-    layout = _layout(start.skeleton, goal.joint, goal.root, free_root=free_root)
+    layout = _layout(start.skeleton, goal, free_root=free_root)
     sheared = layout.base_sheared or layout.rest.sheared
     return layout.constant and not sheared and start.translations is None and start.scales is None
 
@@ -144,9 +148,9 @@ def packs_together(start: Pose, goal: Position, *, free_root: bool = False) -> b
 def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     """Pack the chain of a goal from a legal start pose: a single one, or a batch axis of poses that pack together."""
     skeleton = start.skeleton
-    layout = _layout(skeleton, goal.joint, goal.root, free_root=free_root)
+    layout = _layout(skeleton, goal, free_root=free_root)
     is_rest = layout.constant and start.translations is None and start.scales is None
-    geometry = layout.rest if is_rest else packed_geometry(start, layout.links, layout.rows)
+    geometry = layout.rest if is_rest else packed_geometry(start, layout.links, layout.rows, goal.offset)
     base_row = int(skeleton.parents[layout.rows[0]])
     bases, scale, sheared = _base(start, base_row), layout.base_scale, layout.base_sheared
     if start.scales is not None:
@@ -159,6 +163,7 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
         kinds=layout.kinds,
         axes=geometry.axes,
         ranges=layout.ranges,
+        limits=layout.limits,
         frames=geometry.frames,
         tips=geometry.tips,
         starts=_motions(skeleton, start.flat_q, layout.links),
@@ -170,25 +175,30 @@ def pack(start: Pose, goal: Position, *, free_root: bool = False) -> Chain:
     )
 
 
-def _layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
+def _layout(skeleton: Skeleton, goal: Position, *, free_root: bool) -> _Layout:
+    if any(goal.offset):
+        return _new_layout(skeleton, goal, free_root=free_root)  # not remembered: there is no end of points
     known: dict[object, _Layout] = skeleton.__dict__.setdefault("_layouts", {})
-    key = (joint, root, free_root)
+    key = (goal.joint, goal.root, free_root)
     if key not in known:
-        known[key] = _new_layout(skeleton, joint, root, free_root=free_root)
+        known[key] = _new_layout(skeleton, goal, free_root=free_root)
     return known[key]
 
 
-def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: bool) -> _Layout:
-    tip = skeleton.index(joint)
-    moving = [skeleton.index(name) for name in skeleton.chain(root, joint)]
+def _new_layout(skeleton: Skeleton, goal: Position, *, free_root: bool) -> _Layout:
+    tip = skeleton.index(goal.joint)
+    turned = any(goal.offset)  # by its own joint, too
+    alone = turned and goal.root is not None and skeleton.index(goal.root) == tip
+    moving = [] if alone else [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     rows = [*moving, tip]
+    moving = rows if turned else moving
     if free_root:
         rows = _from_free_root(skeleton, tip)
         moving = [rows[0], *(row for row in moving if row != rows[0])]
     links = _links(skeleton, moving, free_root=free_root)
     values, rest = skeleton.value_ranges, Pose(skeleton, skeleton.rest_q)
     ranges = np.array([_range(skeleton, link, values) for link in links]).reshape(-1, 2)
-    geometry = packed_geometry(rest, links, rows)
+    geometry = packed_geometry(rest, links, rows, goal.offset)
     longest = float(reach_of(links, ranges, geometry.axes, geometry.frames, geometry.tips)[1][0])
     base_row = int(skeleton.parents[rows[0]])
     scale, _, sheared = similar(_base(rest, base_row)[..., :3], skeleton, base_row)
@@ -197,8 +207,9 @@ def _new_layout(skeleton: Skeleton, joint: str, root: str | None, *, free_root: 
         links=links,
         kinds=np.array([link.kind for link in links], dtype=np.int64),
         ranges=ranges,
+        limits=np.array([_turn_limit(skeleton, link) for link in links]).reshape(-1, LIMIT),
         rest=geometry,
-        constant=not (skeleton.kinds[rows] == Kind.FREE).any() and skeleton.kinds[tip] != Kind.SLIDE,
+        constant=not (skeleton.kinds[rows] == Kind.FREE).any() and (turned or skeleton.kinds[tip] != Kind.SLIDE),
         base_scale=scale,
         base_sheared=sheared,
         length=longest * float(np.abs(scale[0])) * geometry.size,
@@ -218,13 +229,14 @@ def _from_free_root(skeleton: Skeleton, tip: int) -> list[int]:
 def _links(skeleton: Skeleton, rows: list[int], *, free_root: bool) -> tuple[Link, ...]:
     links: list[Link] = []
     for row in rows:
-        kind, start, limit = Kind(skeleton.kinds[row]), int(skeleton.q_start[row]), skeleton.limits[row]
+        kind, start = Kind(skeleton.kinds[row]), int(skeleton.q_start[row])
+        turn = BALL if hinge_axis(skeleton.limits[row]) is None else HINGE
         if kind == Kind.FREE:
             if free_root and not links:
                 links.append(Link(row, MOVE, start))
-            links.append(Link(row, HINGE if limit else BALL, start + 3))
+            links.append(Link(row, turn, start + 3))
         elif kind == Kind.BALL:
-            links.append(Link(row, HINGE if limit else BALL, start))
+            links.append(Link(row, turn, start))
         elif kind != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0:
             links.append(Link(row, HINGE if kind == Kind.HINGE else SLIDE, start))
     return tuple(links)
@@ -234,13 +246,13 @@ def coupled_on_the_way(skeleton: Skeleton, goal: Position, *, free_root: bool) -
     """Two joints on the way to the tip that move together, if there are: a chain holds the rest when one moves."""
     tip = skeleton.index(goal.joint)
     way = [skeleton.index(name) for name in skeleton.ancestors(skeleton.names[tip])]
-    if skeleton.kinds[tip] == Kind.SLIDE:
+    if skeleton.kinds[tip] == Kind.SLIDE or any(goal.offset):
         way.append(tip)
     ratios = skeleton.coupling_rows[:, 0]
     movers = [row for row in way if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE) and ratios[row] != 0.0]
     if len({int(skeleton.q_start[row]) for row in movers}) == len(movers):
         return None
-    for link in _layout(skeleton, goal.joint, goal.root, free_root=free_root).links:
+    for link in _layout(skeleton, goal, free_root=free_root).links:
         together = [row for row in movers if row != link.row and skeleton.q_start[row] == link.start]
         if together:
             return skeleton.names[link.row], skeleton.names[together[0]]
@@ -258,11 +270,17 @@ def _range(skeleton: Skeleton, link: Link, values: Floats) -> tuple[float, float
     if link.kind in (BALL, MOVE):
         return (-np.inf, np.inf)
     limit = skeleton.limits[link.row]
-    if limit is not None and limit.axis is not None:
-        return (limit.low, limit.high)
+    if isinstance(limit, Range) and limit.axis is not None:
+        return (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
     ratio, offset = skeleton.coupling_rows[link.row]
     low, high = sorted(ratio * values[link.start] + offset)
     return (low, high)
+
+
+def _turn_limit(skeleton: Skeleton, link: Link) -> Floats:
+    """The row of a ball's hard limit."""
+    limit = skeleton.limits[link.row]
+    return turn_row(None if link.kind != BALL or is_soft(limit) else limit)
 
 
 def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
@@ -274,9 +292,9 @@ def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
             x[:, i] = q[:, link.start : link.start + 4]
         elif link.kind == MOVE:
             continue  # its translation stands in the frame; the motion is what is added to it
-        elif limit is not None and limit.axis is not None:
+        elif isinstance(limit, Range) and limit.axis is not None:
             angle = rotations.twist_angle(q[:, link.start : link.start + 4], np.array(limit.axis))
-            x[:, i, 0] = nearest_turn(angle, limit.low, limit.high)
+            x[:, i, 0] = nearest_angle(angle, *_range(skeleton, link, skeleton.value_ranges))
         else:
             ratio, offset = skeleton.coupling_rows[link.row]
             x[:, i, 0] = ratio * q[:, link.start] + offset
@@ -285,13 +303,13 @@ def _motions(skeleton: Skeleton, q: Floats, links: tuple[Link, ...]) -> Floats:
 
 def _motion_to_q(skeleton: Skeleton, link: Link, x: Floats) -> Floats:
     """A link's numbers in q (k, 1, 3 or 4) from its motion x (k, 4); for a move, what is added to them."""
-    limit = skeleton.limits[link.row]
+    axis = hinge_axis(skeleton.limits[link.row])
     if link.kind == MOVE:
         return x[:, :3]
     if link.kind == BALL:
         return x
-    if link.kind == HINGE and limit is not None and limit.axis is not None:
-        return rotations.about(np.array(limit.axis), x[:, 0])
+    if axis is not None:
+        return rotations.about(np.array(axis), x[:, 0])
     ratio, offset = skeleton.coupling_rows[link.row]
     low, high = skeleton.value_ranges[link.start]
     return np.clip((x[:, :1] - offset) / ratio, low, high)

@@ -18,6 +18,8 @@ from poise.arm import Arm, arm_targets
 from poise.arrays import Bools, Floats, Ints
 from poise.machine import aligned, lane_width
 from poise.problem import Problem, Tolerance
+from poise.result import Answer, Trace
+from poise.tree import Tree
 from poise.tree_layout import POSITION
 
 _CHUNK = 2048  # problems that a thread takes at once
@@ -156,7 +158,7 @@ class TreeEngine:
         settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), np.ascontiguousarray(starts)
-        aims, seeds = self._aims(), self.seeds
+        aims, seeds = aims_within(tree, self.tolerance), self.seeds
         from poise.kernels.tree_arrays import work_size  # noqa: PLC0415  (brings Numba in)
 
         size = work_size(len(tree.nodes), len(tree.layout.dofs), nu, 3 * len(tree.terms), targets.shape[1])
@@ -165,8 +167,8 @@ class TreeEngine:
         def work(first: int, last: int) -> None:
             solve(
                 tree.nodes, tree.frames, tree.layout.dofs, tree.terms, aims, tree.paths, tree.row_ranges, targets,
-                starts, seeds, tree.near_u, tree.near_on, settings, aligned(size), first, last, u, errors, counts,
-                history,
+                starts, seeds, tree.near_u, tree.near_on, tree.limits, settings, aligned(size), first, last, u, errors,
+                counts, history,
             )  # fmt: skip
 
         in_chunks(k, 1 if trace else threads, work, progress)
@@ -175,17 +177,7 @@ class TreeEngine:
     @property
     def seeds(self) -> Floats:
         """(s, nd) numbers in 0..1 that say where to start again."""
-        return _seeds(len(self.problem.tree.layout.dofs))
-
-    def _aims(self) -> Floats:
-        """The aims with their tolerances."""
-        tree, aims = self.problem.tree, self.problem.tree.aims.copy()
-        for i, term in enumerate(tree.layout.terms):
-            if term.kind == POSITION:
-                aims[i, 8] = (self.tolerance.distance / float(tree.unit.max()) * _INSIDE) ** 2
-            else:
-                aims[i, 8] = (2 * math.sin(min(self.tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
-        return aims
+        return seeds_of(len(self.problem.tree.layout.dofs))
 
     def part(self, rows: Bools | slice) -> TreeEngine:
         """The engine for some of the starts; the same where there is only one for all targets."""
@@ -205,9 +197,45 @@ class TreeEngine:
         return out
 
 
+def aims_within(tree: Tree, tolerance: Tolerance) -> Floats:
+    """The aims of a tree with their tolerances."""
+    aims = tree.aims.copy()
+    for i, term in enumerate(tree.layout.terms):
+        if term.kind == POSITION:
+            aims[i, 8] = (tolerance.distance / float(tree.unit.max()) * _INSIDE) ** 2
+        else:
+            aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
+    return aims
+
+
 @cache
-def _seeds(dofs: int) -> Floats:
+def seeds_of(dofs: int) -> Floats:
+    """(s, nd) numbers in 0..1 that say where to start again, the same for all problems."""
     return np.random.default_rng(7).random((_SEEDS, dofs))
 
 
 Engine = ArmEngine | TreeEngine
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def answer_of(problem: Problem, found: Found) -> Answer:
+    """What was found, as configurations of the skeleton."""
+    tree = problem.tree
+    history = None
+    if found.trace is not None:
+        rows = found.trace
+        lone = all(term.kind == POSITION for term in tree.layout.terms) and len(tree.layout.terms) == 1
+        scale = float(tree.unit[0]) / problem.goals[0].weight if lone else 1.0
+        history = Trace(np.sqrt(rows[:, 0]) * scale, tree.q_of(rows[:, 1:], np.arange(len(rows)) > 0))
+    q = tree.q_of(found.u, found.iterations > 0)
+    return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+
+
+def standing_still(problem: Problem, targets: Floats) -> Answer:
+    """The start itself, where nothing can move."""
+    k = len(targets)
+    none = np.zeros(k, dtype=np.int64)
+    q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
+    return Answer(q, np.zeros(k, dtype=bool), none, none)

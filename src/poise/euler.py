@@ -22,7 +22,7 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
     The product of the three half-angle quaternions, written out. An unknown order or angles that are not
     finite are an InputError.
     """
-    i, j, k, sign = _axes(order)
+    i, j, k, sign = axes_of(order)
     half = 0.5 * finite(angles, "Euler angles", last=3)
     (ca, cb, cc), (sa, sb, sc) = np.moveaxis(np.cos(half), -1, 0), np.moveaxis(np.sin(half), -1, 0)
     cacb, sasb, sacb, casb = ca * cb, sa * sb, sa * cb, ca * sb
@@ -42,7 +42,7 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
     order's axes. No digits are lost anywhere. With the middle angle at a quarter turn (gimbal lock) only a + c
     or a - c is defined; c is 0 there and the rotation is still the same.
     """
-    i, j, k, sign = _axes(order)
+    i, j, k, sign = axes_of(order)
     w, *xyz = np.moveaxis(finite(q, "a quaternion", last=4), -1, 0)
     x, y, z = xyz[i], sign * xyz[j], xyz[k]
     long, short = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
@@ -93,7 +93,7 @@ def other(angles: Floats) -> Floats:
     return np.array([0.0, np.pi, 0.0]) + np.array([1.0, -1.0, 1.0]) * angles + np.array([np.pi, 0.0, np.pi])
 
 
-def _axes(order: str) -> tuple[int, int, int, float]:
+def axes_of(order: str) -> tuple[int, int, int, float]:
     """Numbers of the three axes, and +1 where they follow each other cyclically, else -1."""
     if order not in ORDERS:
         message = f"unknown rotation order {order!r}; known: {', '.join(ORDERS)}"

@@ -13,9 +13,10 @@ import numpy as np
 
 from poise import rotations
 from poise.arrays import Floats
-from poise.legal import nearest_turn
+from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind
+from poise.turn_limits import nearest_angle
 
 _FLAT = 1e-2  # directions whose second singular value is below this share of the first leave the twist open
 _NOWHERE = 1e-9  # of the figure's size: a bone of no length has no direction
@@ -108,10 +109,10 @@ class _Fitting:
 
     def _axis(self, row: int) -> Floats | None:
         """The axis of a joint that is a hinge, in the world of the base pose."""
-        limit = self.skeleton.limits[row]
         if self.skeleton.kinds[row] == Kind.HINGE:
             return rotations.rotate(self.stands[row], self.skeleton.axes[row])
-        return None if limit is None or limit.axis is None else rotations.rotate(self.stands[row], np.array(limit.axis))
+        axis = hinge_axis(self.skeleton.limits[row])
+        return None if axis is None else rotations.rotate(self.stands[row], np.array(axis))
 
     def _bend(self, row: int, axis: Floats, rests: Floats, aims: Floats) -> Floats:
         """Turn a hinge by the angle that brings the directions nearest, inside its range."""
@@ -121,7 +122,7 @@ class _Fitting:
         if self.skeleton.kinds[row] == Kind.HINGE:
             first = int(self.skeleton.q_start[row])
             still = float(self.base.q[first])
-            self.q[:, first] = nearest_turn(still + angle, *self.skeleton.value_ranges[first])
+            self.q[:, first] = nearest_angle(still + angle, *self.skeleton.value_ranges[first])
             return rotations.about(axis, self.q[:, first] - still)
         own = rotations.about(axis, angle)
         self._put(row, own)

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from poise import rotations
 from poise.arrays import Floats
 from poise.errors import UnsupportedError
+from poise.limits import hinge_axis
 from poise.pose import Pose, rotation_part
 from poise.skeleton import Kind, Skeleton
 
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain.py, which would bring Numba in
 SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Chain.sheared)
 _EXACT = 1e-9  # and these are one
+_ORIGIN = (0.0, 0.0, 0.0)
+
+Point: TypeAlias = tuple[float, float, float]
 
 
 class Link(NamedTuple):
@@ -49,16 +53,16 @@ class Geometry(NamedTuple):
     sheared: bool
 
 
-def packed_geometry(start: Pose, links: tuple[Link, ...], rows: list[int]) -> Geometry:
-    """Pack the transforms along `rows`, base to tip, of a single pose."""
-    frames, tips, factors, sheared = _frames(start, links, rows)
+def packed_geometry(start: Pose, links: tuple[Link, ...], rows: list[int], point: Point = _ORIGIN) -> Geometry:
+    """Pack the transforms along `rows`, base to tip, of a single pose; it ends at a point of the tip's frame."""
+    frames, tips, factors, sheared = _frames(start, links, rows, point)
     size = span_size([frames[..., :3], tips])
     frames[..., :3] /= size
     axes = np.array([_axis(start.skeleton, link) for link in links]).reshape(-1, 3)
     return Geometry(frames, tips / size, axes * _gains(links, factors, size), size, sheared)
 
 
-def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floats, Floats, Floats, bool]:
+def _frames(start: Pose, links: tuple[Link, ...], rows: list[int], point: Point) -> tuple[Floats, Floats, Floats, bool]:
     """Fixed transforms (k, m, 7) between motions, the tips (k, 3), and the scale (k, m) before each motion."""
     skeleton, moving = start.skeleton, {link.row for link in links}
     before, after = constant_parts(start, moving)
@@ -68,7 +72,7 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
     frames: list[Floats] = []
     factors: list[Floats] = []
     motions = Counter(link.row for link in links)
-    for row in rows[:-1]:
+    for row in rows if any(point) else rows[:-1]:
         carried = compose(carried, before[:, row])
         for _ in range(motions[row]):
             scale, rotation, off = similar(carried[..., :3], skeleton, row)
@@ -79,7 +83,8 @@ def _frames(start: Pose, links: tuple[Link, ...], rows: list[int]) -> tuple[Floa
             factors.append(factor)
             carried = np.broadcast_to(np.eye(3, 4), (k, 3, 4))
         carried = compose(carried, after[:, row])
-    tips = compose(carried, before[:, rows[-1]])[..., 3] * factor[:, None]
+    end = np.column_stack([np.eye(3), point]) if any(point) else before[:, rows[-1]]
+    tips = compose(carried, end)[..., 3] * factor[:, None]
     if not links:
         return np.zeros((k, 0, 7)), tips, np.ones((k, 0)), sheared
     return np.stack(frames, axis=1), tips, np.stack(factors, axis=1), sheared
@@ -146,9 +151,9 @@ def _gains(links: tuple[Link, ...], factors: Floats, size: float) -> Floats:
 
 
 def _axis(skeleton: Skeleton, link: Link) -> tuple[float, float, float]:
-    limit = skeleton.limits[link.row]
-    if link.kind == HINGE and limit is not None and limit.axis is not None:
-        return limit.axis
+    axis = hinge_axis(skeleton.limits[link.row])
+    if link.kind == HINGE and axis is not None:
+        return axis
     x, y, z = skeleton.axes[link.row]
     return (x, y, z)
 

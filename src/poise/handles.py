@@ -9,9 +9,9 @@ from poise.problem import Problem
 from poise.request import Request
 from poise.skeleton import Kind
 
-ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Pin", "Near")
+ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Aim", "LookAt", "Pole", "Pin", "Near")
 ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
-ALL_LIMITS = ("Range",)
+ALL_LIMITS = ("Range", "SwingTwist", "EulerBox")
 ALL_PREFERENCES = ("first", "closest", "all")
 
 
@@ -21,6 +21,7 @@ class Handles:
 
     goals      names of goals
     several    whether it solves more than one goal at a time
+    one_joint  whether several goals must then be goals of the same joint
     joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
     limits     names of limits that it keeps
     coupled    whether it moves coupled joints (URDF mimic) that are both on the way to a goal
@@ -30,6 +31,7 @@ class Handles:
 
     goals: tuple[str, ...] = ALL_GOALS
     several: bool = True
+    one_joint: bool = False
     joints: tuple[Kind, ...] = ALL_JOINTS
     limits: tuple[str, ...] = ALL_LIMITS
     coupled: bool = True
@@ -47,6 +49,10 @@ class Handles:
             return f"{solver} solves {_listed(self.goals)} goals; this is a {foreign}"
         if len(names) > 1 and not self.several:
             return f"{solver} solves one goal at a time; got {len(names)}"
+        joints = list(dict.fromkeys(measure.row for measure in problem.measures))
+        if self.one_joint and len(joints) > 1:
+            a, b = (problem.skeleton.names[row] for row in joints[:2])
+            return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
         if problem.free_root and not self.free_root:
             return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
         return self._joint_refusal(solver, problem)

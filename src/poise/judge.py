@@ -9,17 +9,23 @@ import numpy as np
 from poise import kernels, rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.chain import Chain
-from poise.goals import Direction
+from poise.goals import Goal, LookAt
 from poise.legal import violation
+from poise.limits import hinge_axis
+from poise.measure import point_of
 from poise.problem import Problem, Tolerance
+from poise.rates import side_rates, turn_rates
 from poise.skeleton import Kind
 from poise.status import Status
 from poise.tree import Tree
-from poise.tree_layout import DIRECTION, DOFS, FIXED, HINGE, MOVE, POSITION
+from poise.tree_layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
+from poise.tree_pack import offset_of
+from poise.turn_limits import NONE, SOFT, nearest_turns
 
 _ROUNDING = 1e-9  # of the tolerance: the kernel's error and the judge's differ by rounding only
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
 _AT_LIMIT = 1e-9
+_PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
 
 class Verdict(NamedTuple):
@@ -105,8 +111,8 @@ class Standing(NamedTuple):
     """Whether no single joint can come nearer (k,), and which joints their limits keep from it (k, joints).
 
     The columns of `blocks` stand for `rows` of the skeleton, `values` (k, joints) for what their limits bound, at
-    `ranges` (joints, 2). A joint that alone would come nearer without its limit blocks; where no single one would
-    (two must bend together), all that stand at a limit.
+    `ranges` (joints, 2); a ball whose whole rotation is bounded has an infinite range there. A joint that alone would
+    come nearer without its limit blocks; where no single one would (two must bend together), all that stand at one.
     """
 
     stationary: Bools
@@ -118,7 +124,7 @@ class Standing(NamedTuple):
 
 def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     """What keeps poses q (k, nq) from their targets."""
-    if problem.chain is not None:
+    if problem.chain is not None and not problem.chain.limits.any():
         return _probed(problem.chain, q, targets)
     return _by_gradient(problem, q, targets)
 
@@ -150,10 +156,34 @@ def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
     at_low, at_high = _at_ends(values, ranges)
     at_limit = (at_low | at_high) & (at >= 0)
     stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
-    stationary = ~(helps & ~stuck).any(axis=1)
+    free = helps & ~stuck
+    for i in np.flatnonzero([limit[0] != NONE and limit[SOFT] == 0.0 for limit in tree.limits]):
+        node, dofs = tree.layout.nodes[i], slice(tree.layout.nodes[i].dof, tree.layout.nodes[i].dof + 3)
+        turns = tree.u_of(q)[:, node.at : node.at + 4]
+        way, kept = _open_way(tree.limits[i], turns, push[:, dofs])
+        part = np.einsum("kd,krd->kr", way, jacobian[:, :, dofs])
+        left = np.einsum("kd,kd->k", way, push[:, dofs]) ** 2 / np.maximum((part**2).sum(axis=1), 1e-300)
+        free[:, dofs] = (left > 2 * _STATIONARY * (e**2).sum(axis=1))[:, None]
+        helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
+        at_limit[:, node.dof] = stuck[:, node.dof] = kept
+    stationary = ~free.any(axis=1)
     owner = {node.dof + i: node.row for node in tree.layout.nodes for i in range(DOFS[node.kind])}
     rows = tuple(owner[d] for d in range(len(low)))
     return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:
+    """Where a ball's limit lets it go (k, 3) when it is pushed (k, 3), at rotations (k, 4); whether it is kept back.
+
+    A small step in that direction, moved inside: what is left of it, in lengths of the step.
+    """
+    length = np.sqrt((push**2).sum(axis=-1, keepdims=True))
+    wanted = rotations.multiply(rotations.about(push / np.maximum(length, 1e-300), np.full(len(push), _PROBE)), turns)
+    wanted = np.where(length > 0.0, wanted, turns)
+    step = rotations.multiply(nearest_turns(limit, wanted), rotations.inverse(turns))
+    way = 2.0 * step[:, 1:] * np.where(step[:, :1] < 0.0, -1.0, 1.0) / _PROBE
+    straight = (way * push).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
+    return way, (straight < 1.0 - _STATIONARY) & (length[:, 0] > 0.0)
 
 
 def _at_ends(values: Floats, ranges: Floats) -> tuple[Bools, Bools]:
@@ -175,29 +205,28 @@ def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Flo
     errors: list[Floats] = []
     for measure in problem.measures:
         name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
-        jacobian = _tree_columns(tree, pose.jacobian(name))
-        at = pose.world[name]
+        jacobian = _tree_columns(tree, pose.jacobian(name, offset_of(goal)))
+        wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         if measure.kind == POSITION:
-            wanted = targets[:, measure.column : measure.column + 3]
-            blocks.append(jacobian[:, :3] / tree.size * goal.weight)
-            errors.append((wanted - at.positions) / tree.size * goal.weight)
+            rates, left = jacobian[:, :3] / tree.size, (wanted - point_of(pose, measure, goal)) / tree.size
+        elif measure.kind == POLE:
+            limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
+            velocities = [_tree_columns(tree, pose.jacobian(joint))[:, :3] for joint in limb]
+            rates, left = side_rates(pose, measure, wanted, velocities)
         else:
-            left = _turn(problem, measure.kind, measure.goal, measure.column, at.rotations, targets)
-            blocks.append(jacobian[:, 3:] * goal.weight)
-            errors.append(left * goal.weight)
+            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(tree, goal))
+        blocks.append(rates * goal.weight)
+        errors.append(left * goal.weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 
-def _turn(problem: Problem, kind: int, number: int, column: int, turned: Floats, targets: Floats) -> Floats:
-    """The rotation (k, 3) that is left, 2 sin(angle / 2) long, along its axis; for a direction the shortest one."""
-    if kind == DIRECTION:
-        goal = problem.goals[number]
-        assert isinstance(goal, Direction)
-        axis = rotations.rotate(turned, np.array(goal.axis))
-        left = rotations.rotation_between(axis, targets[:, column : column + 3])
-    else:
-        left = rotations.multiply(targets[:, column : column + 4], rotations.inverse(turned))
-    return 2.0 * left[..., 1:] * np.where(left[..., :1] < 0, -1.0, 1.0)
+def _turning(tree: Tree, goal: Goal) -> Bools:
+    """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
+    rows = goal.shares(tree.skeleton) if isinstance(goal, LookAt) else None
+    out = np.zeros(len(tree.layout.dofs), dtype=bool)
+    for node in tree.layout.nodes:
+        out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
+    return out
 
 
 def _tree_columns(tree: Tree, columns: Floats) -> Floats:
@@ -210,9 +239,9 @@ def _tree_columns(tree: Tree, columns: Floats) -> Floats:
         first = int(skeleton.v_start[node.row])
         if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
             first += 3
-        limit = skeleton.limits[node.row]
-        if node.kind == HINGE and limit is not None and limit.axis is not None:
-            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(limit.axis)
+        axis = hinge_axis(skeleton.limits[node.row])
+        if node.kind == HINGE and axis is not None:
+            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(axis)
         else:
             count = DOFS[node.kind]
             out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count]

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from poise import rotations
+from poise import kernels, rotations
 from poise.arrays import Floats, Ints
 from poise.errors import InputError
 from poise.joints import Kind
+from poise.limits import Range, is_soft
+from poise.turn_limits import LIMIT, NONE, nearest_angle, nearest_turns, turn_excess, turn_row
 
 if TYPE_CHECKING:
     from poise.skeleton import Skeleton
@@ -31,7 +32,7 @@ def value_ranges(skeleton: Skeleton) -> Floats:
     ranges = np.tile([-np.inf, np.inf], (skeleton.nq, 1))
     for i, limit in enumerate(skeleton.limits):
         ratio, offset = skeleton.coupling_rows[i]
-        if limit is None or limit.axis is not None:
+        if not isinstance(limit, Range) or limit.axis is not None or limit.soft:
             continue
         if ratio == 0.0:
             if not limit.low <= offset <= limit.high:
@@ -60,16 +61,36 @@ class BallHinges(NamedTuple):
 
 def ball_hinges(skeleton: Skeleton) -> BallHinges:
     """Find the ball and free joints whose range has an axis."""
-    found = [(i, limit) for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is not None]
+    found = [(i, limit) for i, limit in enumerate(skeleton.limits) if isinstance(limit, Range) and limit.axis]
     rows = tuple(i for i, _ in found)
-    starts = [int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == Kind.FREE else 0) for i in rows]
     return BallHinges(
         rows=rows,
-        columns=np.array(starts, dtype=np.int64)[:, None] + np.arange(4),
+        columns=_quaternions(skeleton, rows),
         axes=np.array([limit.axis for _, limit in found]).reshape(-1, 3),
-        low=np.array([limit.low for _, limit in found]),
-        high=np.array([limit.high for _, limit in found]),
+        low=np.array([-np.inf if limit.soft else limit.low for _, limit in found]),
+        high=np.array([np.inf if limit.soft else limit.high for _, limit in found]),
     )
+
+
+class BallLimits(NamedTuple):
+    """Ball and free joints whose whole rotation a hard limit bounds, b of them."""
+
+    joints: tuple[int, ...]
+    columns: Ints  # (b, 4) where their quaternions stand in q
+    rows: Floats  # (b, LIMIT) see kernels/turn_limits.py
+
+
+def ball_limits(skeleton: Skeleton) -> BallLimits:
+    """Find the ball and free joints that a SwingTwist or an EulerBox bounds."""
+    rows = np.array([turn_row(None if is_soft(limit) else limit) for limit in skeleton.limits])
+    joints = tuple(np.flatnonzero([row[0] != NONE for row in rows]).tolist())
+    return BallLimits(joints, _quaternions(skeleton, joints), rows.reshape(-1, LIMIT)[list(joints)])
+
+
+def _quaternions(skeleton: Skeleton, joints: tuple[int, ...]) -> Ints:
+    """(j, 4) columns of q that hold the quaternions of ball and free joints."""
+    starts = [int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == Kind.FREE else 0) for i in joints]
+    return np.array(starts, dtype=np.int64)[:, None] + np.arange(4)
 
 
 def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...]]:
@@ -84,7 +105,7 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
     if outside.any():
         legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
         columns = set(np.nonzero(outside)[-1].tolist())
-        limited = {i for i, limit in enumerate(skeleton.limits) if limit is not None and limit.axis is None}
+        limited = {i for i, limit in enumerate(skeleton.limits) if isinstance(limit, Range) and limit.axis is None}
         moved = {i for i in limited if int(skeleton.q_start[i]) in columns}
     hinges = skeleton.ball_hinges
     if hinges.rows:
@@ -94,38 +115,34 @@ def nearest_legal(skeleton: Skeleton, q: Floats) -> tuple[Floats, tuple[str, ...
         legal[..., hinges.columns] = np.where(kept[..., None], turns, hinged)
         off_anywhere = (~kept).reshape(-1, len(hinges.rows)).any(axis=0)
         moved |= {row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off}
+    balls = skeleton.ball_limits
+    for joint, columns, row in zip(*balls, strict=True):
+        inside = nearest_turns(row, legal[..., columns])
+        off = turn_excess(legal[..., columns], inside) > _SLACK
+        if np.any(off):
+            legal[..., columns] = np.where(off[..., None], inside, legal[..., columns])
+            moved.add(joint)
     return legal, tuple(skeleton.names[i] for i in sorted(moved))
 
 
 def _nearest_hinges(hinges: BallHinges, turns: Floats) -> tuple[Floats, Floats]:
     """Nearest legal rotations (..., h, 4) to `turns`, and how far [rad] (..., h) each was from legal."""
-    angles = nearest_turn(rotations.twist_angle(turns, hinges.axes), hinges.low, hinges.high)
+    angles = nearest_angle(rotations.twist_angle(turns, hinges.axes), hinges.low, hinges.high)
     hinged = rotations.about(hinges.axes, angles)
     sign = np.where((turns * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
     return hinged, 2 * np.abs(sign * turns - hinged).max(axis=-1, initial=0.0)
 
 
-def nearest_turn(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
-    """The angle [rad] in low..high that is the same modulo a turn, else the end that is nearer on the circle.
-
-    The array twin of `best_angle` in kernels/limits.py.
-    """
-    angle, low, high = (np.asarray(value, dtype=np.float64) for value in (angle, low, high))
-    turn = 2 * np.pi
-    up = angle + turn * np.ceil(np.where(angle < low, low - angle, 0.0) / turn)
-    down = angle - turn * np.ceil(np.where(angle > high, angle - high, 0.0) / turn)
-    turned = np.where(angle < low, up, down)
-    two_ended = np.isfinite(low) & np.isfinite(high)
-    a, b = np.where(two_ended, low, 0.0), np.where(two_ended, high, 0.0)
-    end = np.where(np.cos(a - angle) >= np.cos(b - angle), a, b)
-    return np.where(((turned >= low) & (turned <= high)) | ~two_ended, turned, end)
-
-
 def violation(skeleton: Skeleton, q: Floats) -> float:
-    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its limits."""
-    ranges = skeleton.value_ranges
-    worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
+    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its hard limits."""
+    ranges, bounded = skeleton.value_ranges, skeleton.bounded
+    values = q if len(bounded) == len(ranges) else q[..., bounded]  # a character's q is mostly free
+    worst = float(np.maximum(ranges[bounded, 0] - values, values - ranges[bounded, 1]).max(initial=0.0))
     hinges = skeleton.ball_hinges
     if hinges.rows:
         worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
+    balls = skeleton.ball_limits
+    if balls.joints:
+        rows = np.ascontiguousarray(q.reshape(-1, skeleton.nq))
+        worst = max(worst, kernels.turn_limits.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows))
     return worst

@@ -11,15 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels, rotations
+from poise.angles import Side, direction_left, length, rotation_left, side_of
 from poise.arrays import Floats, Ints
-from poise.goals import AnyGoal, Direction
+from poise.goals import Aim, AnyGoal, Direction, LookAt, Pole
 from poise.machine import aligned, lane_width
 from poise.pose import Pose
-from poise.skeleton import Kind
-from poise.tree_layout import DIRECTION, NUMBERS, POSITION, measures_of
+from poise.skeleton import Kind, Skeleton
+from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
+from poise.tree_pack import offset_of
 
 _EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
-_TABLE = 23  # columns; see kernels/paths.py
+_TABLE, _ASKED = 23, 8  # columns; see kernels/paths.py
 
 
 class Paths(NamedTuple):
@@ -39,32 +41,42 @@ def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     if start.translations is not None or start.scales is not None:
         return _packed(start, goals)
     known: dict[object, Paths | None] = start.skeleton.__dict__.setdefault("_measured_paths", {})
-    key = tuple((m, goals[m.goal].axis if m.kind == DIRECTION else None) for m in measures_of(start.skeleton, goals))  # pyright: ignore[reportAttributeAccessIssue]
+    measures = measures_of(start.skeleton, goals)
+    key = tuple(measure.row for measure in measures)
     if key not in known:
         known[key] = _packed(start, goals)
-    return known[key]
+    paths = known[key]
+    return None if paths is None else paths._replace(asks=_asks(start.skeleton, measures, goals))
+
+
+def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
+    """What is asked of the end of each path; see kernels/paths.py."""
+    asks = np.zeros((len(measures), _ASKED))
+    for row, measure in zip(asks, measures, strict=True):
+        goal = goals[measure.goal]
+        row[:2], row[5:] = (measure.kind, measure.column), offset_of(goal)
+        if isinstance(goal, Direction | Aim | LookAt):
+            row[2:5] = goal.axis
+        elif isinstance(goal, Pole):
+            row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
+    return asks
 
 
 def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     measures = measures_of(start.skeleton, goals)
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
-    asks = np.zeros((len(measures), 5))
     for i, measure in enumerate(measures):
         way = start.skeleton.way(measure.row)
         spans[i] = len(rows), len(rows) + len(way)
         rows.extend(way)
-        asks[i, :2] = measure.kind, measure.column
-        goal = goals[measure.goal]
-        if isinstance(goal, Direction):
-            asks[i, 2:] = goal.axis
     packed = {row: _packed_row(start, row) for row in set(rows)}
     if any(line is None for line in packed.values()):
         return None
     table = np.array([packed[row] for row in rows]).reshape(-1, _TABLE)
     used = _used(start, sorted(set(rows)))
     _count_in(table, used)
-    return Paths(table, spans, asks, used)
+    return Paths(table, spans, _asks(start.skeleton, measures, goals), used)
 
 
 def _packed_row(start: Pose, row: int) -> Floats | None:
@@ -111,7 +123,7 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
     errors = out[:, :, 0]
     for c, kind in enumerate(paths.asks[:, 0]):
         if kind != POSITION:
-            factor = 1.0 if kind == DIRECTION else 2.0
+            factor = 2.0 if kind == ROTATION else 1.0
             errors[:, c] = factor * np.arctan2(out[:, c, 0], out[:, c, 1])
     return errors
 
@@ -121,22 +133,44 @@ def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Fl
     measures = measures_of(pose.skeleton, goals)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
-        affine = pose.world.affine[:, measure.row]
         given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
-        if measure.kind == POSITION:
-            errors[:, c] = np.sqrt(((given - affine[:, :, 3]) ** 2).sum(axis=-1))
-            continue
-        turned = pose.world[pose.skeleton.names[measure.row]].rotations
         goal = goals[measure.goal]
-        errors[:, c] = _turn_left(turned, given, np.array(goal.axis) if isinstance(goal, Direction) else None)
+        if measure.kind == POSITION:
+            errors[:, c] = length(given - point_of(pose, measure, goal))
+        elif measure.kind == POLE:
+            errors[:, c] = np.abs(side_in(pose, measure, given).angle)
+        elif measure.kind == ROTATION:
+            errors[:, c] = rotation_left(_turned(pose, measure), given)
+        else:
+            errors[:, c] = direction_left(axis_of(pose, measure, goal), way_of(pose, measure, goal, given))
     return errors
 
 
-def _turn_left(turned: Floats, wanted: Floats, axis: Floats | None) -> Floats:
-    """Angle (k,) that is left to a rotation, or of a joint's axis to a direction."""
-    if axis is None:
-        left = rotations.multiply(wanted, rotations.inverse(turned))
-        return 2.0 * np.arctan2(np.sqrt((left[:, 1:] ** 2).sum(axis=-1)), np.abs(left[:, 0]))
-    points = rotations.rotate(turned, axis)
-    across = np.cross(points, wanted)
-    return np.arctan2(np.sqrt((across**2).sum(axis=-1)), (points * wanted).sum(axis=-1))
+# --- what is measured, in the world ------------------------------------------------------------------------------
+
+
+def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """The point (k, 3) of a position or an aim in poses (k,)."""
+    affine, offset = pose.world.affine[:, measure.row], offset_of(goal)
+    return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
+
+
+def axis_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """The axis (k, 3) of a direction or an aim in poses (k,)."""
+    assert isinstance(goal, Direction | Aim | LookAt)
+    return rotations.rotate(_turned(pose, measure), np.array(goal.axis))
+
+
+def way_of(pose: Pose, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
+    """Where the axis of a direction or an aim should point (k, 3), of any length."""
+    return given - point_of(pose, measure, goal) if measure.kind == AIM else given
+
+
+def side_in(pose: Pose, measure: Measure, given: Floats) -> Side:
+    """How a pole's limb stands in poses (k,)."""
+    first, middle, tip = (pose.world.affine[:, row, :, 3] for row in (*measure.limb, measure.row))
+    return side_of(first, middle, tip, given)
+
+
+def _turned(pose: Pose, measure: Measure) -> Floats:
+    return pose.world[pose.skeleton.names[measure.row]].rotations

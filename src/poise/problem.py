@@ -16,11 +16,20 @@ from poise.arrays import Bools, Floats
 from poise.chain import Chain, coupled_on_the_way, pack, packs_together
 from poise.errors import UnsupportedError
 from poise.goals import AnyGoal, Goal, Pin, Position
-from poise.measure import Paths, errors_by_paths, errors_by_world, paths_of
+from poise.measure import (
+    Paths,
+    axis_of,
+    errors_by_paths,
+    errors_by_world,
+    paths_of,
+    point_of,
+    side_in,
+    way_of,
+)
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree
-from poise.tree_layout import POSITION, ROTATION, Measure, measures_of, tree_layout
+from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of, tree_layout
 from poise.tree_pack import pack_tree, trees_together
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
@@ -158,16 +167,24 @@ class Problem:
     def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
         """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""
         aims = aims.copy()
-        world = self.posed(q).world
+        pose = self.posed(q)
         for measure in self.measures:
-            at = world[self.skeleton.names[measure.row]]
+            goal = self.goals[measure.goal]
+            where = slice(measure.column, measure.column + NUMBERS[measure.kind])
+            aim, wanted = aims[:, where], targets[:, where]
             if measure.kind == POSITION:
-                where = slice(measure.column, measure.column + 3)
-                aims[:, where] += targets[:, where] - at.positions
+                aims[:, where] += wanted - point_of(pose, measure, goal)
             elif measure.kind == ROTATION:
-                where = slice(measure.column, measure.column + 4)
-                left = rotations.multiply(targets[:, where], rotations.inverse(at.rotations))
-                aims[:, where] = rotations.normalised(rotations.multiply(left, aims[:, where]))
+                turned = pose.world[self.skeleton.names[measure.row]].rotations
+                left = rotations.multiply(wanted, rotations.inverse(turned))
+                aims[:, where] = rotations.normalised(rotations.multiply(left, aim))
+            elif measure.kind == POLE:
+                side, first = side_in(pose, measure, wanted), pose.world.positions[:, measure.limb[0]]
+                aims[:, where] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
+            else:
+                left = rotations.rotation_between(axis_of(pose, measure, goal), way_of(pose, measure, goal, wanted))
+                begin = point_of(pose, measure, goal) if measure.kind == AIM else np.zeros(3)
+                aims[:, where] = begin + rotations.rotate(left, aim - begin)
         return aims
 
 

@@ -8,16 +8,19 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from poise.arrays import Bools, Floats, Ints
+from poise.arrays import Bools, Floats, Ints, finite, short
 from poise.errors import InputError, NotReachedError, listed
 from poise.goals import Goal, Near
 from poise.judge import Verdict, beyond_reach, reaches, standing
-from poise.pose import Pose
+from poise.limits import EulerBox, SwingTwist
+from poise.pose import Pose, blend_q
 from poise.problem import Problem, Tolerance
 from poise.skeleton import Kind
 from poise.status import Status as Status
 from poise.tree_layout import POSITION
+from poise.turn_limits import edges
 
 _new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
 _METRE_FROM = 0.1  # lengths below are written in millimetres
@@ -62,8 +65,8 @@ class Result:
     q              (..., nq) the best configuration found; the start's own where it met the goals already
     targets        (k, W) the targets as rows, see problem.py
     errors         (..., c) what is left, by forward kinematics: a column for each thing that a goal measures, in the
-                   order of the goals: Position a distance [file units], Orientation and Direction an angle [rad],
-                   Place both
+                   order of the goals: Position a distance [file units], Orientation, Direction, Aim, LookAt and Pole
+                   an angle [rad], Place both
     codes          (...) Status codes
     reached        whether every goal is met; an array for a batch
     violation      the largest amount by which any limit is exceeded [rad, file units]; at most 1e-9
@@ -151,6 +154,33 @@ class Result:
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
         return Pose(pose.skeleton, self.q, *parts)
 
+    def blended(self, weight: ArrayLike) -> Pose:
+        """The start blended towards the pose found by weight 0..1: numbers in straight lines, rotations by slerp.
+
+        Weights (...) go with the batch axes of the result. 0 is the start (moved inside its limits where it was
+        not), 1 the pose found, both bit for bit. What lies between two legal poses need not be legal: where it is
+        not, it is moved to the nearest pose that is. InputError for a weight outside 0..1.
+        """
+        share = finite(weight, "weight")
+        if share.min(initial=0.0) < 0.0 or share.max(initial=1.0) > 1.0:
+            raise InputError(f"the weight of a blend is 0 (the start) to 1 (the pose found), not {short(weight)}")
+        try:
+            shape = np.broadcast_shapes(self.shape, share.shape)
+        except ValueError as error:
+            message = f"weights of shape {share.shape} do not go with a result of shape {self.shape}"
+            raise InputError(message) from error
+        skeleton, begin = self.problem.skeleton, self.problem.start
+        start = begin.q.reshape(*self.shape, skeleton.nq) if begin.shape else begin.q
+        start, share = np.broadcast_to(start, (*shape, skeleton.nq)), np.broadcast_to(share, shape)
+        legal = skeleton.legal(blend_q(skeleton, start, np.broadcast_to(self.q, start.shape), share))[0]
+        q = np.where(share[..., None] == 0.0, start, np.where(share[..., None] == 1.0, self.q, legal))
+        parts = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._given]
+        return Pose(skeleton, q, *parts)
+
+    @property
+    def _given(self) -> tuple[Floats | None, Floats | None]:
+        return self.pose.translations, self.pose.scales
+
     @cached_property
     def solutions(self) -> Pose:
         """The distinct solutions that prefer="all" found, nearest to the start first, as a batch of poses."""
@@ -165,7 +195,7 @@ class Result:
 
     @property
     def angle_errors(self) -> Floats:
-        """(..., goals) angle left to each goal [rad]; NaN where a goal asks for no rotation or direction."""
+        """(..., goals) angle left to each goal [rad]; NaN where a goal asks for a position only."""
         return self._by_goal(is_position=False)
 
     def _by_goal(self, *, is_position: bool) -> Floats:
@@ -278,6 +308,11 @@ class Result:
         skeleton = self.problem.skeleton
         parts: list[str] = []
         for j in np.flatnonzero(stands.blocks[0]):
+            bound = skeleton.limits[stands.rows[j]]
+            if isinstance(bound, SwingTwist | EulerBox):
+                turn = problem.skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(stands.rows[j])]
+                parts.append(f"{skeleton.names[stands.rows[j]]} at {edges(bound, q[0, turn])}")
+                continue
             row, (low, high), value = stands.rows[j], stands.ranges[j], stands.values[0, j]
             end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
             is_slide = skeleton.kinds[row] == Kind.SLIDE

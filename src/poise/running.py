@@ -74,7 +74,7 @@ def run(
         answer, verdict = part(slice(None))
     else:
         threads, request = request.threads, replace(request, threads=1, progress=None)
-        answer, verdict = _joined(_in_parts(part, len(targets), threads, progress))
+        answer, verdict = _joined(_in_parts(part, len(targets), threads, progress), len(targets))
     if progress is not None and progress.told < len(targets):
         progress(len(targets) - progress.told)  # not every solver counts
     found = facts(
@@ -112,11 +112,18 @@ def _in_parts(
                 progress(done.stop - done.start)
 
 
-def _joined(parts: Iterable[tuple[Answer, Verdict]]) -> tuple[Answer, Verdict]:
-    answers, verdicts = zip(*parts, strict=True)
-    q, is_met, iterations, updates = (np.concatenate([getattr(a, name) for a in answers]) for name in _COLUMNS)
-    errors, codes = (np.concatenate([getattr(v, name) for v in verdicts]) for name in ("errors", "codes"))
-    return Answer(q, is_met, iterations, updates), Verdict(errors, codes, max(v.violation for v in verdicts))
+def _joined(parts: Iterable[tuple[Answer, Verdict]], count: int) -> tuple[Answer, Verdict]:
+    """One answer and verdict for all `count` targets; each part is copied and let go, its memory is the next one's."""
+    whole: dict[str, np.ndarray] = {}
+    worst, first = 0.0, 0
+    for answer, verdict in parts:
+        found = {name: getattr(answer, name) for name in _COLUMNS} | {"errors": verdict.errors, "codes": verdict.codes}
+        for name, rows in found.items():
+            if name not in whole:
+                whole[name] = np.empty((count, *rows.shape[1:]), dtype=rows.dtype)
+            whole[name][first : first + len(rows)] = rows
+        worst, first = max(worst, verdict.violation), first + len(answer.q)
+    return Answer(*(whole[name] for name in _COLUMNS)), Verdict(whole["errors"], whole["codes"], worst)
 
 
 def _corrected(

@@ -6,8 +6,9 @@ import numpy as np
 
 from poise import rotations
 from poise.arrays import Floats
-from poise.legal import nearest_turn
+from poise.limits import Range
 from poise.skeleton import Kind, Skeleton
+from poise.turn_limits import nearest_angle
 
 DRAWS = 6  # numbers in 0..1 that a joint takes
 _TURN = 2 * np.pi
@@ -38,8 +39,8 @@ def scattered(
                 q[:, column] = _along(q[:, column], low, high, share, length, numbers[3 + axis])
             first += 3
         turns = q[:, first : first + 4]
-        if limit is not None and limit.axis is not None:
-            angle = nearest_turn(rotations.twist_angle(turns, np.array(limit.axis)), limit.low, limit.high)
+        if isinstance(limit, Range) and limit.axis is not None:
+            angle = nearest_angle(rotations.twist_angle(turns, np.array(limit.axis)), limit.low, limit.high)
             turned = _along(angle, limit.low, limit.high, share, np.pi, numbers[0])
             q[:, first : first + 4] = rotations.about(np.array(limit.axis), turned)
         else:

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poise.arrays import Floats, Ints, finite, frozen
+from poise.arrays import Floats, Ints, finite, frozen, short
 from poise.errors import InputError, UnknownNameError, listed
 from poise.joints import Coupling, Joint, Kind, affine, check_tree, composed, rigid, unique_names, unit_axes
-from poise.limits import Limit, Range
+from poise.limits import Limit, Range, hinge_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from poise.legal import BallHinges
+    from poise.legal import BallHinges, BallLimits
 
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
@@ -308,7 +308,8 @@ class Skeleton:
     def limited(self, limits: Mapping[str, Limit | None]) -> Skeleton:
         """Return the same skeleton with other limits, keyed by joint name or glob ("*Knee*"); None removes.
 
-        A ball joint needs a Range with an axis, a hinge or slide one without. rest_q is moved inside.
+        A ball joint needs a SwingTwist, an EulerBox or a Range with an axis, a hinge or slide a Range without one.
+        rest_q is moved inside.
         """
         rows = list(self.limits)
         for pattern, limit in limits.items():
@@ -325,11 +326,23 @@ class Skeleton:
         return value_ranges(self)
 
     @cached_property
+    def bounded(self) -> Ints:
+        """The columns of q whose value a range bounds."""
+        return np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
+
+    @cached_property
     def ball_hinges(self) -> BallHinges:
         """The ball joints that a range with an axis makes hinges, as arrays."""
         from poise.legal import ball_hinges  # noqa: PLC0415  (legal needs the class defined here)
 
         return ball_hinges(self)
+
+    @cached_property
+    def ball_limits(self) -> BallLimits:
+        """The ball joints whose whole rotation a limit bounds, as arrays."""
+        from poise.legal import ball_limits  # noqa: PLC0415  (legal needs the class defined here)
+
+        return ball_limits(self)
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
@@ -349,13 +362,18 @@ class Skeleton:
 def _checked(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
     if limit is None:
         return None
-    if not isinstance(limit, Range):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = f"the limit of {name!r} must be a poise.Range or None, not {type(limit).__name__}"
+    if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = f"the limit of {name!r} must be a poise Range, SwingTwist, EulerBox or None, not {short(limit)}"
         raise InputError(message)
-    if kind in (Kind.HINGE, Kind.SLIDE) and limit.axis is not None:
+    if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
+        message = (
+            f"{name!r} is a {kind.name.lower()}; a {type(limit).__name__} is for ball joints, a Range for this one"
+        )
+        raise InputError(message)
+    if kind in (Kind.HINGE, Kind.SLIDE) and hinge_axis(limit) is not None:
         message = f"{name!r} is a {kind.name.lower()} and has its axis already; give its Range without one"
         raise InputError(message)
-    if kind in (Kind.BALL, Kind.FREE) and limit.axis is None:
+    if kind in (Kind.BALL, Kind.FREE) and isinstance(limit, Range) and limit.axis is None:
         message = f"{name!r} is a {kind.name.lower()} joint; its Range needs axis=(x, y, z) to make it a hinge"
         raise InputError(message)
     if kind == Kind.FIXED:

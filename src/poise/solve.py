@@ -12,7 +12,7 @@ import numpy as np
 from poise import solvers
 from poise.checks import check_arguments
 from poise.errors import InputError
-from poise.goals import Direction, Goal, Near, Orientation, Pin, Place, Position
+from poise.goals import Aim, Direction, Goal, LookAt, Near, Orientation, Pin, Place, Pole, Position
 from poise.judge import Verdict
 from poise.pose import Pose
 from poise.prepared import How, Prepared
@@ -24,7 +24,7 @@ from poise.running import run
 from poise.skeleton import Kind
 from poise.status import Status
 
-GOALS = (Position, Orientation, Place, Direction, Near, Pin)
+GOALS = (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Near, Pin)
 
 
 def solve(
@@ -44,8 +44,8 @@ def solve(
     """Find a pose that meets the goals, limits kept, starting from `start`.
 
     start      a pose, or a batch of poses (leading axes), one per target
-    goals      one or several (Position, Orientation, Place, Direction, Pin, Near); leading axes of their targets are
-               a batch
+    goals      one or several (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Pin, Near); leading axes of
+               their targets are a batch
     solver     a name ("ccd", "levenberg_marquardt"; "auto" chooses) or a value such as poise.CCD(iterations=50)
     tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length at rest if
                the skeleton has ball or free joints (a character; of the figure's size where the chain has no
@@ -190,8 +190,8 @@ def _kind_of(goal: Goal) -> tuple[object, ...]:
     """What of a goal is not its target."""
     if isinstance(goal, Near):
         return (goal,)
-    axis = goal.axis if isinstance(goal, Direction) else None
-    return (type(goal), goal.measures, goal.joint, goal.root, goal.weight, axis)
+    more = (getattr(goal, name, None) for name in ("axis", "offset", "over", "tip"))
+    return (type(goal), goal.measures, goal.joint, goal.root, goal.weight, *more)
 
 
 def prepared_problem(

@@ -5,6 +5,7 @@ tree_pack.py makes it. The arrays are those that kernels/tree_arrays.py document
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,16 +14,18 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.geometry import SIMILAR
-from poise.legal import nearest_turn
+from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree_layout import (
+    AIM,
     BALL,
     DOFS,
     FIXED,
     HINGE,
     MOVE,
     NUMBERS,
+    POLE,
     POSITION,
     ROTATION,
     SIZES,
@@ -31,6 +34,7 @@ from poise.tree_layout import (
     Node,
     columns,
 )
+from poise.turn_limits import LIMIT, NONE, nearest_angle, nearest_turns, turn_row
 
 _UP = np.array([0.0, 0.0, 1.0])
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
@@ -42,7 +46,7 @@ class Tree:
     """The joints that move for a set of goals, packed for the kernels. n nodes, t terms; k = 1 or one per start.
 
     frames   (1|k, n, 9)  see kernels/tree_arrays.py
-    aims     (t, 9)       the same, without the tolerances
+    aims     (t, 15)      the same, without the tolerances
     starts   (1|k, nu)    u of the start pose
     size     file units in one kernel unit: a power of two
     bases    (1|k, 3, 4)  world transform of the row that the tree hangs in
@@ -74,14 +78,26 @@ class Tree:
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     @cached_property
+    def limits(self) -> Floats:
+        """(n, LIMIT) limits of balls, see kernels/turn_limits.py; zeros where nothing limits a node's turn."""
+        rows = [turn_row(self.skeleton.limits[n.row] if n.kind == BALL else None) for n in self.layout.nodes]
+        return np.array(rows).reshape(-1, LIMIT)
+
+    @cached_property
     def terms(self) -> Ints:
-        """(t, 6) kind, node, first row, first number of a target, first and last of its path."""
+        """(t, 10) kind, node, first row, first number of a target, first and last of its path, and of a pole's limb.
+
+        Of its first joint and the one that bends: the nodes, and the last nodes of the path that move them.
+        """
         rows: list[tuple[int, ...]] = []
         number = way = 0
         for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.paths, strict=True)):
-            rows.append((term.kind, term.node, 3 * i, number, way, way + len(path)))
+            limb = [(node, way + _count(self.layout.nodes, node)) for node in term.limb_nodes] or [(0, 0), (0, 0)]
+            (first, first_end), (middle, middle_end) = limb
+            ways = way, way + len(path), first, middle, first_end, middle_end
+            rows.append((term.kind, term.node, 3 * i, number, *ways))
             number, way = number + NUMBERS[term.kind], way + len(path)
-        return np.array(rows, dtype=np.int64).reshape(-1, 6)
+        return np.array(rows, dtype=np.int64).reshape(-1, 10)
 
     @cached_property
     def paths(self) -> Ints:
@@ -112,7 +128,7 @@ class Tree:
         turn = self.turn_to_kernel
         for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True):
             given = rows[:, term.column : term.column + NUMBERS[term.kind]]
-            if term.kind == POSITION:
+            if term.kind in (POSITION, AIM, POLE):
                 given = (given - self.bases[..., 3]) / (self.scale * self.size)[:, None]
             if turn is not None:
                 given = rotations.multiply(turn, given) if term.kind == ROTATION else rotations.rotate(turn, given)
@@ -186,11 +202,9 @@ class Tree:
         from_q, to_u = self._same
         u[:, to_u] = q[:, from_q]
         for node in self._bent:
-            limit = self.skeleton.limits[node.row]
-            assert limit is not None
-            assert limit.axis is not None
-            angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(limit.axis))
-            u[:, node.at] = nearest_turn(angle, limit.low, limit.high)
+            axis, low, high = hinge_axis(self.skeleton.limits[node.row]), *self.layout.dofs[node.dof, :2]
+            angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(axis))
+            u[:, node.at] = nearest_angle(angle, low, high)
         for node, gain in self._moves:
             u[:, node.at : node.at + 3] = q[:, node.q_start : node.q_start + 3] * gain[:, None]
         return u
@@ -203,9 +217,7 @@ class Tree:
         to_q, from_u = self._same
         q[:, to_q] = u[:, from_u] if everywhere else np.where(moved[:, None], u[:, from_u], q[:, to_q])
         for node in self._bent:
-            limit = self.skeleton.limits[node.row]
-            assert limit is not None
-            turn = rotations.about(np.array(limit.axis), u[:, node.at])
+            turn = rotations.about(np.array(hinge_axis(self.skeleton.limits[node.row])), u[:, node.at])
             where = slice(node.q_start, node.q_start + 4)
             q[:, where] = np.where(moved[:, None], turn, q[:, where])
         for node, gain in self._moves:
@@ -262,4 +274,17 @@ class Tree:
                 where = slice(node.at, node.at + 4)
                 turned = rotations.about(turn / max(angle, 1e-12), share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
+        for node, limit in zip(self.layout.nodes, self.limits, strict=True):
+            if limit[0] != NONE and limit[11] == 0.0:
+                where = slice(node.at, node.at + 4)
+                u[:, where] = nearest_turns(limit, u[:, where])
         return u
+
+
+def _count(nodes: Sequence[Node], node: int) -> int:
+    """How many moving nodes lead from the base to `node`, itself included."""
+    count = 0
+    while node >= 0:
+        count += nodes[node].kind != FIXED
+        node = nodes[node].parent
+    return count

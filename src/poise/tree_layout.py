@@ -15,7 +15,8 @@ import numpy as np
 
 from poise.arrays import Floats, Ints
 from poise.errors import UnsupportedError
-from poise.goals import AnyGoal, JointGoal, Near
+from poise.goals import AnyGoal, JointGoal, LookAt, Near, Pole, Position
+from poise.limits import Range, hinge_axis
 from poise.skeleton import Kind, Skeleton
 
 FIXED, HINGE, SLIDE, BALL, MOVE = (
@@ -25,9 +26,9 @@ FIXED, HINGE, SLIDE, BALL, MOVE = (
     3,
     4,
 )  # of nodes, as in kernels/tree_arrays.py, which brings Numba in
-POSITION, ROTATION, DIRECTION = 0, 1, 2  # kinds of terms
-TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION}
-NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3}  # of a target
+POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4  # kinds of terms
+TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE}
+NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3}  # of a target
 SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
 
@@ -44,29 +45,38 @@ class Node(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target."""
+    """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target.
+
+    A pole's row is that of its tip, and `limb` has the rows of the first joint and of the one that bends.
+    """
 
     kind: int
     goal: int
     row: int
     column: int
+    limb: tuple[int, ...] = ()
 
 
 class Term(NamedTuple):
-    """What goal number `goal` measures of the joint in `row`, which node `node` carries; `column` of a target row."""
+    """What goal number `goal` measures of the joint in `row`, which node `node` carries; `column` of a target row.
+
+    `limb` and `limb_nodes` are the same of a pole's two other joints.
+    """
 
     kind: int
     goal: int
     row: int
     node: int
     column: int
+    limb: tuple[int, ...] = ()
+    limb_nodes: tuple[int, ...] = ()
 
 
 class Layout(NamedTuple):
     """The tree of a set of goals. `base` is the row that everything hangs in, -1 for the world.
 
-    terms stand in depth-first order of their nodes, so that each dof moves one range of rows. `constant`: frames
-    between the nodes are the same in every pose.
+    terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
+    move each term for its goal. `constant`: frames between the nodes are the same in every pose.
     """
 
     nodes: tuple[Node, ...]
@@ -86,27 +96,39 @@ class Layout(NamedTuple):
 def tree_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """The layout of these goals; remembered per skeleton, because packing costs more than solving."""
     known: dict[object, Layout] = skeleton.__dict__.setdefault("_tree_layouts", {})
-    wanted = [(type(goal).__name__, goal.measures, _name(goal), _root(goal)) for goal in goals]
-    key = (*wanted, free_root)
+    key = (*(_kind_of(goal) for goal in goals), free_root)
     if key not in known:
         known[key] = _new_layout(skeleton, goals, free_root=free_root)
     return known[key]
 
 
-def _name(goal: AnyGoal) -> str | None:
-    return None if isinstance(goal, Near) else goal.joint  # pyright: ignore[reportAttributeAccessIssue]
+def _kind_of(goal: AnyGoal) -> tuple[object, ...]:
+    """All that a layout depends on."""
+    if isinstance(goal, Near):
+        return ("Near",)
+    joint: JointGoal = goal  # pyright: ignore[reportAssignmentType]
+    more = getattr(goal, "over", None), getattr(goal, "tip", None)
+    return (type(goal).__name__, goal.measures, joint.joint, joint.root, turns_itself(joint), *more)
 
 
-def _root(goal: AnyGoal) -> str | None:
-    return None if isinstance(goal, Near) else goal.root  # pyright: ignore[reportAttributeAccessIssue]
+def turns_itself(goal: JointGoal) -> bool:
+    """Whether turning the goal's own joint changes what is measured."""
+    if isinstance(goal, Position):
+        return any(goal.offset)
+    return goal.measures not in {("position",), ("pole",)}
 
 
 def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     aimed: list[tuple[int, JointGoal]] = [(i, goal) for i, goal in enumerate(goals) if not isinstance(goal, Near)]  # pyright: ignore[reportAssignmentType]
-    tips = [skeleton.index(goal.joint) for _, goal in aimed]
+    measures = measures_of(skeleton, goals)
+    tips = [_tip(skeleton, goal) for _, goal in aimed]
     moving = _moving_rows(skeleton, [goal for _, goal in aimed], tips, free_root=free_root)
-    nodes, of_row = _nodes(skeleton, moving, tips, free_root=free_root)
-    terms = [Term(m.kind, m.goal, m.row, of_row[m.row], m.column) for m in measures_of(skeleton, goals)]
+    stands = [*tips, *(row for measure in measures for row in measure.limb)]
+    nodes, of_row = _nodes(skeleton, moving, stands, free_root=free_root)
+    terms = [
+        Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple(of_row[row] for row in m.limb))
+        for m in measures
+    ]
     order = _depth_first(nodes)
     terms = tuple(sorted(terms, key=lambda term: order[term.node]))
     base = _base(skeleton, nodes)
@@ -115,8 +137,8 @@ def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool
         terms=terms,
         base=base,
         nu=max((node.at + SIZES[node.kind] for node in nodes), default=0),
-        dofs=_dofs(skeleton, nodes),
-        paths=tuple(_path(nodes, term.node) for term in terms),
+        dofs=_eased(skeleton, nodes, goals),
+        paths=tuple(_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms),
         constant=_is_constant(skeleton, nodes, terms, base, free_root=free_root),
     )
 
@@ -128,11 +150,14 @@ def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[
     """Rows that move: each goal's chain; its own joint where its rotation counts; what is coupled to them."""
     rows: set[int] = set()
     for goal, tip in zip(goals, tips, strict=True):
-        turns = goal.measures != ("position",)
+        if isinstance(goal, LookAt):
+            rows.update(goal.shares(skeleton))
+            continue
+        turns = turns_itself(goal)
         if turns:
             rows.add(tip)
         if not (turns and goal.root is not None and skeleton.index(goal.root) == tip):
-            rows.update(skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint))
+            rows.update(skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip]))
     if not goals:
         rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
     rows |= _free_rows(skeleton, tips) if free_root else set()
@@ -196,7 +221,7 @@ def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_r
     """The motions of a row, in order."""
     if not moving:
         return (FIXED,) if grounded else ()
-    kind, turn = skeleton.kinds[row], HINGE if skeleton.limits[row] is not None else BALL
+    kind, turn = skeleton.kinds[row], BALL if hinge_axis(skeleton.limits[row]) is None else HINGE
     if kind == Kind.FREE:
         return (MOVE, turn) if free_root else (turn,)
     return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (turn,)}[Kind(kind)]
@@ -209,9 +234,17 @@ def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, 
     for i, goal in enumerate(goals):
         for measure in goal.measures:
             kind = TERMS[measure]
-            found.append(Measure(kind, i, skeleton.index(_name(goal) or ""), column))
+            limb = goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
+            found.append(Measure(kind, i, _tip(skeleton, goal), column, limb))
             column += NUMBERS[kind]
     return tuple(found)
+
+
+def _tip(skeleton: Skeleton, goal: AnyGoal) -> int:
+    """The row that a goal's chain leads to."""
+    if isinstance(goal, Pole):
+        return goal.limb(skeleton).tip
+    return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (Near measures nothing)
 
 
 def _depth_first(nodes: Sequence[Node]) -> list[int]:
@@ -241,14 +274,36 @@ def _path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
+def _path_of(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal) -> tuple[int, ...]:
+    """The nodes that move a term for its goal: all on the way, but for a LookAt those that look."""
+    path = _path(nodes, term.node)
+    if not isinstance(goal, LookAt):
+        return path
+    shares = goal.shares(skeleton)
+    return tuple(node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE)
+
+
+def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) -> Floats:
+    """The dofs, those of joints that look eased to their shares of the largest; the last LookAt counts."""
+    dofs = _dofs(skeleton, nodes)
+    for goal in goals:
+        if isinstance(goal, LookAt):
+            shares = goal.shares(skeleton)
+            for node in nodes:
+                if node.row in shares and node.kind != MOVE:
+                    dofs[node.dof : node.dof + DOFS[node.kind], 3] = shares[node.row] / max(shares.values())
+    return dofs
+
+
 def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
     """(nd, 4) lowest and highest value, index in u, ease of each degree of freedom."""
     count = max((node.dof + DOFS[node.kind] for node in nodes), default=0)
     rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
     for node in nodes:
         limit = skeleton.limits[node.row]
-        if node.kind == HINGE and limit is not None and limit.axis is not None:
-            rows[node.dof, :3] = limit.low, limit.high, node.at
+        if node.kind == HINGE and isinstance(limit, Range) and limit.axis is not None:
+            ends = (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
+            rows[node.dof, :3] = *ends, node.at
         elif node.kind in (HINGE, SLIDE):
             rows[node.dof, :3] = *skeleton.value_ranges[node.q_start], node.at
     return rows
@@ -272,7 +327,7 @@ def _is_constant(
     moving = {node.row for node in nodes if node.kind != FIXED}
     if not free_root and any(skeleton.kinds[row] == Kind.FREE for row in moving):
         return False  # it turns, but its translation stands in the frames
-    for row in [*moving, *(term.row for term in terms)]:
+    for row in [*moving, *(row for term in terms for row in (term.row, *term.limb))]:
         way = skeleton.way(row)
         below = way[way.index(base) + 1 :] if base >= 0 else way
         if skeleton.kinds[row] == Kind.BALL and row not in moving and not skeleton.B[row, :, 3].any():

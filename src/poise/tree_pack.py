@@ -13,14 +13,29 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.geometry import Transform, compose, constant_parts, similar, span_size
-from poise.goals import AnyGoal, Direction, Near
+from poise.goals import Aim, AnyGoal, Direction, LookAt, Near
+from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree
-from poise.tree_layout import DIRECTION, DOFS, FIXED, HINGE, MOVE, SLIDE, Layout, Node, tree_layout
+from poise.tree_layout import (
+    AIM,
+    DIRECTION,
+    DOFS,
+    FIXED,
+    HINGE,
+    MOVE,
+    POLE,
+    SLIDE,
+    Layout,
+    Node,
+    Term,
+    tree_layout,
+)
 
 _UP = np.array([0.0, 0.0, 1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_STRONGEST = 2.0  # preference: a step goes half the way times this, and more than all of it would distort the weights
 
 
 def trees_together(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False) -> bool:
@@ -34,15 +49,10 @@ def trees_together(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = F
 def pack_tree(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False) -> Tree:
     """Pack the tree of goals from a legal start pose: a single one, or a batch axis of poses that pack together."""
     layout = tree_layout(start.skeleton, goals, free_root=free_root)
-    packed = _remembered(start, layout)
-    weights = [goals[term.goal].weight for term in layout.terms]
-    aims = np.zeros((len(layout.terms), 9))
-    for i, (term, place) in enumerate(zip(layout.terms, packed.places, strict=True)):
-        aims[i, :3], aims[i, 3:7], aims[i, 7] = place.offset[0], place.rotation[0], weights[i]
-        if term.kind == DIRECTION:
-            goal = goals[term.goal]
-            assert isinstance(goal, Direction)
-            aims[i, :3] = rotations.rotate(place.rotation[0], np.array(goal.axis))
+    packed = _remembered(start, layout, [offset_of(goals[term.goal]) for term in layout.terms])
+    aims = np.zeros((len(layout.terms), 15))
+    for i, (term, places) in enumerate(zip(layout.terms, packed.places, strict=True)):
+        aims[i] = _aim(term, places, goals[term.goal], packed)
     tree = Tree(
         skeleton=start.skeleton,
         start=start,
@@ -60,35 +70,63 @@ def pack_tree(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False)
     return tree
 
 
+def offset_of(goal: AnyGoal) -> tuple[float, float, float]:
+    """The point that a goal speaks of, in the frame of its joint."""
+    return getattr(goal, "offset", (0.0, 0.0, 0.0))
+
+
+def _aim(term: Term, places: Sequence[Transform], goal: AnyGoal, packed: _Packed) -> Floats:
+    """A row of the aims, see kernels/tree_arrays.py, without the tolerance."""
+    row, place = np.zeros(15), places[0]
+    row[:3], row[3:7], row[7] = place.offset[0], place.rotation[0], goal.weight
+    if term.kind == DIRECTION:
+        assert isinstance(goal, Direction)
+        row[:3] = rotations.rotate(place.rotation[0], np.array(goal.axis))
+    elif term.kind == AIM:
+        assert isinstance(goal, Aim | LookAt)
+        mirrored = 1.0 if packed.scale[0] > 0 else -1.0  # the kernels' points are mirrored then, their turns are not
+        row[3:6] = mirrored * rotations.rotate(place.rotation[0], np.array(goal.axis))
+        row[6] = float(isinstance(goal, LookAt))
+    elif term.kind == POLE:
+        row[9:12], row[12:15] = places[1].offset[0], places[2].offset[0]
+    return row
+
+
 def _prefer(tree: Tree, goals: Sequence[AnyGoal]) -> None:
     """Fill in what the Near goals prefer; where several speak of a joint, the last one counts."""
     for goal in goals:
         if not isinstance(goal, Near):
             continue
-        u = tree.u_of(goal.pose.flat_q)[0]
-        names = goal.joints if goal.joints is not None else tree.skeleton.names
-        rows = {tree.skeleton.index(name) for name in names}
+        u, weights = tree.u_of(goal.pose.flat_q)[0], goal.weights(tree.skeleton)
         for node in tree.layout.nodes:
-            if node.row in rows:
+            if node.row in weights:
                 numbers = 4 if node.kind not in (HINGE, SLIDE, MOVE, FIXED) else DOFS[node.kind]
                 tree.near_u[node.at : node.at + numbers] = u[node.at : node.at + numbers]
-                tree.near_on[node.dof : node.dof + DOFS[node.kind]] = goal.weight
+                tree.near_on[node.dof : node.dof + DOFS[node.kind]] = weights[node.row]
+    largest = tree.near_on.max(initial=0.0)
+    if largest > _STRONGEST:
+        tree.near_on[:] *= _STRONGEST / largest
 
 
 @dataclass(frozen=True, eq=False)
 class _Packed:
+    """What no target changes; `places` are those of each term's joint, and of the two others of a pole."""
+
     frames: Floats
-    places: list[Transform]
+    places: list[list[Transform]]
     size: float
     bases: Floats
     scale: Floats
     sheared: bool
 
 
-def _remembered(start: Pose, layout: Layout) -> _Packed:
-    """What is packed, remembered per skeleton where it is the same in every pose, but for the base."""
-    if not layout.constant or start.translations is not None or start.scales is not None:
-        return _packed(start, layout)
+def _remembered(start: Pose, layout: Layout, offsets: Sequence[tuple[float, float, float]] = ()) -> _Packed:
+    """What is packed, remembered per skeleton where it is the same in every pose and for every goal, but for the base.
+
+    `offsets` are those of the terms' goals; none stands for zeros.
+    """
+    if not layout.constant or start.translations is not None or start.scales is not None or np.any(offsets):
+        return _packed(start, layout, offsets)
     known: dict[int, _Packed] = start.skeleton.__dict__.setdefault("_packed_trees", {})
     key = id(layout)  # layouts live as long as their skeleton
     if key not in known:
@@ -102,14 +140,16 @@ def _bases(start: Pose, layout: Layout) -> Floats:
     return start.world.affine.reshape(-1, len(start.skeleton), 3, 4)[:, layout.base]
 
 
-def _packed(start: Pose, layout: Layout) -> _Packed:
+def _packed(start: Pose, layout: Layout, offsets: Sequence[tuple[float, float, float]] = ()) -> _Packed:
     """Walk down the skeleton, carrying each row's place in the moved frame of the node above it."""
     skeleton = start.skeleton
     walk = _Walk(start, layout)
     for row in walk.rows:
         walk.visit(row)
-    places = [walk.place(term.row) for term in layout.terms]
-    size = span_size([f.offset for f in walk.frames] + [p.offset for p in places])
+    places = [[walk.place(row) for row in (term.row, *reversed(term.limb))] for term in layout.terms]
+    for each, offset in zip(places, offsets, strict=bool(offsets)):
+        each[0] = _moved(each[0], offset)
+    size = span_size([f.offset for f in walk.frames] + [p.offset for each in places for p in each])
     bases = _bases(start, layout)
     scale, _, base_sheared = similar(bases[..., :3], skeleton, layout.base)
     count = max((len(f.offset) for f in walk.frames), default=1)
@@ -119,8 +159,16 @@ def _packed(start: Pose, layout: Layout) -> _Packed:
         ratio, offset = _gear(skeleton, node)
         gain = frame.factor / size if node.kind in (SLIDE, MOVE) else np.ones(1)
         frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
-    places = [Transform(p.offset / size, p.rotation, p.factor) for p in places]
+    places = [[Transform(p.offset / size, p.rotation, p.factor) for p in each] for each in places]
     return _Packed(frames, places, size, bases, scale, walk.sheared or base_sheared)
+
+
+def _moved(place: Transform, offset: tuple[float, float, float]) -> Transform:
+    """The place with its origin moved to a point in its frame."""
+    if not any(offset):
+        return place
+    way = rotations.rotate(place.rotation, np.array(offset)) * place.factor[:, None]
+    return Transform(place.offset + way, place.rotation, place.factor)
 
 
 def _gear(skeleton: Skeleton, node: Node) -> tuple[float, float]:
@@ -151,7 +199,8 @@ class _Walk:
     @staticmethod
     def _rows_below(layout: Layout, skeleton: Skeleton) -> list[int]:
         rows: set[int] = set()
-        for row in [node.row for node in layout.nodes] + [term.row for term in layout.terms]:
+        measured = [row for term in layout.terms for row in (term.row, *term.limb)]
+        for row in [node.row for node in layout.nodes] + measured:
             up = row
             while up not in (layout.base, -1) and up not in rows:
                 rows.add(up)
@@ -179,9 +228,8 @@ class _Walk:
         """The rotation that takes z to the axis of a hinge or slide; none for others."""
         if node.kind not in (HINGE, SLIDE):
             return _IDENTITY
-        limit = self.skeleton.limits[node.row]
-        axis = limit.axis if limit is not None and limit.axis is not None else self.skeleton.axes[node.row]
-        return rotations.rotation_between(_UP, axis)
+        axis = hinge_axis(self.skeleton.limits[node.row])
+        return rotations.rotation_between(_UP, self.skeleton.axes[node.row] if axis is None else axis)
 
     def place(self, row: int) -> Transform:
         """Where a row is in the moved frame of the node that carries it."""

@@ -30,9 +30,11 @@ def steps() -> list[Step]:
         ("poses", _poses),
         ("Jacobians", _jacobians),
         ("joint by joint: ccd", _ccd),
+        ("joint by joint: fabrik", _fabrik),
         ("arms: one target", _arm_one),
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
+        ("Jacobian methods", _jacobian_methods),
     ]
 
 
@@ -62,10 +64,14 @@ def compiled() -> dict[str, int]:
         "chain.tips": kernels.chain.tips,
         "ccd.solve": kernels.ccd.solve,
         "ccd.probe": kernels.ccd.probe,
+        "fabrik.solve": kernels.fabrik.solve,
+        "fabrik_limited.solve": kernels.fabrik_limited.solve,
+        "fabrik_tree.solve": kernels.fabrik_tree.solve,
         "serial.tips": kernels.serial.tips,
         "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
         "reach.reach": getattr(kernels.reach, f"reach{width}"),
         "tree_many.solve": getattr(kernels.tree_many, f"solve{width}"),
+        "tree_steps.solve": getattr(kernels.tree_steps, f"solve{width}"),
         "paths.measure": getattr(kernels.paths, f"measure{width}"),
     }
     return {name: len(getattr(kernel, "signatures", ())) for name, kernel in found.items()}
@@ -107,6 +113,15 @@ def _ccd() -> None:
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
 
 
+def _fabrik() -> None:
+    limited, goal = _humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
+    free = Pose(limited.skeleton.limited({"*": None}), limited.q)
+    for pose in (free, limited):
+        solve(pose, goal, solver="fabrik")
+        solve(pose, goal.with_target([goal.target, _FAR]), solver="fabrik")
+    solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
+
+
 def _arm_one() -> None:
     for goal in (Position("tool", _NEAR), Orientation("tool", _UPRIGHT), Place("tool", _NEAR, _UPRIGHT)):
         for target in (goal.rows(), _far(goal)):
@@ -136,6 +151,10 @@ def _figure() -> None:
     solve(pose, [Place(goal.joint, _FAR, _UPRIGHT) for goal in goals]).message()
     solve(_bent(pose.skeleton), goals, free_root=True)
     solve(pose, goals[:1], prefer="closest", seeds=2)
+
+
+def _jacobian_methods() -> None:
+    solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
 
 
 def _bent(skeleton: Skeleton) -> Pose:

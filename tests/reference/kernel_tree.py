@@ -8,10 +8,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 FIXED, HINGE, SLIDE, BALL, MOVE = range(5)
-POSITION, ROTATION, DIRECTION = range(3)
+POSITION, ROTATION, DIRECTION, AIM, POLE = range(5)
 NUMBERS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
-WANTED = {POSITION: 3, ROTATION: 4, DIRECTION: 3}
+WANTED = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3}
+FADES = 1e-3
 
 
 def turn(wxyz):
@@ -54,10 +55,17 @@ class KernelTree:
         return placed
 
     def measure(self, u, k=0):
-        """What each term measures: a point, a rotation or a direction."""
+        """What each term measures: a point, a rotation, a direction; a ray or a limb as a tuple of vectors."""
         placed, out = self.place(u, k), []
-        for (kind, node, *_), aim in zip(self.terms.tolist(), self.aims, strict=True):
+        for (kind, node, _, _, _, _, first, middle, *_), aim in zip(self.terms.tolist(), self.aims, strict=True):
             at, rotation, _ = placed[node]
+            if kind == AIM:
+                out.append((at + rotation.apply(aim[:3]), rotation.apply(aim[3:6])))
+                continue
+            if kind == POLE:
+                others = [placed[i][0] + placed[i][1].apply(aim[c : c + 3]) for i, c in ((first, 12), (middle, 9))]
+                out.append((*others, at + rotation.apply(aim[:3])))
+                continue
             if kind == POSITION:
                 out.append(at + rotation.apply(aim[:3]))
             elif kind == ROTATION:
@@ -68,12 +76,7 @@ class KernelTree:
 
     def targets_at(self, us):
         """Targets (k, width) that the configurations (k, nu) meet."""
-        return np.array(
-            [
-                np.concatenate([wxyz(m) if isinstance(m, Rotation) else m for m in self.measure(u, k)])
-                for k, u in enumerate(us)
-            ]
-        )
+        return np.array([np.concatenate([met_by(m) for m in self.measure(u, k)]) for k, u in enumerate(us)])
 
     def left(self, u, target, k=0):
         """(3 t,) the residual without weights."""
@@ -83,7 +86,13 @@ class KernelTree:
             if kind == POSITION:
                 out.append(wanted - now)
                 continue
-            vector = (turn(wanted) * now.inv()).as_rotvec() if kind == ROTATION else shortest(now, wanted)
+            if kind == POLE:
+                out.append([2 * np.sin(pole_angle(*now, wanted) / 2) * pole_fade(*now, wanted), 0, 0])
+                continue
+            if kind == ROTATION:
+                vector = (turn(wanted) * now.inv()).as_rotvec()
+            else:
+                vector = shortest(now[1], unit(wanted - now[0])) if kind == AIM else shortest(now, wanted)
             angle = np.linalg.norm(vector)
             out.append(vector * np.sinc(angle / (2 * np.pi)))  # 2 sin(angle / 2) / angle
         return np.concatenate(out)
@@ -104,14 +113,24 @@ class KernelTree:
                 u[at : at + 3] += step[dof : dof + 3]
         return u
 
-    def jacobian(self, u, k=0, h=1e-6):
-        """(3 t, nd) by central differences, without weights: rates of points, turns, and turns of directions."""
+    def jacobian(self, u, target, k=0, h=1e-6):
+        """(3 t, nd) by central differences, without weights: rates of points, turns, and turns of directions.
+
+        Of an aim, the turn of its axis less that of the way to the target; of a pole, less the angle left, faded.
+        """
         columns = []
         for step in np.eye(len(self.dofs)) * h:
             ahead, behind = self.measure(self.moved(u, step), k), self.measure(self.moved(u, -step), k)
             rows = []
-            for kind, a, b, now in zip(self.terms[:, 0], ahead, behind, self.measure(u, k), strict=True):
-                if kind == ROTATION:
+            for term, a, b, now in zip(self.terms, ahead, behind, self.measure(u, k), strict=True):
+                kind, wanted = term[0], target[term[3] : term[3] + WANTED[term[0]]]
+                if kind == AIM:
+                    ways = [unit(wanted - p) for p, _ in (a, b, now)]
+                    rows.append(np.cross(now[1], a[1] - b[1]) - np.cross(ways[2], ways[0] - ways[1]))
+                elif kind == POLE:
+                    gained = pole_angle(*b, wanted) - pole_angle(*a, wanted)
+                    rows.append(np.array([(gained + np.pi) % (2 * np.pi) - np.pi, 0, 0]) * pole_fade(*now, wanted))
+                elif kind == ROTATION:
                     rows.append((a * b.inv()).as_rotvec())
                 else:
                     rows.append(a - b if kind == POSITION else np.cross(now, a - b))
@@ -126,13 +145,44 @@ def shortest(a, b):
     return axis * (np.arctan2(length, a @ b) / length if length > 0 else 0.0)
 
 
+def met_by(measured):
+    """Numbers of a target that what was measured meets: for a ray a point on it, for a limb its bending joint."""
+    if isinstance(measured, tuple):
+        return measured[0] + 1.3 * measured[1] if len(measured) == 2 else measured[1]
+    return wxyz(measured) if isinstance(measured, Rotation) else measured
+
+
+def unit(v):
+    return v / np.linalg.norm(v)
+
+
+def across(first, tip, point):
+    n = unit(tip - first)
+    return point - first - n * (n @ (point - first))
+
+
+def pole_angle(first, middle, tip, wanted):
+    """The angle about the line from first to tip, by bringing that line to z."""
+    turned = Rotation.align_vectors([[0, 0, 1]], [unit(tip - first)])[0]
+    (kx, ky, _), (px, py, _) = turned.apply([middle - first, wanted - first])
+    return (np.arctan2(py, px) - np.arctan2(ky, kx) + np.pi) % (2 * np.pi) - np.pi
+
+
+def pole_fade(first, middle, tip, wanted):
+    limb = np.linalg.norm(middle - first) + np.linalg.norm(tip - middle)
+    ways = across(first, tip, middle), across(first, tip, wanted), tip - first
+    return np.prod([min(np.linalg.norm(way) / (FADES * limb), 1.0) for way in ways])
+
+
 def random_turns(rng, *shape):
     q = rng.normal(size=(*shape, 4))
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
-def random_tree(rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), couple=True, k=1, tolerance=1e-7):
-    """A tree of n random nodes, some coupled, with random terms; weights 0.5 to 2, no limits."""
+def random_tree(
+    rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), couple=True, k=1, tolerance=1e-7, measured=5
+):
+    """A tree of n random nodes, some coupled, with random terms of the first `measured` kinds; weights 0.5 to 2, no limits."""
     nodes, at, dof = [], 0, 0
     for i in range(n):
         parent = int(rng.integers(-1, i)) if i and rng.random() < 0.3 else i - 1
@@ -149,34 +199,49 @@ def random_tree(rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), 
     for _, motion, first, d in nodes:
         if motion in (HINGE, SLIDE):
             dofs[d, 2] = first
-    return with_terms(rng, np.array(nodes), frames, dofs, at, terms, tolerance)
+    return with_terms(rng, np.array(nodes), frames, dofs, at, terms, tolerance, measured)
 
 
-def with_terms(rng, nodes, frames, dofs, nu, count, tolerance):
+def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
     order = depth_first(nodes[:, 0].tolist())
     chosen = sorted(rng.integers(len(nodes), size=count).tolist(), key=order.index)
     chosen[-1:] = order[-1:] if count else []
     rows, paths, width = [], [], 0
-    aims = np.zeros((count, 9))
+    aims = np.zeros((count, 15))
     ranges = np.tile([3 * count, 0], (len(dofs), 1))
     for t, node in enumerate(chosen):
-        kind = int(rng.integers(3))
+        kind = int(rng.integers(measured))
         axis = rng.normal(size=3)
         aims[t, :3] = axis / np.linalg.norm(axis) if kind == DIRECTION else axis * 0.3
         aims[t, 3:7], aims[t, 7], aims[t, 8] = random_turns(rng), rng.uniform(0.5, 2), tolerance**2
-        way = []
-        i = node
-        while i >= 0:
-            way = [i, *way] if nodes[i, 1] != FIXED else way
-            i = nodes[i, 0]
+        if kind == AIM:
+            aims[t, 3:7] = *unit(rng.normal(size=3)), 0.0
+        elif kind == POLE:
+            aims[t, 9:] = rng.normal(size=6) * 0.3
+        way = moving_way(nodes, node)
+        every = way_to(nodes, node)
+        first, middle = sorted(rng.integers(len(every), size=2).tolist())
+        limb = every[first], every[middle]
+        ends = [len(paths) + len(moving_way(nodes, i)) for i in limb]
         for i in way:
             d = slice(nodes[i, 3], nodes[i, 3] + DOFS[nodes[i, 1]])
             ranges[d] = np.stack([np.minimum(ranges[d, 0], 3 * t), np.maximum(ranges[d, 1], 3 * t + 3)], axis=1)
-        rows.append((kind, node, 3 * t, width, len(paths), len(paths) + len(way)))
+        rows.append((kind, node, 3 * t, width, len(paths), len(paths) + len(way), *limb, *ends))
         paths, width = paths + way, width + WANTED[kind]
     ranges[:, 0] = np.minimum(ranges[:, 0], ranges[:, 1])
-    terms = np.array(rows, dtype=np.int64).reshape(-1, 6)
+    terms = np.array(rows, dtype=np.int64).reshape(-1, 10)
     return KernelTree(nodes, frames, dofs, terms, aims, np.array(paths, dtype=np.int64), ranges, nu, width)
+
+
+def way_to(nodes, node):
+    way = []
+    while node >= 0:
+        way, node = [node, *way], nodes[node, 0]
+    return way
+
+
+def moving_way(nodes, node):
+    return [i for i in way_to(nodes, node) if nodes[i, 1] != FIXED]
 
 
 def depth_first(parents):

@@ -9,7 +9,7 @@ import warnings
 import typer
 
 import poise
-from poise.cli import bench, demo, info, solve, warmup
+from poise.cli import bench, demo, info, solve, solvers, warmup
 from poise.errors import PoiseError, PoiseWarning
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command("info")(info.info)
 app.command("solve")(solve.solve)
+app.command("solvers")(solvers.list_solvers)
 app.command("warmup")(warmup.warmup)
 app.command("bench")(bench.bench)
 app.command("demo")(demo.demo)

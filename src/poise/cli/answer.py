@@ -11,20 +11,17 @@ import typer
 
 from poise.arrays import Floats
 from poise.errors import UnsupportedError
-from poise.goals import Orientation, Place, Position
+from poise.goals import Goal, JointGoal, Near, Orientation, Place, Position
 from poise.pose import Pose
 from poise.request import Prefer
 from poise.result import Result
 from poise.skeleton import Kind
-from poise.status import Status
-
-Aim = Position | Orientation | Place
 
 
-def show(result: Result, goal: Aim, prefer: Prefer, *, as_json: bool) -> None:
+def show(result: Result, prefer: Prefer, *, as_json: bool) -> None:
     """Print the answer: a sentence, or one JSON object."""
     if as_json:
-        typer.echo(json.dumps(as_object(result, goal, prefer), indent=1, allow_nan=False))
+        typer.echo(json.dumps(as_object(result, prefer), indent=1, allow_nan=False))
         return
     if result.moved_inside:
         typer.echo(f"start outside its limits, moved inside first: {', '.join(result.moved_inside)}")
@@ -34,9 +31,9 @@ def show(result: Result, goal: Aim, prefer: Prefer, *, as_json: bool) -> None:
         typer.echo(f"{count} distinct solution{'s' * (count > 1)}; this is the one nearest to the start")
 
 
-def as_object(result: Result, goal: Aim, prefer: Prefer) -> dict[str, Any]:
-    """One result, for JSON; what the goal does not ask for is null."""
-    pose = result.pose
+def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
+    """One result, for JSON; what the goals do not ask for is null. `goal` to `rotation` are of the first goal."""
+    pose, goal = result.pose, _first(result)
     position, rotation = _asked(goal)
     at = pose.world[goal.joint]
     return {
@@ -45,8 +42,8 @@ def as_object(result: Result, goal: Aim, prefer: Prefer) -> dict[str, Any]:
         "message": result.message(),
         "goal": type(goal).__name__.lower(),
         "prefer": prefer,
-        "position_error": _number(result.position_errors[0]),
-        "angle_error": _number(result.angle_errors[0]),
+        "position_error": _largest(result.position_errors),
+        "angle_error": _largest(result.angle_errors),
         "tolerance": result.tolerance,
         "angle_tolerance": result.angle_tolerance,
         "iterations": int(result.iterations),
@@ -57,6 +54,7 @@ def as_object(result: Result, goal: Aim, prefer: Prefer) -> dict[str, Any]:
         "target_rotation": None if rotation is None else rotation.tolist(),
         "position": at.positions.tolist(),
         "rotation": at.rotations.tolist(),
+        "goals": [_goal(result, i) for i in range(len(result.goals))],
         "moved_inside": list(result.moved_inside),
         "joints": _values(pose, result.joints),
         "solutions": [_values(solution, result.joints) for solution in _solutions(result)],
@@ -64,17 +62,40 @@ def as_object(result: Result, goal: Aim, prefer: Prefer) -> dict[str, Any]:
     }
 
 
-def _asked(goal: Aim) -> tuple[Floats | None, Floats | None]:
+def _first(result: Result) -> JointGoal:
+    """The first goal that is not a mere preference."""
+    return next(goal for goal in result.goals if not isinstance(goal, Near))
+
+
+def _goal(result: Result, i: int) -> dict[str, Any]:
+    """What became of one goal."""
+    goal = result.goals[i]
+    return {
+        "goal": type(goal).__name__.lower(),
+        "joint": None if isinstance(goal, Near) else goal.joint,
+        "target": goal.rows().tolist() if goal.width else None,
+        "weight": goal.weight,
+        "position_error": _number(result.position_errors[i]),
+        "angle_error": _number(result.angle_errors[i]),
+    }
+
+
+def _asked(goal: Goal | JointGoal) -> tuple[Floats | None, Floats | None]:
     """The point and the rotation that are wanted."""
     if isinstance(goal, Position):
         return goal.target, None
     if isinstance(goal, Orientation):
         return None, goal.rotation
-    return goal.position, goal.rotation
+    return (goal.position, goal.rotation) if isinstance(goal, Place) else (None, None)
+
+
+def _largest(errors: Floats) -> float | None:
+    """The largest error, or None where there is none of its kind."""
+    asked = errors[~np.isnan(errors)]
+    return float(asked.max()) if len(asked) else None
 
 
 def _number(error: np.floating[Any]) -> float | None:
-    """An error, or None where there is none of its kind."""
     return None if np.isnan(error) else float(error)
 
 
@@ -96,13 +117,11 @@ def joint_value(pose: Pose, name: str) -> float | list[float]:
     return numbers.tolist()
 
 
-def draw(path: Path, start: Pose, result: Result, goal: Aim) -> None:
+def draw(path: Path, start: Pose, result: Result) -> None:
     """Draw the picture; without matplotlib the command still finishes and says how to get it."""
     from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
 
-    title = str(Status(int(result.codes))).replace("_", " ")
-    chain = [*result.joints, goal.joint]
     try:
-        plot.draw_poses(path, [("start", start), (title, result.pose)], target=_asked(goal)[0], chain=chain)
+        plot.draw_solve(path, start, result, target=_asked(_first(result))[0])
     except UnsupportedError as error:
         typer.echo(f"no picture: {error}", err=True)

@@ -1,14 +1,16 @@
-"""What the options of `poise solve` ask for: a goal, and a solver that has the options that were given."""
+"""What the options of `poise solve` ask for: goals, and a solver that has the options that were given."""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from poise import solvers
+from poise.cli.goals import goal_of_words
 from poise.errors import InputError
-from poise.goals import Goal, Orientation, Place, Position
+from poise.goals import Direction, Goal, Near, Orientation, Place, Position
+from poise.parameters import parameters, read_options
 from poise.pose import Pose
 from poise.request import Prefer
 from poise.solve import chosen_solver
@@ -16,47 +18,97 @@ from poise.solve import chosen_solver
 Numbers = tuple[float, ...]
 
 
-def goal_of(
-    joint: str, root: str | None, to: Numbers | None, rotation: Numbers | None
-) -> Position | Orientation | Place:
-    """A Position, an Orientation or, with both, a Place; InputError with neither."""
-    if to is None and rotation is None:
-        raise InputError("give a target with --to X Y Z, --rotation W X Y Z or both, or many with --targets FILE")
-    if rotation is None:
-        return Position(joint, to or (), root=root)
-    if to is None:
-        return Orientation(joint, rotation, root=root)
-    return Place(joint, to, rotation, root=root)
+class Asked(NamedTuple):
+    """What the goal options said; None and () where nothing was."""
+
+    joint: str | None
+    root: str | None
+    to: Numbers | None
+    rotation: Numbers | None
+    direction: Numbers | None
+    axis: Numbers | None
+    near: bool
+    words: Sequence[str]
+
+    def goals(self, start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
+        """The goals, the main one first; without `main` those beside a table of targets."""
+        found = [*self._main()] if main else []
+        found += self._beside()
+        found += [goal_of_words(text, start) for text in self.words]
+        if self.near:
+            found.append(Near(start))
+        if main and all(isinstance(goal, Near) for goal in found):
+            raise InputError(
+                "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, both or --direction X Y Z; "
+                "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
+            )
+        return tuple(found)
+
+    def _main(self) -> list[Goal]:
+        if self.to is None and self.rotation is None:
+            return []
+        joint = self._joint("--to" if self.to is not None else "--rotation")
+        if self.rotation is None:
+            return [Position(joint, self.to or (), root=self.root)]
+        if self.to is None:
+            return [Orientation(joint, self.rotation, root=self.root)]
+        return [Place(joint, self.to, self.rotation, root=self.root)]
+
+    def _beside(self) -> list[Goal]:
+        """What the short options add for the same joint."""
+        if self.axis is not None and self.direction is None:
+            raise InputError("--axis says which axis of the joint points along --direction X Y Z: give that too")
+        if self.direction is None:
+            return []
+        along: dict[str, Any] = {} if self.axis is None else {"axis": self.axis}
+        return [Direction(self._joint("--direction"), self.direction, root=self.root, **along)]
+
+    def _joint(self, option: str) -> str:
+        if self.joint is None:
+            raise InputError(f"{option} needs --joint JOINT: it is that joint's target")
+        return self.joint
 
 
-def solver_of(name: str, start: Pose, goal: Goal, prefer: Prefer, **options: Any) -> solvers.Solver:
-    """Make the solver; options that are None were not given.
+def solver_of(
+    name: str, start: Pose, goals: Sequence[Goal], prefer: Prefer, options: Sequence[str] = (), **short: Any
+) -> solvers.Solver:
+    """Make the solver; `options` are texts name=value, `short` the options that have a flag (None: not given).
 
     "auto" is the library's own choice, or where that lacks an option the first solver that has it. InputError for an
     option that the named solver, or for "auto" every solver, lacks.
     """
     given = {
-        key: value.value if isinstance(value, StrEnum) else value for key, value in options.items() if value is not None
+        key: value.value if isinstance(value, StrEnum) else value for key, value in short.items() if value is not None
     }
     if name != "auto":
         _refuse_foreign(name, given)
-        return solvers.named(name, **given)
-    own = chosen_solver("auto", start, (goal,)).name if prefer == "first" else "levenberg_marquardt"
+        return solvers.named(name, **_together(name, options, given))
+    if options:
+        raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
+    own = chosen_solver("auto", start, goals, prefer).name
     for candidate in (own, *solvers.names()):
-        if given.keys() <= _options_of(candidate):
+        if given.keys() <= _names_of(candidate):
             return solvers.named(candidate, **given)
     raise InputError(f"no solver has all of {_listed(given)}; name one with --solver: {', '.join(solvers.names())}")
 
 
+def _together(name: str, options: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
+    """Both kinds of options; InputError for one that is given twice."""
+    read = read_options(type(solvers.named(name)), options, name)
+    twice = sorted(read.keys() & given.keys())
+    if twice:
+        raise InputError(f"the option {twice[0]} is given twice: as --{twice[0]} and as --option {twice[0]}=...")
+    return {**read, **given}
+
+
 def _refuse_foreign(name: str, given: dict[str, Any]) -> None:
-    foreign = given.keys() - _options_of(name)
+    foreign = given.keys() - _names_of(name)
     if foreign:
         raise InputError(f"the solver {name} has no {_listed(foreign)}")
 
 
-def _options_of(name: str) -> set[str]:
-    solver: Any = solvers.named(name)
-    return {field.name for field in dataclasses.fields(solver)}
+def _names_of(name: str) -> set[str]:
+    return {parameter.name for parameter in parameters(type(solvers.named(name)))}
 
 
 def _listed(names: Any) -> str:

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from poise.cli import answer, asked, many, outputs
+from poise.cli.goals import HELP
 from poise.cli.targets import open_targets
 from poise.errors import InputError
+from poise.goals import Goal
 from poise.pose import Pose
 from poise.rig import Rig, load, save
 from poise.sidecar import apply_sidecar
@@ -42,7 +44,7 @@ class Hinge(StrEnum):
 def solve(
     file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH or URDF file")],
     *,
-    joint: Annotated[str, typer.Option("--joint", help="the joint or link to bring to the target (TIP)")],
+    joint: Annotated[str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP)")] = None,
     root: Annotated[str | None, typer.Option(help="first joint that may move; default: the limb's own")] = None,
     to: Annotated[
         tuple[float, float, float] | None, typer.Option("--to", metavar="X Y Z", help="target, world, file units")
@@ -51,6 +53,18 @@ def solve(
         tuple[float, float, float, float] | None,
         typer.Option("--rotation", metavar="W X Y Z", help="target rotation, world; alone or with --to"),
     ] = None,
+    direction: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option("--direction", metavar="X Y Z", help="where an axis of the joint points, world; also with --to"),
+    ] = None,
+    axis: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option("--axis", metavar="X Y Z", help="the axis of the joint that --direction means; default: 0 0 1"),
+    ] = None,
+    near: Annotated[
+        bool, typer.Option("--near", help="stay as near to the start pose as the other goals allow")
+    ] = False,
+    goal: Annotated[list[str] | None, typer.Option("--goal", metavar="WORDS", help=HELP)] = None,
     targets: Annotated[
         Path | None,
         typer.Option(
@@ -69,6 +83,10 @@ def solve(
     seeds: Annotated[int | None, typer.Option(min=1, help="starts to try for closest and all")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="how many at once; default: all for many targets")] = None,
     solver: Annotated[str, typer.Option(help="auto or a solver's name")] = "auto",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="an option of --solver; `poise solvers NAME` lists them"),
+    ] = None,
     iterations: Annotated[int | None, typer.Option(min=0, help="most iterations")] = None,
     restarts: Annotated[int | None, typer.Option(min=0, help="how often to start again from elsewhere")] = None,
     damping: Annotated[float | None, typer.Option(help="levenberg_marquardt: more is slower and steadier")] = None,
@@ -81,61 +99,56 @@ def solve(
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Bring a joint to a target. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
+    """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
+    wanted = asked.Asked(joint, root, to, rotation, direction, axis, near, goal or ())
     if targets is not None:
-        _refuse_with_targets(one_target=(to or rotation) is not None, plot=plot, prefer=prefer)
+        _refuse_with_targets(wanted, plot=plot, prefer=prefer)
     if time is not None and from_clip is None:
         raise InputError("--time needs --from-clip: it is the time in that clip")
-    given = None if targets is not None else asked.goal_of(joint, root, to, rotation)
     rig = load(file)
     for note in rig.notes:
         typer.echo(f"note: {note}", err=True)
     rig = _limited(rig, limits, no_limits=no_limits)
     start = rig.clip(from_clip).at(time or 0.0) if from_clip is not None else rig.pose
-    rows = None if targets is None else open_targets(targets, joint, root)
-    goal = given if rows is None else rows.goal
-    assert goal is not None
-    chosen = asked.solver_of(
-        solver,
-        start,
-        goal,
-        prefer.value,
-        iterations=iterations,
-        restarts=restarts,
-        damping=damping,
-        order=order,
-        hinge=hinge,
-    )
+    rows = None if targets is None else open_targets(targets, joint or "", root)
+    goals = wanted.goals(start, main=rows is None)
+    short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
+    every = goals if rows is None else (rows.goal, *goals)
+    chosen = asked.solver_of(solver, start, every, prefer.value, option or (), **short)
     how = many.How(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
     if rows is not None:
         raise typer.Exit(many.solve_table(start, rows, out, how, as_json=as_json))
-    raise typer.Exit(_solve_one(rig, start, goal, how, out, plot, as_json=as_json))
+    raise typer.Exit(_solve_one(rig, start, goals, how, out, plot, as_json=as_json))
 
 
 def _solve_one(
-    rig: Rig, start: Pose, goal: answer.Aim, how: many.How, out: Path | None, plot: Path | None, *, as_json: bool
+    rig: Rig, start: Pose, goals: tuple[Goal, ...], how: many.How, out: Path | None, plot: Path | None, *, as_json: bool
 ) -> int:
-    """Solve for one target, write and print what is asked for; return the exit code."""
+    """Solve for one set of targets, write and print what is asked for; return the exit code."""
     if out is not None:
         outputs.check_pose_file(out)
     if plot is not None:
         outputs.check_picture(plot)
-    run(start, goal, **how._asdict())  # loads the compiled kernels: not timed
-    result = run(start, goal, **how._asdict())
+    run(start, goals, **how._asdict())  # loads the compiled kernels: not timed
+    result = run(start, goals, **how._asdict(), trace=plot is not None)
     if out is not None:
         save(result.pose, out, like=rig)
     if plot is not None:
-        answer.draw(plot, start, result, goal)
-    answer.show(result, goal, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
+        answer.draw(plot, start, result)
+    answer.show(result, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
     return 0 if result.reached else 1
 
 
-def _refuse_with_targets(*, one_target: bool, plot: Path | None, prefer: Preferred) -> None:
+def _refuse_with_targets(wanted: asked.Asked, *, plot: Path | None, prefer: Preferred) -> None:
     """Refuse options that would be ignored."""
-    if one_target:
+    if wanted.joint is None:
+        raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")
+    if wanted.to is not None or wanted.rotation is not None:
         raise InputError(
             "give one target with --to X Y Z and --rotation W X Y Z, or many with --targets FILE, not both"
         )
+    if wanted.direction is not None or wanted.near or wanted.words:
+        raise InputError("--targets solves for one goal: --direction, --near and --goal go with --to")
     if plot is not None:
         raise InputError("--plot draws one pose: give it with --to, not with --targets")
     if prefer == Preferred.ALL:

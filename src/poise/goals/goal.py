@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NoReturn, Protocol, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Protocol, Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, real, short
+from poise.arrays import Floats, finite, real, short
 from poise.errors import InputError
+from poise.goals.targets import FARTHEST
+
+_PAIR = 2
 
 
 class AnyGoal(Protocol):
@@ -16,9 +20,9 @@ class AnyGoal(Protocol):
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is measured of the joint, in order: "position", "rotation", "direction"; empty for a mere preference.
+        """What is measured of the joint, in order: the names in `tree_layout.TERMS`; empty for a mere preference.
 
-        The error of a position is a distance [file units], of a rotation or direction an angle [rad], 0 to pi.
+        The error of a position is a distance [file units], of all others an angle [rad], 0 to pi.
         """
         ...
 
@@ -80,6 +84,32 @@ def checked_weight(weight: float, what: str) -> float:
         message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
         raise InputError(message)
     return number
+
+
+def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
+    """Return a point in the frame of a joint; InputError unless it is three finite numbers."""
+    numbers = finite(offset, f"the offset of {joint!r}", last=3)
+    if numbers.ndim != 1:
+        message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"
+        raise InputError(message)
+    x, y, z = numbers.tolist()
+    if max(abs(x), abs(y), abs(z)) > FARTHEST:
+        message = f"the offset of {joint!r} lies beyond {FARTHEST:g}: no length is meant by that"
+        raise InputError(message)
+    return (x, y, z)
+
+
+def names_and_weights(given: Any, what: str) -> dict[str, float | None]:
+    """Names and their weights > 0 from a mapping or from pairs; None for names alone. Repeats count once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        message = f"{what} are several names, such as ['spine', 'head'], not {short(given)}"
+        raise InputError(message)
+    items: Iterable[Any] = given.items() if isinstance(given, Mapping) else given
+    pairs: list[Any] = [item if isinstance(item, tuple) and len(item) == _PAIR else (item, None) for item in items]
+    found: dict[str, float | None] = {}
+    for name, weight in pairs:
+        found[name] = None if weight is None else checked_weight(weight, f"{name!r} among {what}")
+    return found
 
 
 def refuse_target(what: str) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, short
 from poise.errors import InputError
-from poise.goals.goal import checked_weight, refuse_target, set_fields
+from poise.goals.goal import checked_weight, names_and_weights, refuse_target, set_fields
 from poise.pose import Pose
 from poise.skeleton import Skeleton
 
@@ -21,10 +21,11 @@ class Near:
     """Among the poses that meet the other goals, the one nearest to `pose`: a preference, never missed.
 
     pose    a single Pose, not a batch
-    joints  names of the joints it holds for, aliases resolved; None: all that move
+    joints  names of the joints it holds for, aliases resolved; None: all that move. With a mapping (or pairs) of names
+            and weights > 0, stored as pairs, joints of more weight keep nearer than others
     weight  > 0; relative to other Near goals
 
-    It has no target and no error.
+    It has no target and no error. Where several speak of a joint, the last one counts.
     """
 
     measures = ()
@@ -32,13 +33,26 @@ class Near:
     shape = ()
 
     pose: Pose
-    joints: tuple[str, ...] | None = None
+    joints: tuple[str | tuple[str, float], ...] | None = None
     weight: float = 1.0
 
-    def __init__(self, pose: Pose, *, joints: Iterable[str] | None = None, weight: float = 1.0) -> None:
+    def __init__(
+        self,
+        pose: Pose,
+        *,
+        joints: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
+        weight: float = 1.0,
+    ) -> None:
         _check_single(pose)
-        names = None if joints is None else _names(pose.skeleton, joints)
+        names = None if joints is None else _joints(pose.skeleton, joints)
         set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
+
+    def weights(self, skeleton: Skeleton) -> dict[int, float]:
+        """How much each row of the skeleton prefers its place, > 0; rows that do not care are left out."""
+        if self.joints is None:
+            return dict.fromkeys(range(len(skeleton)), self.weight)
+        given = names_and_weights(self.joints, "the joints of Near")
+        return {skeleton.index(name): self.weight * (own or 1.0) for name, own in given.items()}
 
     def rows(self) -> Floats:
         """Return no numbers (0,)."""
@@ -62,9 +76,8 @@ def _check_single(pose: Any) -> None:
         raise InputError(message)
 
 
-def _names(skeleton: Skeleton, joints: Any) -> tuple[str, ...]:
-    """Joint names without repeats, in the order given; UnknownNameError lists what exists."""
-    if isinstance(joints, str) or not isinstance(joints, Iterable):
-        message = f"the joints of Near are several names, such as ['spine', 'head'], not {short(joints)}"
-        raise InputError(message)
-    return tuple(dict.fromkeys(skeleton.names[skeleton.index(joint)] for joint in joints))
+def _joints(skeleton: Skeleton, joints: Any) -> tuple[str | tuple[str, float], ...]:
+    """Joint names, with their weights where given, in the order given; UnknownNameError lists what exists."""
+    given = names_and_weights(joints, "the joints of Near")
+    known = {skeleton.names[skeleton.index(name)]: weight for name, weight in given.items()}
+    return tuple(name if weight is None else (name, weight) for name, weight in known.items())

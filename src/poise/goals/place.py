@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, finite, frozen
 from poise.errors import InputError
-from poise.goals.goal import checked_weight, set_fields
+from poise.goals.goal import checked_offset, checked_weight, set_fields
 from poise.goals.targets import parted, places
 
 _PAIR = 2
@@ -18,14 +18,15 @@ _PAIR = 2
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The origin of `joint` is at `position` [file units, world] and its world rotation is `rotation`.
+    """The origin of `joint`, or its point `offset`, is at `position` [file units, world]; it is turned to `rotation`.
 
     position  as for Position: (..., 3) or (..., 2)
     rotation  as for Orientation: (..., 4) or (..., 3, 3); the leading axes of both are broadcast to one batch
+    offset    a point in the frame of `joint`, as for Position
     root      the first joint that may move; by default the limb's own (see Skeleton.chain)
     weight    > 0; multiplies both residuals where several goals compete
 
-    Errors: the distance |position - world position of the joint| and the angle [rad] of the rotation left, 0 to pi.
+    Errors: the distance |position - world position of the point| and the angle [rad] of the rotation left, 0 to pi.
     """
 
     measures = ("position", "rotation")
@@ -36,6 +37,7 @@ class Place:
     rotation: Floats
     root: str | None = None
     weight: float = 1.0
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __init__(
         self,
@@ -45,19 +47,30 @@ class Place:
         *,
         root: str | None = None,
         weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
     ) -> None:
         set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+        set_fields(self, offset=checked_offset(offset, joint))
         rows = places(position, rotation, joint)
         frozen(rows)
         set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
 
     @classmethod
-    def from_matrix(cls, joint: str, matrices: ArrayLike, *, root: str | None = None, weight: float = 1.0) -> Self:
+    def from_matrix(
+        cls,
+        joint: str,
+        matrices: ArrayLike,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Self:
         """Make the goal from rigid transforms (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
 
         InputError: the last row of a 4 x 4 is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
-        return cls(joint, *parted(matrices, f"the target of {joint!r}"), root=root, weight=weight)
+        parts = parted(matrices, f"the target of {joint!r}")
+        return cls(joint, *parts, root=root, weight=weight, offset=offset)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,7 +91,7 @@ class Place:
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return the same goal for other places; see `parse`."""
-        return type(self)(self.joint, *self._parts(value), root=self.root, weight=self.weight)
+        return type(self)(self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset)
 
     def _parts(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:
         if isinstance(value, tuple) and len(value) == _PAIR:

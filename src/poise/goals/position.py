@@ -8,20 +8,22 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, frozen
-from poise.goals.goal import checked_weight, set_fields
+from poise.goals.goal import checked_offset, checked_weight, set_fields
 from poise.goals.targets import points
 
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """The origin of `joint` is at `target` [file units, world].
+    """The origin of `joint`, or its point `offset`, is at `target` [file units, world].
 
     target  (..., 3), or (..., 2) for planar chains (z is then 0); leading axes are a batch of targets
             no coordinate is beyond 1e100
+    offset  a point in the frame of `joint`, such as a heel or the tip of a tool (its children are placed in the same
+            units). Where it is not zero, `joint` itself turns too
     root    the first joint that may move; by default the limb's own (see Skeleton.chain)
     weight  > 0; multiplies the residual where several goals compete
 
-    Error: |target - world position of the joint|.
+    Error: |target - world position of the point|.
     """
 
     measures = ("position",)
@@ -31,9 +33,19 @@ class Position:
     target: Floats
     root: str | None = None
     weight: float = 1.0
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    def __init__(self, joint: str, target: ArrayLike, *, root: str | None = None, weight: float = 1.0) -> None:
+    def __init__(
+        self,
+        joint: str,
+        target: ArrayLike,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
         set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+        set_fields(self, offset=checked_offset(offset, joint))
         rows = self.parse(target)
         frozen(rows)
         set_fields(self, target=rows)
@@ -53,4 +65,4 @@ class Position:
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        return type(self)(self.joint, value, root=self.root, weight=self.weight)
+        return type(self)(self.joint, value, root=self.root, weight=self.weight, offset=self.offset)

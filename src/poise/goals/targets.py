@@ -18,12 +18,12 @@ _BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
 _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
 
 
-def points(value: ArrayLike, what: str) -> Floats:
-    """Points (..., 3) from (..., 3), or from (..., 2) in the plane (z is then 0).
+def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
+    """Points (..., 3) from (..., 3), or where `planar` from (..., 2) in the plane (z is then 0).
 
     InputError: another last axis, not finite, or a coordinate beyond FARTHEST.
     """
-    given = _point_numbers(value, what)
+    given = _point_numbers(value if planar else finite(value, what, last=3), what)
     result = np.zeros((*given.shape[:-1], 3))
     result[..., : given.shape[-1]] = given
     return result

@@ -13,7 +13,12 @@ from types import ModuleType
 _MODULES = (
     "ccd",
     "chain",
+    "chain_finish",
+    "eigen",
     "escape",
+    "fabrik",
+    "fabrik_limited",
+    "fabrik_tree",
     "forward",
     "jacobian",
     "limits",
@@ -26,7 +31,11 @@ _MODULES = (
     "tree",
     "tree_arrays",
     "tree_many",
+    "tree_steps",
+    "turn_limits",
     "turns",
+    "two_bone",
+    "two_bone_planar",
 )
 
 

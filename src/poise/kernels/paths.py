@@ -3,20 +3,23 @@
 
     table   (r, 23)    rows of the skeleton from the root to each joint, one path after the other; see the columns
     spans   (c, 2)     first and last row of the path of each measure
-    asks    (c, 5)     kind of each measure, its first column in a target, and for a direction the joint's axis
+    asks    (c, 8)     kind of each measure, its first column in a target; 2-4: for a direction or aim the joint's
+                       axis, for a pole how many rows lead to the limb's first joint and to the one that bends (the
+                       path is that of its tip); 5-7: for a position or aim the point in the joint's frame
     q       (k, nq)    poses
     used    (u,)       the columns of q that the table needs; it counts in these
     targets (1|k, w)   world
-    out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle left. Direction: |sin|, cos of it
+    out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle left. Others: |sin|, cos of the
+                       angle times a common factor; 0, 0 where an aim is at its target or a pole has no side
 
 This walks the skeleton's own rows, not what a solver was given: it is the judge's. `places` gives the transforms.
 """
 
 from __future__ import annotations
 
-from poise.kernels.compiled import inline, kernel
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.forward import BALL, FREE, HINGE, SLIDE
-from poise.kernels.lanes import LANES4, LANES8, fill, half_turn, lane, maximum, part_of, sqrt, width
+from poise.kernels.lanes import LANES4, LANES8, fill, half_turn, lane, maximum, minimum, part_of, select, sqrt, width
 from poise.kernels.linear import Quat, Vec, add, cross, dot, multiply, quat_in, rotate, scale, sub, vec_in
 from poise.kernels.serial import identity
 
@@ -34,12 +37,15 @@ KIND, AXIS, OFFSET, TURN, START, RATIO, SHIFT, AFTER, AFTER_OFFSET, AFTER_TURN, 
     22,
 )
 TABLE = 23
-POSITION, ROTATION, DIRECTION = 0, 1, 2
+POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
+VECTOR, POINT = 2, 5  # columns of asks
+STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in goals/pole.py
+TINY = 1e-150  # what a length is divided by at least
 
 
 @inline
 def place_of(kind, table, first, last, numbers):
-    """World position and rotation at the end of a path, for the numbers of q that it needs."""
+    """World position, rotation and scale at the end of a path, for the numbers of q that it needs."""
     zero = fill(kind, 0.0)
     position, rotation, factor = Vec(zero, zero, zero), identity(kind), 1.0
     for i in range(first, last):
@@ -63,12 +69,14 @@ def place_of(kind, table, first, last, numbers):
             position = add(position, rotate(rotation, scale(vec_in(row, AFTER_OFFSET), factor)))
             rotation = multiply(rotation, quat_in(row, AFTER_TURN))
             factor = factor * row[FACTOR]
-    return position, rotation
+    return position, rotation, factor
 
 
 @inline
-def left_of(kind, ask, target, position, rotation):
-    """The two numbers of `out` for one measure."""
+def left_of(kind, ask, target, position, rotation, factor):
+    """The two numbers of `out` for one measure of a place."""
+    if ask[POINT] != 0.0 or ask[POINT + 1] != 0.0 or ask[POINT + 2] != 0.0:
+        position = add(position, rotate(rotation, scale(vec_in(ask, POINT), factor)))
     if kind == POSITION:
         off = sub(vec_in(target, 0), position)
         return sqrt(dot(off, off)), dot(off, off) * 0.0
@@ -80,9 +88,33 @@ def left_of(kind, ask, target, position, rotation):
         cosine = w.w * rotation.w + w.x * rotation.x + w.y * rotation.y + w.z * rotation.z
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     wanted = vec_in(target, 0)
-    axis = rotate(rotation, vec_in(ask, 2))
+    if kind == AIM:
+        wanted = sub(wanted, position)
+    axis = rotate(rotation, vec_in(ask, VECTOR))
     across = cross(axis, wanted)
     return sqrt(dot(across, across)), dot(axis, wanted)
+
+
+@inline
+def length(v):
+    """|v|."""
+    return sqrt(dot(v, v))
+
+
+@part
+def side_left(kind, table, start, end, ask, numbers, target):
+    """The two numbers of `out` for a pole: of the angle about the line from the limb's first joint to its tip."""
+    first, _, _ = place_of(kind, table, start, start + int(ask[VECTOR]), numbers)
+    middle, _, _ = place_of(kind, table, start, start + int(ask[VECTOR + 1]), numbers)
+    tip, _, _ = place_of(kind, table, start, end, numbers)
+    line, bend, away = sub(tip, first), sub(middle, first), sub(vec_in(target, 0), first)
+    reach, limb = length(line), length(bend) + length(sub(tip, middle))
+    n = scale(line, 1.0 / maximum(reach, TINY))
+    k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
+    straight = minimum(minimum(length(k), length(p)), reach) <= STRAIGHT * limb
+    sine, cosine = dot(n, cross(k, p)), dot(k, p)
+    zero = sine * 0.0
+    return select(straight, zero, maximum(sine, -sine)), select(straight, zero, cosine)
 
 
 @inline
@@ -94,12 +126,15 @@ def measure_all(kind, table, spans, asks, q, used, targets, work, out):
     for block in range((k + w - 1) // w):
         gather(work, 0, q, block, w, used)
         for c in range(spans.shape[0]):
-            position, rotation = place_of(kind, table, spans[c, 0], spans[c, 1], numbers)
             for j in range(4 if asks[c, 0] == ROTATION else 3):
                 for l in range(w):
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
                     work[(used.shape[0] + j) * w + l] = targets[i, int(asks[c, 1]) + j]
-            a, b = left_of(int(asks[c, 0]), asks[c], target, position, rotation)
+            if asks[c, 0] == POLE:
+                a, b = side_left(kind, table, spans[c, 0], spans[c, 1], asks[c], numbers, target)
+            else:
+                position, rotation, factor = place_of(kind, table, spans[c, 0], spans[c, 1], numbers)
+                a, b = left_of(int(asks[c, 0]), asks[c], target, position, rotation, factor)
             for l in range(min(w, k - block * w)):
                 out[block * w + l, c, 0], out[block * w + l, c, 1] = lane(a, l), lane(b, l)
 

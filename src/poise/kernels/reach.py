@@ -123,7 +123,7 @@ def reach_target(kind, numbers, layout, t, q):
             j = columns[i]
             q[j] = min(max(x[i] / gains[i], ranges[2 * j]), ranges[2 * j + 1])
     rows = part_of(SCALAR, numbers, layout[AT_TABLE], layout[ROWS], TABLE)
-    asks = part_of(SCALAR, numbers, layout[AT_ASKS], layout[MEASURES], 5)
+    asks = part_of(SCALAR, numbers, layout[AT_ASKS], layout[MEASURES], 8)
     spans = layout[layout[SPANS] : layout[SPANS] + 2 * layout[MEASURES]].reshape(layout[MEASURES], 2)
     used = layout[layout[USES] : layout[USES] + layout[USED]]
     one_q, one_target = part_of(SCALAR, q, 0, 1, nq), part_of(SCALAR, world, 0, 1, width)

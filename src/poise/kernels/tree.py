@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, part
-from poise.kernels.goal_rows import direction, position, rotation
+from poise.kernels.goal_rows import aim, direction, pole, position, rotation
 from poise.kernels.lanes import fill, half_turn, maximum, minimum, select, sqrt
 from poise.kernels.linear import (
     Quat,
@@ -34,6 +34,7 @@ from poise.kernels.linear import (
 )
 from poise.kernels.serial import third_axis, turned_about_z
 from poise.kernels.tree_arrays import (
+    AIM,
     AT,
     BALL,
     DOF,
@@ -46,6 +47,7 @@ from poise.kernels.tree_arrays import (
     MOVE,
     NUMBER,
     PARENT,
+    POLE,
     POSITION,
     PULLING,
     ROTATION,
@@ -54,6 +56,7 @@ from poise.kernels.tree_arrays import (
     TOLERANCE,
     WEIGHT,
 )
+from poise.kernels.turn_limits import binds, nearest_turn
 
 
 @inline
@@ -119,6 +122,10 @@ def residuals(kind, tree, lanes):
             square = position.put(tree, lanes, t)
         elif tree.terms[t, TERM] == ROTATION:
             square = rotation.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == AIM:
+            square = aim.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == POLE:
+            square = pole.put(tree, lanes, t)
         else:
             square = direction.put(tree, lanes, t)
         error = error + square * (tree.aims[t, WEIGHT] * tree.aims[t, WEIGHT])
@@ -266,3 +273,25 @@ def move(kind, tree, lanes, near):
                 p = add(vec_in(lanes.u, at), Vec(x, y, z))
                 lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
     return most
+
+
+# --- balls inside their limits -----------------------------------------------------------------------------------
+
+
+@part
+def has_bound_turns(limits):
+    """Whether a hard limit bounds any ball."""
+    for i in range(limits.shape[0]):
+        if binds(limits[i]):
+            return True
+    return False
+
+
+@part
+def keep_turns(tree, u, w, l):
+    """Move the balls of lane l inside their limits; number i of a lane stands in u[i w + l]."""
+    for i in range(tree.nodes.shape[0]):
+        if binds(tree.limits[i]):
+            j = tree.nodes[i, AT] * w + l
+            q = nearest_turn(tree.limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
+            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

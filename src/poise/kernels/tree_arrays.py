@@ -10,16 +10,20 @@ t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
                           the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
     dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
                           metric of the step: a dof of low ease moves less
-    terms      (t, 6)     kind, node, its first row, first number in a target, first of its stretch of paths and
-                          the one after the last; in depth-first order of the nodes
-    aims       (t, 9)     0-2: POSITION a point, DIRECTION a unit vector; 3-6: ROTATION w x y z; all in the node's
-                          moved frame; 7: weight; 8: square of what counts as met, of a distance, or of
-                          2 sin(angle / 2)
-    paths      (p,)       the nodes that move each term's node, itself included, from the base on
+    terms      (t, 6|10)  kind, node, its first row, first number in a target, first of its stretch of paths and
+                          the one after the last; in depth-first order of the nodes. POLE, whose node is that of the
+                          limb's tip: also the nodes of its first joint and of the one that bends, and where in paths
+                          the nodes end that move them
+    aims       (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a unit
+                          vector and whether the path shares the turn (1); all in the node's moved frame; 7: weight;
+                          8: square of what counts as met, of a distance, or of 2 sin(angle / 2); 9-14: POLE the
+                          points of the joint that bends and of the first, in their nodes' moved frames
+    paths      (p,)       the nodes that move each term's node for its goal, itself included, from the base on
     row_ranges (nd, 2)    first row that a dof moves and the one after the last; whole terms
-    targets    (k, width) per term: POSITION x y z, ROTATION w x y z, DIRECTION a unit vector
+    targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     near_u     (nu,)      a preferred configuration
     near_on    (nd,)      how strongly each dof prefers it; 0 where it does not care
+    limits     (n, LIMIT) limits of balls, see turn_limits.py
 
 HINGE turns about the z axis of its node's frame, SLIDE moves along it. BALL turns by its unit quaternion w x y z, its
 three dofs turn it further about the x y z of the node's frame. MOVE goes along them. FIXED has no numbers.
@@ -33,12 +37,12 @@ from poise.kernels.compiled import inline
 from poise.kernels.lanes import SCALAR, part_of, width
 
 FIXED, HINGE, SLIDE, BALL, MOVE = 0, 1, 2, 3, 4  # kinds of motion
-POSITION, ROTATION, DIRECTION = 0, 1, 2  # kinds of terms
+POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4  # kinds of terms
 
 PARENT, MOTION, AT, DOF = 0, 1, 2, 3  # columns of nodes
 LOW, HIGH, NUMBER, EASE = 0, 1, 2, 3  # of dofs
-TERM, NODE, ROW, WANTED, WAY, WAY_END = 0, 1, 2, 3, 4, 5  # of terms
-WEIGHT, TOLERANCE = 7, 8  # of aims
+TERM, NODE, ROW, WANTED, WAY, WAY_END, FIRST, MIDDLE, FIRST_END, MIDDLE_END = range(10)  # of terms
+AXIS, SHARED, WEIGHT, TOLERANCE, MIDDLE_POINT, FIRST_POINT = 3, 6, 7, 8, 9, 12  # of aims
 
 BOOK = 14  # rows of the lanes' book, see serial_many.py
 PULLING, CAUTION, LAST = 0, 1, 2  # rows for trees alone, where serial arms keep their target, see tree_many.py
@@ -56,6 +60,7 @@ class Tree(NamedTuple):
     row_ranges: Any
     near_u: Any
     near_on: Any
+    limits: Any
 
 
 class Flat(NamedTuple):

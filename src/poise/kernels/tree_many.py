@@ -41,7 +41,7 @@ from poise.kernels.serial_many import (
     note,
 )
 from poise.kernels.small_solve import factor_threes, substitute_rows
-from poise.kernels.tree import forward, freeze, move, normal_matrix, pull_near, residuals
+from poise.kernels.tree import forward, freeze, has_bound_turns, keep_turns, move, normal_matrix, pull_near, residuals
 from poise.kernels.tree_arrays import (
     AT,
     BALL,
@@ -160,6 +160,7 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
     if not is_met and tries <= restarts:
         start_lane(flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[ITERATIONS], 0.0, settings[PULL], 0.0)
         scatter(tree, seeds[(tries - 1) % seeds.shape[0]], min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+        keep_turns(tree, flat.u, w, l)
         return False
     if not is_met and tries == restarts + 1 and settings[POLISH] > 0.0:
         start_lane(flat, w, l, problems.u[k], settings[POLISH], settings[POLISH], 0.0, 1.0)
@@ -199,12 +200,12 @@ def solver(kind):
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings, work,
-        first, last, u, errors, counts, trace,
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
+        work, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
+        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
         problems = Problems(frames, targets, starts, seeds, settings, u, errors)
-        w, nu, near = width(kind), starts.shape[1], settings[PULL] > 0.0
+        w, nu, near, bound = width(kind), starts.shape[1], settings[PULL] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
         live = max(min(w, last - first), 0)
         following = first + live
@@ -227,6 +228,9 @@ def solver(kind):
             factor_threes(lanes.A, lanes.d)
             substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
             most = move(kind, tree, lanes, near)
+            if bound:
+                for l in range(w):
+                    keep_turns(tree, flat.u, w, l)
             if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
                 note(
                     trace,

@@ -2,111 +2,201 @@
 
 Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of mechanical
 manipulators", IEEE Trans. Robotics and Automation 7(4), 1991; the hinge step in closed form is their
-equation for one joint. Every step lowers the distance or leaves it, also at a limit (`hinge="exact"`).
+equation for one joint, also for orientations. Every step lowers the error or leaves it, also at a limit.
+Where the sweeps creep, damped Gauss-Newton steps of all joints at once finish.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats, real
-from poise.errors import InputError
+from poise.arrays import Floats, real, short
+from poise.errors import InputError, UnsupportedError
+from poise.goal_chain import GoalChain, goal_chain
 from poise.handles import Handles
 from poise.options import count, one_of
 from poise.problem import Problem, Tolerance
 from poise.request import Request
 from poise.result import Answer, Trace
 
+_ORDERS = ("tip-first", "base-first", "window")  # numbered as in kernels/ccd.py
+_DIRECTION = 2  # column of the weights
+
 
 @dataclass(frozen=True, kw_only=True)
 class CCD:
-    """Cyclic coordinate descent for a Position goal on ball joints, hinges, slides and their ranges.
+    """Cyclic coordinate descent for goals of one joint, on ball joints, hinges and slides, limits kept.
 
-    iterations  most sweeps over the chain; up to 1,000,000, as are restarts
-    order       "base-first" unrolls the whole chain and needs few sweeps; a sweep that gains less than a
-                fifth is followed by one from the tip, and that one's change is continued while it pays (a
-                pattern move: it leaps along the valleys in which coordinate methods creep). "tip-first" is
-                the classic order: it curls the tip and does neither
+    iterations  most sweeps over the chain; up to 1,000,000, as are restarts. Steps of the finish count
+    order       "base-first" unrolls the whole chain and needs few sweeps. "tip-first" is the classic order:
+                it curls the tip. "window" sweeps from the tip over the last joint, the last two, and so on
+                to the base: what the joints near the tip can do alone they do, and one such pass is an iteration
+    finish      after a sweep that gains less than a fifth take damped Gauss-Newton steps of all joints while
+                those gain more: a coordinate method creeps along valleys, above all near full extension.
+                Without it, base first, such a sweep is followed by one from the tip, and for a Position that
+                one's change is continued while it pays (a pattern move)
+    stiffness   mu >= 0 of every joint, or of some by name: the joint turns as if turning by phi cost
+                mu (1 - cos phi) times what it can gain at most, so that the others do more. 0 is none
+    direction_joints  names of the joints that serve a Direction goal, and nothing else, while the others reach:
+                the wrist points the tool. None: every joint serves every goal. There is no finish then, for
+                it would turn all joints for all goals
     bend        [rad] a chain that is straight within this angle, with its goal unmet, is bent by it first,
                 always to the same side: a straight chain cannot come nearer to a target on its own line.
                 0 switches it off
-    hinge       "exact" is the closed-form minimiser of the distance over the hinge angle, inside its range.
-                "project" is the classic formulation: turn freely, turn back so that the hinge axis returns,
-                read the angle, clamp
+    hinge       "exact" is the closed-form minimiser of the error over the hinge angle, inside its range.
+                "project" is the classic formulation for a Position: turn freely, turn back so that the hinge
+                axis returns, read the angle, clamp
     max_turn    [rad] most that a joint turns in one step (damping); inf is no cap. Below pi no change is continued
     restarts    how often to start again from elsewhere inside the limits when the sweeps stall short of a
                 target that the lengths allow; first near the start pose, then farther away. Sweeps of
                 restarts count as iterations. A coordinate method can stall at a limit that it would have
                 to leave first; without a restart that would look as if the limits kept the target away.
-                None: 8 base first, none in the classic order, which never restarts
+                None: 8, but none in the classic order, which never restarts
 
-    `CCD(order="tip-first", bend=0)` is the classic form.
+    Goals are one each of position, rotation and direction of the same joint: a Position and a Direction, a Place.
+    The error that each step lowers is p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2: the squared weights of
+    the goals times the distance in units of the chain's size (the power of two above its longest bone), and
+    the angles a of the rotation and b of the direction that are left. Hinges and slides take its exact minimiser
+    inside their range. A ball joint takes the exact rotation (Davenport 1968); where that is moved inside its
+    SwingTwist or EulerBox and the error would grow, the step is halved up to three times, or not taken.
+
+    `CCD(order="tip-first", bend=0, finish=False)` is the classic form.
     """
 
     iterations: int = 100
-    order: Literal["base-first", "tip-first"] = "base-first"
+    order: Literal["base-first", "tip-first", "window"] = "base-first"
+    finish: bool = True
+    stiffness: float | Mapping[str, float] | tuple[tuple[str, float], ...] = 0.0
+    direction_joints: tuple[str, ...] | None = None
     bend: float = math.radians(2)
     hinge: Literal["exact", "project"] = "exact"
     max_turn: float = math.inf
     restarts: int | None = None
 
     def __post_init__(self) -> None:
-        one_of("order", self.order, ("base-first", "tip-first"))
+        one_of("order", self.order, ("base-first", "tip-first", "window"))
         one_of("hinge", self.hinge, ("exact", "project"))
-        numbers: dict[str, Any] = {
+        if not isinstance(self.finish, bool | np.bool_):
+            raise InputError(f"finish must be True or False, not {short(self.finish)}")
+        checked: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
+            "finish": bool(self.finish),
+            "stiffness": _stiffness(self.stiffness),
+            "direction_joints": _names(self.direction_joints),
             "restarts": None if self.restarts is None else count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
             "max_turn": real(self.max_turn, "max_turn"),
         }
-        if not 0 <= numbers["bend"] < math.pi / 2:
+        if not 0 <= checked["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
-        if not numbers["max_turn"] > 0:
+        if not checked["max_turn"] > 0:
             raise InputError(f"max_turn must be an angle above 0, not {self.max_turn!r}")
-        for option, number in numbers.items():
-            object.__setattr__(self, option, number)  # numbers of NumPy too become plain ones
+        for option, value in checked.items():
+            object.__setattr__(self, option, value)  # numbers of NumPy too become plain ones, a mapping becomes pairs
 
     @property
     def name(self) -> str:
         """The solver's name."""
         return "ccd"
 
-    def _options(self, tolerance: float) -> Floats:
-        """The options as the kernel takes them."""
-        base_first = self.order == "base-first"
-        restarts = (8 if base_first else 0) if self.restarts is None else self.restarts
-        project = self.hinge == "project"
-        return np.array([tolerance, self.iterations, base_first, project, self.bend, self.max_turn, restarts])
-
     @property
     def handles(self) -> Handles:
-        """One position; coupled joints only where one of them is on the way."""
-        return Handles(goals=("Position",), several=False, coupled=False, prefer=("first",))
+        """Goals of one joint; coupled joints only where one of them is on the way."""
+        return Handles(
+            goals=("Position", "Orientation", "Place", "Direction"),
+            limits=("Range", "SwingTwist", "EulerBox"),
+            one_joint=True,
+            coupled=False,
+            prefer=("first",),
+        )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, 3) of a chain: a single Position goal."""
-        chain = problem.require_chain(self.name)
-        k, m = len(targets), len(chain.links)
-        x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
+        """Solve for the targets (k, W), rows as in problem.py."""
+        chain = goal_chain(problem, self.name)
+        k, m = len(targets), len(chain.rows)
+        x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        allowed = tolerance.distance / float(chain.unit.max())
         kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.reach, chain.starts,
-            np.ascontiguousarray(chain.to_kernel(targets)), self._options(allowed), x, errors, counts, trace_x,
-            trace_error,
+            chain.kinds, chain.axes, chain.ranges, chain.limits, self._ease(problem, chain), self._shares(problem, chain),
+            chain.frames, chain.tips, chain.reach, chain.starts, chain.to_kernel(targets),
+            self._options(problem, chain, tolerance), x, errors, counts, trace_x, trace_error,
         )  # fmt: skip
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            history = Trace(trace_error[:done] * float(chain.unit[0]), chain.q_of(trace_x[:done], np.arange(done) > 0))
+            lone = chain.weights.tolist() == [1.0, 0.0, 0.0]
+            scale = float(chain.unit[0]) if lone else 1.0
+            history = Trace(trace_error[:done] * scale, chain.q_of(trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(x, counts[:, 1] > 0)
-        return Answer(q, errors <= allowed, counts[:, 0], counts[:, 1], history)
+        return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
+
+    def _options(self, problem: Problem, chain: GoalChain, tolerance: Tolerance) -> Floats:
+        """The options as the kernel takes them; see `setup_of` there."""
+        points = len(problem.goals) == 1 and not chain.weights[1:].any()
+        points = points and self.order != "window" and self.stiffness in (0.0, ()) and not chain.limits[:, 0].any()
+        if self.hinge == "project" and not points:
+            raise UnsupportedError(
+                'hinge="project" is the classic form for a Position: without stiffness, a window, or limits of balls'
+            )
+        restarts = (0 if self.order == "tip-first" else 8) if self.restarts is None else self.restarts
+        finish = self.finish and self.direction_joints is None
+        return np.array([
+            *chain.allowed(tolerance), self.iterations, _ORDERS.index(self.order), self.hinge == "project", self.bend,
+            self.max_turn, restarts, finish, points, *chain.weights,
+        ])  # fmt: skip
+
+    def _ease(self, problem: Problem, chain: GoalChain) -> Floats:
+        """What its stiffness leaves of each joint's step."""
+        if isinstance(self.stiffness, float):
+            return np.full(len(chain.rows), 1.0 / (1.0 + self.stiffness))
+        of_row = {problem.skeleton.index(name): mu for name, mu in self.stiffness}  # pyright: ignore[reportGeneralTypeIssues]
+        return np.array([1.0 / (1.0 + of_row.get(row, 0.0)) for row in chain.rows])
+
+    def _shares(self, problem: Problem, chain: GoalChain) -> Floats:
+        """(m, 3) which of the goals each joint serves."""
+        shares = np.ones((len(chain.rows), 3))
+        if self.direction_joints is None:
+            return shares
+        if not chain.weights[_DIRECTION]:
+            raise UnsupportedError("direction_joints are for a Direction goal; there is none")
+        chosen = {problem.skeleton.index(name): name for name in self.direction_joints}
+        still = next((name for row, name in chosen.items() if row not in chain.rows), None)
+        if still is not None:
+            raise UnsupportedError(f"direction_joints: {still!r} does not move for this goal")
+        for i, row in enumerate(chain.rows):
+            shares[i] = (0, 0, 1) if row in chosen else (1, 1, 0)
+        return shares
+
+
+def _stiffness(value: Any) -> float | tuple[tuple[str, float], ...]:
+    """One number for all joints, or pairs of name and number."""
+    if not isinstance(value, Mapping | tuple):
+        return _mu(value, "stiffness")
+    pairs = value.items() if isinstance(value, Mapping) else value
+    return tuple((name, _mu(mu, f"stiffness of {name!r}")) for name, mu in pairs)
+
+
+def _mu(value: Any, what: str) -> float:
+    number = real(value, what)
+    if not 0.0 <= number < math.inf:
+        raise InputError(f"{what} must be a finite number from 0 up, not {short(value)}")
+    return number
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"direction_joints must be names of joints, not {short(value)}")
+    return names
 
 
 Solver = CCD

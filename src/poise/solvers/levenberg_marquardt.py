@@ -15,15 +15,14 @@ import numpy as np
 
 from poise.arm import arm_of
 from poise.arrays import Floats, real
-from poise.engine import ArmEngine, Options, TreeEngine
+from poise.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still
 from poise.errors import InputError
 from poise.handles import Handles
 from poise.modes import closest, every
 from poise.options import count
 from poise.problem import Problem, Tolerance
 from poise.request import Request
-from poise.result import Answer, Trace
-from poise.tree_layout import POSITION
+from poise.result import Answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,30 +87,14 @@ class LevenbergMarquardt:
         if request.prefer == "all":
             return every(engine, targets, request, self.apart)
         steps = (self.iterations + 1) * (self.restarts + 1) + 3 * (self.options.polish + 1) if request.trace else 0
-        tree = problem.tree
         found = engine.first(
-            engine.kernel_targets(targets), tree.starts, threads=request.threads, trace=min(steps, _LONGEST_TRACE),
-            progress=request.progress,
+            engine.kernel_targets(targets), problem.tree.starts, threads=request.threads,
+            trace=min(steps, _LONGEST_TRACE), progress=request.progress,
         )  # fmt: skip
-        q = tree.q_of(found.u, found.iterations > 0)
-        history = None
-        if found.trace is not None:
-            rows = found.trace
-            lone = all(term.kind == POSITION for term in tree.layout.terms) and len(tree.layout.terms) == 1
-            scale = float(tree.unit[0]) / problem.goals[0].weight if lone else 1.0
-            history = Trace(np.sqrt(rows[:, 0]) * scale, tree.q_of(rows[:, 1:], np.arange(len(rows)) > 0))
-        return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+        return answer_of(problem, found)
 
 
 _LONGEST_TRACE = 100_000
-
-
-def standing_still(problem: Problem, targets: Floats) -> Answer:
-    """The start itself, where nothing can move."""
-    k = len(targets)
-    none = np.zeros(k, dtype=np.int64)
-    q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
-    return Answer(q, np.zeros(k, dtype=bool), none, none)
 
 
 Solver = LevenbergMarquardt

@@ -1,0 +1,197 @@
+"""Forward kinematics that JAX can differentiate, and the step that moves a q by velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike
+
+from poise import rotations
+from poise.arrays import Floats, Ints
+from poise.errors import InputError
+from poise.jax import turns
+from poise.pose import Pose, rotation_part
+from poise.skeleton import Kind, Skeleton
+
+
+class Frames(NamedTuple):
+    """Where joints are, in the order asked for; j joints, leading axes of q in front.
+
+    positions  (..., j, 3) world, file units
+    rotations  (..., j, 4) w x y z, the turns along the way without scale; the sign is not fixed. Equal to
+               `Pose.world` rotations where scale is uniform
+    affine     (..., j, 3, 4) world transforms, scale included
+    """
+
+    positions: Array
+    rotations: Array
+    affine: Array
+
+
+def forward(
+    skeleton: Skeleton, joints: str | Iterable[str] | None = None, *, pose: Pose | None = None
+) -> Callable[[ArrayLike], Frames]:
+    """Differentiable forward kinematics: a pure function from q (..., nq) to Frames.
+
+    joints  a name (its axis is kept: j is 1), several names, or None for all, in the skeleton's order
+    pose    a single pose whose translations and scales are used; its q is not
+
+    world_i = world_parent . A_i . J_i(q_i) . B_i, as in Pose. Quaternions in q are normalised inside, so that any q is
+    a pose; one of zero length is the identity. Gradients are finite everywhere, at no turn and at half a turn, too.
+    What `jax.jit` does not need of the Frames costs nothing. UnknownNameError for a joint that does not exist,
+    InputError for a q of the wrong size or a pose of another skeleton.
+    """
+    if pose is not None and (pose.shape or pose.skeleton != skeleton):
+        raise InputError("pose must be a single pose of the same skeleton")
+    names = skeleton.names if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    rows = np.array([skeleton.index(name) for name in names], dtype=np.int64)
+    table = _table(skeleton, pose)
+
+    def place(q: ArrayLike) -> Frames:
+        q = as_q(skeleton, q)
+        linear, offsets, turned = _world(table, q)
+        linear, offsets = linear[..., rows, :, :], offsets[..., rows, :]
+        return Frames(offsets, turned[..., rows, :], jnp.concatenate([linear, offsets[..., None]], axis=-1))
+
+    return place
+
+
+def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
+    """A pure function (q (..., nq), v (..., nv)) -> q moved by v, differentiable at v = 0.
+
+    v as in Skeleton.v_start: hinges and slides add it, balls turn by exp(v) about the axes of the frame that they turn
+    in (q' = exp(v) q), free joints add the first three and turn by the last. `d forward(retract(q, v)) / dv` at zero
+    is Pose.jacobian. This is the parametrisation to optimise in: nv numbers, no constraint, no singular quaternion.
+    Limits are not looked at; Skeleton.legal is there for that.
+    """
+    kinds, own = skeleton.kinds, np.array([coupling is None for coupling in skeleton.couplings])
+    one = own & ((kinds == Kind.HINGE) | (kinds == Kind.SLIDE))
+    free = kinds == Kind.FREE
+    flat_q = [skeleton.q_start[one], (skeleton.q_start[free][:, None] + np.arange(3)).ravel()]
+    flat_v = [skeleton.v_start[one], (skeleton.v_start[free][:, None] + np.arange(3)).ravel()]
+    added_q, added_v = np.concatenate(flat_q), np.concatenate(flat_v)
+    turn_q, turn_v = skeleton.turn_columns, _turn_dofs(skeleton)
+
+    def moved(q: ArrayLike, v: ArrayLike) -> Array:
+        q, v = as_q(skeleton, q), jnp.asarray(v)
+        if v.shape[-1:] != (skeleton.nv,):
+            raise InputError(f"v has {skeleton.nv} numbers in its last axis; got an array of shape {v.shape}")
+        q = jnp.broadcast_to(q, (*jnp.broadcast_shapes(q.shape[:-1], v.shape[:-1]), skeleton.nq))
+        q = q.at[..., added_q].add(v[..., added_v])
+        turned = turns.multiply(turns.exp(v[..., turn_v]), turns.normalised(q[..., turn_q]))
+        return q.at[..., turn_q].set(turned)
+
+    return moved
+
+
+def as_q(skeleton: Skeleton, q: ArrayLike) -> Array:
+    """Check the size of a q and make it an array of floating point numbers; its precision is kept."""
+    array = jnp.asarray(q)
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        array = array.astype(jnp.result_type(float))
+    if array.shape[-1:] != (skeleton.nq,):
+        raise InputError(f"q has {skeleton.nq} numbers in its last axis; got an array of shape {array.shape}")
+    return array
+
+
+# --- the skeleton's rows -----------------------------------------------------------------------------------------
+
+
+class _Table(NamedTuple):
+    """The rows of a skeleton by kind: where hinges, slides and turning joints stand, and what is constant of them."""
+
+    skeleton: Skeleton
+    rounds: int
+    parents: Ints  # (n + 1,), the world is row n
+    hinges: Ints
+    slides: Ints
+    moves: Ints
+    before: Floats  # (n, 7) A
+    after: Floats  # (n, 3, 4) B
+    after_turns: Floats  # (n, 4) the rotation in B
+
+
+def _table(skeleton: Skeleton, pose: Pose | None) -> _Table:
+    kinds, n = skeleton.kinds, len(skeleton)
+    before, after = skeleton.A.copy(), skeleton.B.copy()
+    if pose is not None and pose.translations is not None:
+        before[:, :3] = np.where((kinds == Kind.FREE)[:, None], before[:, :3], pose.translations)
+    if pose is not None and pose.scales is not None:
+        after = np.concatenate([pose.scales[:, :, None] * np.eye(3), np.zeros((n, 3, 1))], axis=2)
+    depth = max((len(skeleton.way(row)) for row in range(n)), default=0)
+    return _Table(
+        skeleton=skeleton,
+        rounds=max(depth - 1, 0).bit_length(),
+        parents=np.append(np.where(skeleton.parents < 0, n, skeleton.parents), n).astype(np.int64),
+        hinges=np.flatnonzero(kinds == Kind.HINGE),
+        slides=np.flatnonzero(kinds == Kind.SLIDE),
+        moves=np.flatnonzero(kinds == Kind.FREE),
+        before=before,
+        after=after,
+        after_turns=rotations.from_matrix(rotation_part(after[:, :, :3])),
+    )
+
+
+def _turn_dofs(skeleton: Skeleton) -> Ints:
+    """(b, 3) where the rotations of ball and free joints stand among the nv."""
+    balls = np.flatnonzero(skeleton.kinds >= Kind.BALL)
+    starts = skeleton.v_start[balls] + np.where(skeleton.kinds[balls] == Kind.FREE, 3, 0)
+    return starts[:, None] + np.arange(3)
+
+
+def _world(table: _Table, q: Array) -> turns.Parts:
+    """Linear parts (..., n + 1, 3, 3), positions (..., n + 1, 3) and rotations (..., n + 1, 4); last the world."""
+    turned, slid = _motions(table, q)
+    n, dtype = len(table.before), q.dtype
+    before, after = jnp.asarray(table.before, dtype), jnp.asarray(table.after, dtype)
+    spin = turns.multiply(before[:, 3:], turned)
+    linear = turns.as_matrix(spin)
+    offsets = before[:, :3] + turns.rotate(before[:, 3:], slid) + _apply(linear, after[:, :, 3])
+    linear = linear @ after[:, :, :3]
+    spin = turns.multiply(spin, jnp.asarray(table.after_turns, dtype))
+    world = (jnp.eye(3, dtype=dtype), jnp.zeros(3, dtype), jnp.array([1.0, 0.0, 0.0, 0.0], dtype))
+    batch = q.shape[:-1]
+    parts = [  # joints first, the batch behind: rows are what is picked
+        jnp.concatenate([jnp.moveaxis(part, len(batch), 0), jnp.broadcast_to(row, (1, *batch, *row.shape))])
+        for part, row in zip((linear, offsets, spin), world, strict=True)
+    ]
+    found = turns.downwards(jnp.asarray(table.parents), table.rounds, _joined, tuple(parts))
+    return tuple(jnp.moveaxis(part[:n], 0, len(batch)) for part in found)
+
+
+def _motions(table: _Table, q: Array) -> tuple[Array, Array]:
+    """The turn (..., n, 4) and the translation (..., n, 3) of every joint's motion."""
+    s, dtype, batch = table.skeleton, q.dtype, q.shape[:-1]
+    turned = jnp.broadcast_to(jnp.array([1.0, 0.0, 0.0, 0.0], dtype), (*batch, len(s), 4))
+    slid = jnp.zeros((*batch, len(s), 3), dtype)
+
+    def values(rows: Ints) -> tuple[Array, Array]:
+        ratio, offset = jnp.asarray(s.coupling_rows[rows].T, dtype)
+        return (ratio * q[..., s.q_start[rows]] + offset)[..., None], jnp.asarray(s.axes[rows], dtype)
+
+    if len(table.hinges):
+        angle, axes = values(table.hinges)
+        about = jnp.concatenate([jnp.cos(0.5 * angle), jnp.sin(0.5 * angle) * axes], axis=-1)
+        turned = turned.at[..., table.hinges, :].set(about)
+    if len(s.turn_columns):
+        balls = np.flatnonzero(s.kinds >= Kind.BALL)
+        turned = turned.at[..., balls, :].set(turns.normalised(q[..., s.turn_columns]))
+    if len(table.slides):
+        along, axes = values(table.slides)
+        slid = slid.at[..., table.slides, :].set(along * axes)
+    if len(table.moves):
+        slid = slid.at[..., table.moves, :].set(q[..., s.q_start[table.moves][:, None] + np.arange(3)])
+    return turned, slid
+
+
+def _joined(a: turns.Parts, b: turns.Parts) -> turns.Parts:
+    """Affine maps and their rotations: b first, then a."""
+    return a[0] @ b[0], a[1] + _apply(a[0], b[1]), turns.multiply(a[2], b[2])
+
+
+def _apply(linear: Array, v: Array) -> Array:
+    return (linear * v[..., None, :]).sum(axis=-1)

@@ -1,0 +1,186 @@
+"""What a class takes, from its own signature and docstring: the command line and other front ends ask here.
+
+So that an option exists once: the field of a solver or goal, with its sentence in the class docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError, UnknownNameError
+
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_REQUIRED = inspect.Parameter.empty
+
+
+class Parameter(NamedTuple):
+    """One thing that a class takes: its name, type, default (None with `required`), and what its docstring says."""
+
+    name: str
+    hint: Any
+    default: Any
+    required: bool
+    text: str
+
+    def read(self, text: str) -> Any:
+        """The value that a text stands for; InputError says what would do."""
+        value = _read(self.hint, text.strip())
+        if value is _UNREADABLE:
+            raise InputError(f"{self.name} is {described(self.hint)}, not {text!r}")
+        return value
+
+
+def parameters(of: type) -> tuple[Parameter, ...]:
+    """What the constructor of a class takes, in order."""
+    hints = typing.get_type_hints(of.__init__)
+    said = _sentences(inspect.getdoc(of) or "")
+    return tuple(
+        Parameter(
+            name,
+            hints.get(name, str),
+            None if given.default is _REQUIRED else given.default,
+            given.default is _REQUIRED,
+            said.get(name, ""),
+        )
+        for name, given in inspect.signature(of).parameters.items()
+    )
+
+
+def read_options(of: type, given: Iterable[str], what: str) -> dict[str, Any]:
+    """Arguments for a class from texts `name=value`; UnknownNameError lists what it takes."""
+    known = {parameter.name: parameter for parameter in parameters(of)}
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise InputError(f"an option of {what} is written name=value, not {text!r}")
+        if name not in known:
+            raise UnknownNameError(f"option of {what}", name, tuple(known))
+        if name in found:
+            raise InputError(f"the option {name} of {what} is given twice")
+        found[name] = known[name].read(value)
+    return found
+
+
+def described(hint: Any) -> str:
+    """A type in words."""
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a name", NoneType: "none"}
+    if hint in names:
+        return names[hint]
+    if hint == ArrayLike:
+        return "numbers with commas between"
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return " or ".join(map(str, inner))
+    if origin in (typing.Union, UnionType):
+        return " or ".join(dict.fromkeys(described(part) for part in inner))
+    if _is_mapping(origin):
+        return "joint=number with commas between"
+    return "names with commas between"
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
+
+class _Unreadable:
+    """Stands for a text that is no value of a type."""
+
+
+_UNREADABLE = _Unreadable()
+
+
+def _read(hint: Any, text: str) -> Any:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint == ArrayLike:
+        return _numbers(text)
+    if origin in (typing.Union, UnionType):
+        found = (_read(part, text) for part in sorted(inner, key=_plain))
+        return next((value for value in found if value is not _UNREADABLE), _UNREADABLE)
+    if origin is Literal:
+        return next((value for value in inner if str(value) == text), _UNREADABLE)
+    if _is_mapping(origin):
+        return _mapping(text)
+    if origin in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Iterable)):
+        return _numbers(text) if inner[:1] == (float,) else tuple(name.strip() for name in text.split(","))
+    readers: dict[Any, Callable[[str], Any]] = {NoneType: _none, bool: _truth, int: _whole, float: _number, str: str}
+    return readers.get(hint, lambda _: _UNREADABLE)(text)
+
+
+def _plain(hint: Any) -> int:
+    """The order in which the types of a union are tried: any text is a name, so that comes last."""
+    origin = typing.get_origin(hint)
+    order = [NoneType, bool, int, float]
+    if hint in order:
+        return order.index(hint)
+    return 7 if hint is str else 4 if _is_mapping(origin) else 5 if origin is Literal else 6
+
+
+def _is_mapping(origin: Any) -> bool:
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _none(text: str) -> Any:
+    return None if text.lower() == "none" else _UNREADABLE
+
+
+def _truth(text: str) -> Any:
+    return _TRUTH.get(text.lower(), _UNREADABLE)
+
+
+def _whole(text: str) -> Any:
+    return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else _UNREADABLE
+
+
+def _number(text: str) -> Any:
+    try:
+        value = float(text)
+    except ValueError:
+        return _UNREADABLE
+    return _UNREADABLE if math.isnan(value) else value
+
+
+def _numbers(text: str) -> Any:
+    values = tuple(_number(part) for part in text.replace(",", " ").split())
+    return _UNREADABLE if not values or _UNREADABLE in values else values
+
+
+def _mapping(text: str) -> Any:
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, value = part.rpartition("=")
+        number = _number(value)
+        if not equals or number is _UNREADABLE:
+            return _UNREADABLE
+        found[name.strip()] = number
+    return found
+
+
+# --- docstrings --------------------------------------------------------------------------------------------------
+
+
+def _sentences(doc: str) -> dict[str, str]:
+    """What a docstring says of each name: lines `name  text` and the indented lines below them."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in doc.splitlines():
+        begins = re.match(r"(\w+)\s{2,}(\S.*)|(\w+) (\S.*)", line) if not line.startswith(" ") else None
+        if not line.strip():
+            name = ""
+        elif begins is not None and begins[1]:
+            name = begins[1]
+            found[name] = begins[2]
+        elif name and line.startswith(" "):
+            found[name] += " " + line.strip()
+        elif begins is not None and name:
+            name = begins[3]  # a name as long as its column: one blank before the text
+            found[name] = begins[4]
+    return found

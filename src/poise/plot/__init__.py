@@ -1,0 +1,89 @@
+"""Pictures: poses side by side as stick figures, and a solve with its limits, its way and its errors.
+
+Matplotlib is imported only when a picture is made: it is the extra `poise[plot]`. Figures are projected here, in
+parallel and onto plain axes: every length keeps its proportion and nearer bones cover farther ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from poise.errors import InputError
+from poise.io._files import write_atomically
+from poise.plot.curve import Curve, curve_of
+from poise.plot.paint import rendered
+from poise.plot.scene import prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    from poise.pose import Pose
+    from poise.result import Result
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def draw_poses(
+    path: str | PathLike[str],
+    poses: Sequence[tuple[str, Pose]],
+    *,
+    target: ArrayLike | None = None,
+    chain: Sequence[str] = (),
+    title: str = "",
+) -> None:
+    """Draw labelled poses side by side as stick figures and write the picture.
+
+    path    ends with .png, .svg or .pdf
+    poses   (label, pose) pairs, drawn from left to right at one scale; single poses, not batches
+    target  (3,) a point [file units]; with a chain, the distance from its last joint is drawn and written
+    chain   names of the joints to highlight, from root to tip, the tip included
+
+    Up is the skeleton's; where the file does not say, y or z, whichever the figure extends along more.
+    Rows above the first joint are left out; helper bones far from the figure are drawn faintly.
+
+    Raises InputError for another suffix, no poses, a batch or a target that is not three numbers,
+    UnknownNameError for a joint of the chain, FileError where the file cannot be written, and
+    UnsupportedError without Matplotlib.
+    """
+    path = _checked(path)
+    write_atomically(path, rendered(path.suffix.lower()[1:], *prepared(poses, target, chain), title))
+
+
+def draw_solve(
+    path: str | PathLike[str], start: Pose, result: Result, *, label: str = "", target: ArrayLike | None = None,
+    title: str = "",
+) -> None:  # fmt: skip
+    """Draw a solve: the pose before and after, the limits of the joints that moved, the tip's way, the error.
+
+    start   the pose before
+    result  of one target. With a trace (solve(..., trace=True)) the way of the tip is drawn, and the error after each
+            iteration on a logarithmic axis; restarts are gaps in both
+    label   what stands above the pose after; by default the result's own status
+    target  (3,) a point [file units]
+
+    A limit is drawn at its joint: the sector of a hinge, the rim of a cone, the edges of a box of angles, as the bone
+    that follows would sweep them; in the colour of the target where the joint stands at its end.
+
+    Raises as draw_poses does.
+    """
+    if result.shape:
+        raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
+    path = _checked(path)
+    goal = next(goal for goal in result.goals if hasattr(goal, "joint"))
+    chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
+    poses = [("start", start), (label or str(result.status).replace("_", " "), result.pose)]
+    panels, scene = prepared(poses, target, chain, limited=result.joints, trail=result)
+    curve: Curve | None = curve_of(result)
+    write_atomically(path, rendered(path.suffix.lower()[1:], panels, scene, title, curve))
+
+
+def _checked(path: str | PathLike[str]) -> Path:
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        message = f"cannot draw to {path.name!r}: the name of a picture ends with {', '.join(SUFFIXES)}"
+        raise InputError(message)
+    return path

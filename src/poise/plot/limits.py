@@ -1,0 +1,170 @@
+"""Limits as lines in space: where the bone that follows a joint could go."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Floats
+from poise.limits import EulerBox, Limit, Range, SwingTwist
+from poise.pose import Pose
+from poise.skeleton import Kind
+from poise.turn_limits import nearest_turns, turn_excess, turn_row
+
+_POINTS = 48  # of a circle
+_SHARE, _MOST = 0.4, 0.14  # of the bone, and at most of the figure
+_END = 1e-6  # [rad, file units]
+_BEYOND = 1 + 1e-4  # of a rotation: one that stands at its limit leaves it then
+
+
+class Outline(NamedTuple):
+    """Lines of one limit, (n, 3) points each, and whether the joint stands at its end."""
+
+    lines: list[Floats]
+    at_end: bool
+
+
+def outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
+    """The limits of these joints, in the world of the pose; `size` of the figure [file units]."""
+    found: list[Outline] = []
+    for name in joints:
+        limit = pose.skeleton[name].limit
+        if limit is not None and limit.bounded:
+            outline = _outline(pose, name, limit, size)
+            found += [outline] if outline is not None else []
+    return found
+
+
+def _outline(pose: Pose, name: str, limit: Limit, size: float) -> Outline | None:
+    skeleton, row = pose.skeleton, pose.skeleton.index(name)
+    centre = pose.world[name].positions
+    frame = _frame_before(pose, row)
+    if skeleton.kinds[row] == Kind.SLIDE:
+        return _track(pose, row, limit, centre, frame)
+    turn = _turn(pose, row)
+    bone = rotations.rotate(rotations.inverse(rotations.multiply(frame, turn)), _bone(pose, row))
+    length = float(np.linalg.norm(bone))
+    radius = min(_SHARE * length, _MOST * size) if length > 0 else _MOST * size
+    unit = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
+    drawn = _swept(limit, _axis(pose, row, limit), unit, turn)
+    if drawn is None:
+        return None
+    lines, at_end = drawn
+    return Outline([centre + radius * rotations.rotate(frame, line) for line in lines], at_end)
+
+
+def _frame_before(pose: Pose, row: int) -> Floats:
+    """World rotation of a joint's frame before its own motion."""
+    skeleton = pose.skeleton
+    parent, own = int(skeleton.parents[row]), skeleton.A[row, 3:]
+    if parent < 0:
+        return own
+    return rotations.multiply(pose.world[skeleton.names[parent]].rotations, own)
+
+
+def _turn(pose: Pose, row: int) -> Floats:
+    """The rotation of a joint's own motion."""
+    start, kind = int(pose.skeleton.q_start[row]), pose.skeleton.kinds[row]
+    if kind == Kind.HINGE:
+        return rotations.about(pose.skeleton.axes[row], np.asarray(_value(pose, row)))
+    first = start + (3 if kind == Kind.FREE else 0)
+    return pose.q[first : first + 4]
+
+
+def _value(pose: Pose, row: int) -> float:
+    ratio, offset = pose.skeleton.coupling_rows[row]
+    return float(ratio * pose.q[pose.skeleton.q_start[row]] + offset)
+
+
+def _bone(pose: Pose, row: int) -> Floats:
+    """The way to the farthest child [file units, world]; zero where there is none."""
+    points, children = pose.world.positions, list(pose.skeleton.children[row])
+    ways = points[children] - points[row]
+    return ways[np.linalg.norm(ways, axis=-1).argmax()] if children else np.zeros(3)
+
+
+def _axis(pose: Pose, row: int, limit: Limit) -> Floats:
+    if isinstance(limit, Range) and limit.axis is not None:
+        return np.array(limit.axis)
+    return pose.skeleton.axes[row]
+
+
+# --- one function a kind of limit ----------------------------------------------------------------------------------
+
+
+def _swept(limit: Limit, axis: Floats, bone: Floats, turn: Floats) -> tuple[list[Floats], bool] | None:
+    """Lines (n, 3) that a unit bone sweeps in the joint's frame, and whether the joint stands at the end."""
+    if isinstance(limit, Range):
+        return _sector(limit, axis, bone, turn)
+    lines = _rim(limit, bone) if isinstance(limit, SwingTwist) else _box(limit, bone)
+    beyond = rotations.slerp(rotations.IDENTITY, turn, np.asarray(_BEYOND))
+    row = turn_row(limit)
+    return lines, float(turn_excess(beyond, nearest_turns(row, beyond))) > 0.5 * (_BEYOND - 1) * _angle(turn) > 0
+
+
+def _angle(turn: Floats) -> float:
+    return 2 * math.atan2(float(np.linalg.norm(turn[1:])), abs(float(turn[0])))
+
+
+def _sector(limit: Range, axis: Floats, bone: Floats, turn: Floats) -> tuple[list[Floats], bool] | None:
+    if not (math.isfinite(limit.low) and math.isfinite(limit.high)):
+        return None
+    across = np.asarray(bone - (bone @ axis) * axis, dtype=np.float64)
+    if np.linalg.norm(across) < _END:  # the bone lies along the axis: any direction across shows the angle
+        across = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
+    across = np.asarray(across / np.linalg.norm(across), dtype=np.float64)
+    high = min(limit.high, limit.low + 2 * math.pi)
+    angles = np.linspace(limit.low, high, max(int(_POINTS * (high - limit.low) / (2 * math.pi)), 2))
+    arc = rotations.rotate(rotations.about(axis, angles), across)
+    value = float(rotations.twist_angle(turn, axis))
+    gaps = [math.remainder(value - end, 2 * math.pi) for end in (limit.low, limit.high)]
+    return [np.concatenate([np.zeros((1, 3)), arc, np.zeros((1, 3))])], min(map(abs, gaps)) <= _END
+
+
+def _rim(limit: SwingTwist, bone: Floats) -> list[Floats]:
+    """The rim of the cone, and a spoke on each side."""
+    (low_a, high_a), (low_b, high_b) = limit.sides
+    around = np.linspace(0.0, 2 * math.pi, _POINTS + 1)
+    a = np.where(np.cos(around) >= 0, high_a, -low_a) * np.cos(around)
+    b = np.where(np.sin(around) >= 0, high_b, -low_b) * np.sin(around)
+    first, second = map(np.array, limit.swing_axes)
+    vectors = a[:, None] * first + b[:, None] * second
+    rim = rotations.rotate(_exp(vectors), bone)
+    return [rim, *(np.stack([np.zeros(3), rim[i]]) for i in range(0, _POINTS, _POINTS // 4))]
+
+
+def _box(limit: EulerBox, bone: Floats) -> list[Floats]:
+    """The twelve edges of the box of angles."""
+    ends = [(max(low, -math.pi), min(high, math.pi)) for low, high in limit.ranges]
+    axes = [np.eye(3)["XYZ".index(letter)] for letter in limit.order]
+    lines: list[Floats] = []
+    for free in range(3):
+        others = [i for i in range(3) if i != free]
+        for corner in itertools.product(*(ends[i] for i in others)):
+            angles = np.zeros((3, _POINTS // 2))
+            angles[others] = np.array(corner)[:, None]
+            angles[free] = np.linspace(*ends[free], _POINTS // 2)
+            turns = [rotations.about(axis, angle) for axis, angle in zip(axes, angles, strict=True)]
+            lines.append(rotations.rotate(rotations.multiply(rotations.multiply(*turns[:2]), turns[2]), bone))
+    return lines
+
+
+def _exp(vectors: Floats) -> Floats:
+    """Quaternions of rotation vectors (n, 3)."""
+    angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    axes = np.where(angles > 0, vectors / np.where(angles > 0, angles, 1.0), np.array([1.0, 0.0, 0.0]))
+    return np.concatenate([np.cos(angles / 2), np.sin(angles / 2) * axes], axis=-1)
+
+
+def _track(pose: Pose, row: int, limit: Limit, centre: Floats, frame: Floats) -> Outline | None:
+    """The way of a slide from its lowest to its highest value."""
+    if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
+        return None
+    along, value = rotations.rotate(frame, pose.skeleton.axes[row]), _value(pose, row)
+    ends = np.array([limit.low - value, limit.high - value])
+    return Outline([centre + ends[:, None] * along], bool(np.abs(ends).min() <= _END))

@@ -1,0 +1,153 @@
+"""Drawing a scene with Matplotlib, which is imported here and nowhere else."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.errors import UnsupportedError
+from poise.plot.curve import Curve, draw_curve
+from poise.plot.scene import Panel, Scene, nearness, projected
+from poise.skeleton import Skeleton
+
+# Okabe and Ito's palette: these stay apart for colour-blind readers and in grey print.
+_CHAIN, _TARGET, _BONE, _FAINT = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"
+_LIMIT, _TRAIL = "#009E73", "#CC79A7"
+_INK, _MUTED, _GRID, _SHADOW, _PAPER = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1", "#FFFFFF"
+
+_HEIGHT = 3.9  # of a panel [inch]
+_CURVE = 3.4  # width of the curve beside them
+_LETTER = 0.11  # of the title [inch]: panels are at least as wide as their words
+_MANY = 40  # joints; more are drawn as small dots
+
+
+def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: Curve | None = None) -> bytes:
+    """Render to bytes of a file format, the same bytes every time."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415  (an extra; starting without it must work and be quick)
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        message = "drawing needs Matplotlib: pip install 'poise[plot]'"
+        raise UnsupportedError(message) from error
+    extent = scene.high - scene.low
+    words = max(_LETTER * len(title) / len(panels), *(0.85 * _LETTER * len(panel.label) for panel in panels))
+    width = max(float(np.clip(_HEIGHT * extent[0] / extent[1], 2.3, 6.5)), words + 0.2)
+    head, foot = (0.95 if title else 0.6), 0.32  # room for words [inch]
+    beside = _CURVE if curve is not None else 0.0
+    total = (width * len(panels) + beside, head + _HEIGHT + foot)
+    share = width / total[0]
+    with mpl.rc_context({"svg.hashsalt": "poise", "font.family": "sans-serif"}):
+        figure = Figure(figsize=total, facecolor=_PAPER)
+        for k, panel in enumerate(panels):
+            axes = figure.add_axes((k * share, foot / total[1], share, _HEIGHT / total[1]))
+            _draw(axes, panel, scene)
+            _write_label(figure, (k + 0.5) * share, 1 - (head - 0.38) / total[1], panel, scene)
+        if curve is not None:
+            place = (1 - (_CURVE - 0.85) / total[0], (foot + 0.35) / total[1], (_CURVE - 1.1) / total[0])
+            axes = figure.add_axes((*place, (_HEIGHT - 0.5) / total[1]), facecolor="none")
+            draw_curve(axes, curve, (_CHAIN, _TARGET, _INK))
+        if title:
+            figure.text(0.5, 1 - 0.12 / total[1], title, size=12, weight="bold", color=_INK, ha="center", va="top")
+        grid = f"grid {_length(scene.step, panels[0].pose.skeleton)}"
+        figure.text(1 - (0.1 + beside) / total[0], 0.1 / total[1], grid, size=8, color=_MUTED, ha="right", va="bottom")
+        file = io.BytesIO()
+        undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+        figure.savefig(file, format=kind, dpi=160, metadata=undated)
+    return file.getvalue()
+
+
+def _draw(axes: Any, panel: Panel, scene: Scene) -> None:
+    from matplotlib.collections import LineCollection  # noqa: PLC0415
+
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    axes.set_xlim(scene.low[0], scene.high[0])
+    axes.set_ylim(scene.low[1], scene.high[1])
+    axes.add_collection(LineCollection(list(projected(scene.grid)), colors=_GRID, linewidths=0.8, zorder=0))
+    shadow = panel.points[panel.bones[~panel.faint]] * [1, 1, 0] + [0, 0, scene.ground]
+    axes.add_collection(LineCollection(list(projected(shadow)), colors=_SHADOW, linewidths=4, zorder=1))
+    _draw_limits(axes, panel)
+    _draw_bones(axes, panel)
+    _draw_joints(axes, panel)
+    if panel.trail is not None:
+        axes.plot(*projected(panel.trail).T, color=_TRAIL, lw=1.0, marker="o", ms=1.8, alpha=0.9, zorder=4)
+    if scene.target is not None:
+        _draw_target(axes, panel, scene.target, scene.ground)
+
+
+def _draw_limits(axes: Any, panel: Panel) -> None:
+    """Draw where the bones could go; in the target's colour where a joint stands at the end."""
+    from matplotlib.collections import LineCollection  # noqa: PLC0415
+
+    for lines, at_end in panel.limits:
+        colour = _TARGET if at_end else _LIMIT
+        flat = [projected(line) for line in lines]
+        axes.add_collection(LineCollection(flat, colors=colour, linewidths=1.1, alpha=0.85, zorder=3.5))
+
+
+def _draw_bones(axes: Any, panel: Panel) -> None:
+    """Draw bones from far to near, each over a wider one in the colour of the paper."""
+    from matplotlib.collections import LineCollection  # noqa: PLC0415
+
+    chain = np.stack([panel.chain[:-1], panel.chain[1:]], axis=-1)
+    solved = set(map(tuple, chain.tolist()))
+    rows = [(pair, _FAINT if faint else _BONE, 0.8 if faint else 2.2) for pair, faint in
+            zip(panel.bones.tolist(), panel.faint, strict=True) if tuple(pair) not in solved]  # fmt: skip
+    rows += [(pair, _CHAIN, 3.6) for pair in chain.tolist()]
+    segments = panel.points[np.array([pair for pair, _, _ in rows], dtype=np.int64).reshape(-1, 2)]
+    far_to_near = np.argsort(nearness(segments).mean(axis=-1), kind="stable")
+    flat = projected(segments)
+    lines = [(flat[k], colour, width) for k in far_to_near
+             for colour, width in ((_PAPER, rows[k][2] + 1.0), rows[k][1:])]  # fmt: skip
+    axes.add_collection(
+        LineCollection(
+            [line for line, _, _ in lines],
+            colors=[colour for _, colour, _ in lines],
+            linewidths=[width for _, _, width in lines],
+            capstyle="round",
+            zorder=2,
+        )
+    )
+
+
+def _draw_joints(axes: Any, panel: Panel) -> None:
+    """Draw dots, smaller where joints are many; the chain's on top."""
+    others = np.setdiff1d(panel.joints, panel.chain)
+    few = len(others) <= _MANY
+    for rows, colour, area in ((others, _BONE, 20.0 if few else 7.0), (panel.chain, _CHAIN, 28.0)):
+        x, y = projected(panel.points[rows]).T
+        edge = 0.7 if few or rows is panel.chain else 0.0
+        axes.scatter(x, y, s=area, c=colour, edgecolors=_PAPER, linewidths=edge, zorder=3)
+
+
+def _draw_target(axes: Any, panel: Panel, target: Floats, ground: float) -> None:
+    """Draw a cross at the target, its plumb line to the ground and the way that the tip has left."""
+    x, y = projected(target)
+    foot = projected(target * [1, 1, 0] + [0, 0, ground])
+    axes.plot([x, foot[0]], [y, foot[1]], color=_TARGET, lw=0.8, ls=(0, (1, 3)), alpha=0.7, zorder=1)
+    axes.plot(*foot, marker="o", ms=2.5, color=_TARGET, alpha=0.7, zorder=1)
+    if len(panel.chain):
+        tip = projected(panel.points[panel.chain[-1]])
+        axes.plot([tip[0], x], [tip[1], y], color=_TARGET, lw=1.2, ls=(0, (4, 2)), zorder=4)
+    axes.plot(x, y, marker="+", ms=15, mew=4.2, color=_PAPER, zorder=5)
+    axes.plot(x, y, marker="+", ms=13, mew=2.2, color=_TARGET, zorder=6)
+
+
+def _write_label(figure: Any, x: float, y: float, panel: Panel, scene: Scene) -> None:
+    figure.text(x, y, panel.label, size=10.5, color=_INK, ha="center", va="bottom")
+    if scene.target is not None and len(panel.chain):
+        left = float(np.linalg.norm(panel.points[panel.chain[-1]] - scene.target))
+        away = f"{_length(left, panel.pose.skeleton)} from the target"
+        offset = 0.05 / figure.get_figheight()
+        figure.text(x, y - offset, away, size=8.5, color=_MUTED, ha="center", va="top")
+
+
+def _length(value: float, skeleton: Skeleton) -> str:
+    """Write a length in metres or millimetres where the unit is known, else in the file's units."""
+    if skeleton.metres_per_unit is None:
+        return f"{value:.3g} units"
+    metres = value * skeleton.metres_per_unit
+    return f"{metres:.3g} m" if metres >= 0.1 else f"{1000 * metres:.3g} mm"  # noqa: PLR2004

@@ -1,0 +1,183 @@
+"""What a picture shows, before any of it is drawn: figures with z up, a ground grid, one projection."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from poise.arrays import Bools, Floats, Ints, finite
+from poise.errors import InputError
+from poise.plot.curve import trail_of
+from poise.plot.limits import Outline, outlines
+from poise.skeleton import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from poise.pose import Pose
+    from poise.result import Result
+    from poise.skeleton import Skeleton
+
+_AZIMUTH, _ELEVATION = math.radians(38.0), math.radians(14.0)
+_TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, so that left stays left
+_FAR = 0.3  # a helper bone is longer than this share of the figure
+_FEW = 6  # rows; smaller skeletons have no helper bones
+
+
+class Panel(NamedTuple):
+    """One pose, ready to draw: z is up, still in file units."""
+
+    label: str
+    pose: Pose
+    points: Floats  # (n, 3)
+    joints: Ints  # rows of the figure's joints, helpers left out
+    bones: Ints  # (k, 2) rows parent, child
+    faint: Bools  # (k,) helper bones
+    chain: Ints  # rows to highlight
+    limits: list[Outline]
+    trail: Floats | None  # (t, 3) where the tip was
+
+
+class Scene(NamedTuple):
+    """What all panels share."""
+
+    target: Floats | None
+    ground: float
+    step: float  # between grid lines
+    grid: Floats  # (k, 2, 3) line segments
+    low: Floats  # (2,) of the projected picture
+    high: Floats
+
+
+def prepared(
+    poses: Sequence[tuple[str, Pose]],
+    target: ArrayLike | None,
+    chain: Sequence[str],
+    *,
+    limited: Sequence[str] = (),
+    trail: Result | None = None,
+) -> tuple[list[Panel], Scene]:
+    """Check what draw_poses was given; `limited`: joints whose limits are drawn, `trail`: of the last pose."""
+    if not poses:
+        message = "draw_poses needs at least one (label, pose)"
+        raise InputError(message)
+    order = _TO_Z_UP[_up(poses[0][1])]
+    panels = [_panel(label, pose, chain, order, limited) for label, pose in poses]
+    way = None if trail is None or not chain else trail_of(trail, chain[-1])
+    if way is not None:
+        panels[-1] = panels[-1]._replace(trail=way[:, order])
+    point = None
+    if target is not None:
+        point = finite(target, "the target", last=3)
+        if point.shape != (3,):
+            message = f"the target is one point of three numbers; got an array of shape {point.shape}"
+            raise InputError(message)
+        point = point[order]
+    return panels, _scene(panels, point)
+
+
+def _panel(label: str, pose: Pose, chain: Sequence[str], order: list[int], limited: Sequence[str] = ()) -> Panel:
+    if pose.shape:
+        message = f"pose {label!r} is a batch of shape {pose.shape}; draw one of it: pose[0]"
+        raise InputError(message)
+    skeleton = pose.skeleton
+    points = pose.world.positions[:, order]
+    rows = np.array([skeleton.index(name) for name in chain], dtype=np.int64)
+    drawn = _drawn(skeleton)
+    faint = _helpers(skeleton, pose.with_q(skeleton.rest_q).world.positions, drawn)
+    faint[rows] = False
+    child = np.flatnonzero(drawn & (skeleton.parents >= 0) & drawn[skeleton.parents])
+    bones = np.stack([skeleton.parents[child], child], axis=-1)
+    alone = np.setdiff1d(np.flatnonzero(drawn), bones)  # a flat hand rig is nothing but these
+    joints = np.unique(np.concatenate([bones[~faint[child]].ravel(), alone, rows]))
+    size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
+    limits = [Outline([line[:, order] for line in lines], end) for lines, end in outlines(pose, limited, size)]
+    return Panel(label, pose, points, joints, bones, faint[child], rows, limits, None)
+
+
+def _up(pose: Pose) -> str:
+    if pose.skeleton.up is not None:
+        return pose.skeleton.up
+    extent = np.ptp(pose.world.positions, axis=0)
+    return "z" if extent[2] > extent[1] else "y"
+
+
+def _drawn(skeleton: Skeleton) -> Bools:
+    """Which rows (n,) are drawn: none of those above the first joint, except the base of a robot."""
+    drawn = np.zeros(len(skeleton), dtype=bool)
+    for i, parent in enumerate(skeleton.parents):
+        drawn[i] = skeleton.kinds[i] != Kind.FIXED or (parent >= 0 and drawn[parent])
+    if not drawn.any() or skeleton.kinds[drawn.argmax()] in (Kind.HINGE, Kind.SLIDE):
+        drawn[:] = True
+    return drawn
+
+
+def _helpers(skeleton: Skeleton, points: Floats, drawn: Bools) -> Bools:
+    """Which rows (n,) have a bone to their parent that is no part of the figure: drawn faintly.
+
+    Control and pole bones are long, begin at the top of the tree and lead to next to nothing; the bone
+    from a root on the ground up to the hips is long and the only one that leads to the figure. `points`
+    (n, 3) are the joints' places at rest, so that every panel of a figure shows the same.
+    """
+    faint = np.zeros(len(skeleton), dtype=bool)
+    if len(skeleton) <= _FEW or not (skeleton.kinds >= Kind.BALL).any():
+        return faint
+    lengths = np.linalg.norm(points - points[np.maximum(skeleton.parents, 0)], axis=-1)
+    limit = _FAR * np.ptp(points[drawn], axis=0).max()
+    depth = np.zeros(len(skeleton), dtype=np.int64)  # drawn joints above
+    for i, parent in enumerate(skeleton.parents):
+        if parent < 0 or not drawn[parent]:
+            continue
+        depth[i] = depth[parent] + 1
+        control = skeleton.moving_depth[i] <= 2  # noqa: PLR2004  (a hand or foot with its toe)
+        limbs = [child for child in skeleton.children[parent] if skeleton.moving_depth[child] > 2]  # noqa: PLR2004
+        faint[i] = depth[i] <= 2 and lengths[i] > limit and (control or limbs == [i])  # noqa: PLR2004
+        faint[i] |= control and faint[parent] and skeleton.moving_depth[parent] <= 3  # noqa: PLR2004  (hangs from one)
+    return faint
+
+
+def _scene(panels: list[Panel], target: Floats | None) -> Scene:
+    solid = np.concatenate([panel.points[panel.joints] for panel in panels])
+    points = solid if target is None else np.concatenate([solid, target[None]])
+    ground = float(points[:, 2].min())
+    size = float(np.ptp(points, axis=0).max()) or 1.0
+    step = _nice(size / 6)
+    grid = _grid(points, ground, step)
+    lines = [line for panel in panels for outline in panel.limits for line in outline.lines]
+    trails = [panel.trail[~np.isnan(panel.trail[:, 0])] for panel in panels if panel.trail is not None]
+    seen = projected(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails]))
+    margin = 0.03 * size
+    return Scene(target, ground, step, grid, seen.min(axis=0) - margin, seen.max(axis=0) + margin)
+
+
+def _nice(length: float) -> float:
+    """Return the largest of 1, 2 or 5 times a power of ten that is at most `length`."""
+    power = 10.0 ** math.floor(math.log10(length))
+    return power * max(factor for factor in (1, 2, 5) if factor * power <= length * (1 + 1e-9))
+
+
+def _grid(points: Floats, ground: float, step: float) -> Floats:
+    """Line segments (k, 2, 3) of a ground grid under the points, on multiples of the step."""
+    low = np.floor(points[:, :2].min(axis=0) / step - 0.5)
+    high = np.ceil(points[:, :2].max(axis=0) / step + 0.5)
+    along_x = [[(low[0], j, 0.0), (high[0], j, 0.0)] for j in np.arange(low[1], high[1] + 1)]
+    along_y = [[(i, low[1], 0.0), (i, high[1], 0.0)] for i in np.arange(low[0], high[0] + 1)]
+    return np.array(along_x + along_y) * step + [0.0, 0.0, ground]
+
+
+def projected(points: Floats) -> Floats:
+    """Screen coordinates (..., 2), right and up, in file units: a parallel projection."""
+    a, e = _AZIMUTH, _ELEVATION
+    right = [-math.sin(a), math.cos(a), 0.0]
+    up = [-math.sin(e) * math.cos(a), -math.sin(e) * math.sin(a), math.cos(e)]
+    return points @ np.array([right, up]).T
+
+
+def nearness(points: Floats) -> Floats:
+    """How near the viewer points (..., 3) are."""
+    a, e = _AZIMUTH, _ELEVATION
+    return points @ np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])

@@ -1,0 +1,66 @@
+"""Damped least squares: as the pseudo-inverse, with a price on the length of the step.
+
+dq = J^T (J J^T + l I)^-1 e, Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986, with constant l; Nakamura
+and Hanafusa the same year. l that follows the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
+Robotics 27(5), 2011: steady far away, quadratic convergence at the goal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from poise.errors import InputError
+from poise.options import one_of
+from poise.steps import JacobianMethod, Rule, above_zero
+
+_DAMPED = 3  # as in kernels/tree_steps.py
+_CONSTANT, _PER_ERROR, _FLOOR = 0.01, 0.04, 1e-8
+_PATIENCE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class DampedLeastSquares(JacobianMethod):
+    """Damped least squares for any goals but Near, any number of them, on all joints and limits.
+
+    iterations  most steps, those of restarts included
+    damping     "error": l follows the squared error, "constant": it does not
+    amount      l / |e|^2, or l; lengths in units of the rig's own size. More is slower and steadier. None: 0.04 and
+                0.01
+    restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
+                then once from the best pose. 0: one attempt, to its last iteration
+    bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
+                its own line, all joints are bent by it first, always to the same side. 0 switches it off
+    clamp       most of an error that one step looks at (Buss's D_max): of a position in lengths of its chain, of a
+                rotation in radians; inf: all of it
+    max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
+
+    `DampedLeastSquares(damping="constant", bend=0, restarts=0, max_turn=inf)` is the textbook form.
+    """
+
+    damping: Literal["error", "constant"] = "error"
+    amount: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("damping", self.damping, ("error", "constant"))
+        if self.amount is not None:
+            object.__setattr__(self, "amount", above_zero("amount", self.amount))
+            if not math.isfinite(self.amount):
+                raise InputError("amount must be a finite number above 0, not inf")
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return "damped_least_squares"
+
+    @property
+    def rule(self) -> Rule:
+        """y = (J J^T + l I)^-1 e."""
+        if self.damping == "constant":
+            return Rule(_DAMPED, self.amount or _CONSTANT, 0.0, _PATIENCE)
+        return Rule(_DAMPED, _FLOOR, self.amount or _PER_ERROR, _PATIENCE)
+
+
+Solver = DampedLeastSquares

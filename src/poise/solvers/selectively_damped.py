@@ -1,0 +1,49 @@
+"""Selectively damped least squares: every singular direction of the Jacobian has a damping of its own.
+
+Buss and Kim, "Selectively damped least squares for inverse kinematics", Journal of Graphics Tools 10(3), 2005. What
+a direction may turn the joints by depends on how far it would swing the goals' points on the way to what it gains, so
+that there is no damping to choose and nothing shakes near singular poses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from poise.steps import JacobianMethod, Rule
+
+_SELECTIVE = 4  # as in kernels/tree_steps.py
+_PATIENCE = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectivelyDamped(JacobianMethod):
+    """Selectively damped least squares for any goals but Near, any number of them, on all joints and limits.
+
+    iterations  most steps, those of restarts included
+    max_turn    [rad] most that a joint turns in one step, and in one singular direction of it (gamma_max of the
+                paper); slides count the rig's size as a radian
+    restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
+                then once from the best pose. 0: one attempt, to its last iteration
+    bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
+                its own line, all joints are bent by it first, always to the same side. 0 switches it off
+    clamp       most of an error that one step looks at (the paper's D_max): of a position in lengths of its chain, of
+                a rotation in radians; inf: all of it
+
+    `SelectivelyDamped(bend=0, restarts=0)` is the paper's form.
+    """
+
+    max_turn: float = math.pi / 4
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return "selectively_damped"
+
+    @property
+    def rule(self) -> Rule:
+        """y = sum_i k_i (u_i . e) / s_i^2 u_i."""
+        return Rule(_SELECTIVE, self.max_turn, 0.0, _PATIENCE)
+
+
+Solver = SelectivelyDamped

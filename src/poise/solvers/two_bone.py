@@ -1,0 +1,147 @@
+"""Two bones in closed form: arms, legs and the textbook's planar arm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels
+from poise.arrays import Floats, Ints, finite, real
+from poise.errors import InputError, UnsupportedError
+from poise.handles import Handles
+from poise.limb import Limb, column_of, limb_of
+from poise.limb_plane import plane_rows
+from poise.limb_space import limb_rows
+from poise.machine import aligned, lane_width
+from poise.options import one_of
+from poise.problem import Problem, Tolerance
+from poise.request import Request
+from poise.result import Answer
+from poise.skeleton import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoBone:
+    """Closed form for a limb of two bones with a Position or Place goal at its tip.
+
+    The chain has two joints that bend: the first a ball joint without limits (or a free one), the middle a ball joint,
+    a ball joint made a hinge by a Range, or a hinge. It turns about one axis only: that of the hinge, else the normal
+    of the plane in which the start pose is bent. A range of it is kept exactly. Two parallel hinges are a planar arm,
+    both with any ranges. What else is in the chain is held as it is posed. A Place also turns the tip's own joint.
+
+    Of all poses that put the tip at its target the swivel about the line from the first joint to the tip is chosen by
+    the pole; without one, or where it is on that line, by `bend`; where that says nothing, by the middle joint's axis,
+    and last by the least turn. The start pose decides all of this: solve from the last frame to go on from it. What is
+    out of reach is approached as near as can be. A target within the soft zone, or a weight below 1, is not `reached`.
+
+    mid        name of the middle joint, where more than two of the chain can move; by default those two
+    bend       "thigh": the first bone comes as near to its start as it can. "both": the sum of the cosines between new
+               and old bones, times their lengths, is greatest. "axis": the axis of the middle joint comes as near
+    pole       world point (3,) that the middle joint is turned to, seen from the line between first joint and tip
+    branch     which way a hinge in the middle bends: "nearest" as it is bent at the start; "positive" or "negative"
+               its angle counted from where the limb is longest. Where only the other way is legal, that is taken
+    swivel     [rad] turns the limb further about the line from the first joint to the tip
+    keep_tip   with a Position: the tip keeps its world rotation (its joint is then turned, too)
+    soft       0 up to 1: share of the reach over which the limb slows down before it is straight: with a = (1 - soft)
+               reach and s = soft reach, a distance D > a becomes a + s (1 - exp(-(D - a) / s)); it is smooth, only
+               grows and never overshoots. 0 straightens the limb where the target is just in reach
+    weight     0 to 1: how much of the way from the start pose each joint goes
+
+    A start that meets its target stays as it is, unless there is a pole or a swivel to follow.
+    """
+
+    mid: str | None = None
+    bend: Literal["thigh", "both", "axis"] = "thigh"
+    pole: ArrayLike | None = None
+    branch: Literal["nearest", "positive", "negative"] = "nearest"
+    swivel: float = 0.0
+    keep_tip: bool = False
+    soft: float = 0.0
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        one_of("bend", self.bend, ("thigh", "both", "axis"))
+        one_of("branch", self.branch, ("nearest", "positive", "negative"))
+        values: dict[str, Any] = {name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")}
+        if not abs(values["swivel"]) < math.inf:
+            raise InputError(f"swivel must be a finite angle, not {self.swivel!r}")
+        if not 0 <= values["soft"] < 1:
+            raise InputError(f"soft must be a share of the reach from 0 up to 1, not {self.soft!r}")
+        if not 0 <= values["weight"] <= 1:
+            raise InputError(f"weight must be from 0 to 1, not {self.weight!r}")
+        for option, value in (values | {"pole": _point(self.pole), "keep_tip": bool(self.keep_tip)}).items():
+            object.__setattr__(self, option, value)
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return "two_bone"
+
+    @property
+    def handles(self) -> Handles:
+        """One position or place; hinges and balls, of which `run` looks at the two that bend."""
+        return Handles(
+            goals=("Position", "Place"), several=False, joints=(Kind.HINGE, Kind.BALL), limits=("Range",),
+            coupled=False, free_root=False, prefer=("first",),
+        )  # fmt: skip
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, 3), or (k, 7) of a Place."""
+        if request.trace:
+            raise UnsupportedError("two_bone solves in closed form; there are no iterations to keep with trace=True")
+        limb, columns, rows = self._packed(problem)
+        starts = np.array(problem.start.flat_q)
+        q = np.empty((len(targets), problem.skeleton.nq))
+        found = np.empty((len(targets), 2), dtype=np.bool_)
+        wanted = np.ascontiguousarray(targets)
+        if limb.planar:
+            kernels.two_bone_planar.solve(rows, wanted, columns, self._settings(tolerance), starts, q, found)
+        else:
+            poles = np.array([] if self.pole is None else [self.pole]).reshape(-1, 3)
+            width = lane_width()
+            solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
+            work = aligned(kernels.two_bone.ROOM * width)
+            solve(rows, wanted, poles, columns, self._settings(tolerance), starts, q, found, work)
+        moved = found[:, 0].astype(np.int64)
+        return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved)
+
+    def _packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
+        """The limb, where its joints stand in q, and its numbers; remembered, because long batches come in parts."""
+        known: dict[object, tuple[Limb, Ints, Floats]] = problem.__dict__.setdefault("_limbs", {})
+        if self not in known:
+            limb = limb_of(problem, self.mid, keep_tip=self.keep_tip)
+            skeleton = problem.skeleton
+            tip = column_of(skeleton, limb.tip) if limb.turns else -1
+            at = [column_of(skeleton, limb.first), column_of(skeleton, limb.middle), tip]
+            are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
+            rows = plane_rows(problem, limb, self.branch) if limb.planar else self._rows(problem, limb)
+            known[self] = limb, np.array([*at, *are_angles], dtype=np.int64), rows
+        return known[self]
+
+    def _rows(self, problem: Problem, limb: Limb) -> Floats:
+        return limb_rows(problem, limb, self.bend, self.branch)
+
+    def _settings(self, tolerance: Tolerance) -> Floats:
+        """The options as the kernels take them; see kernels/two_bone.py."""
+        half = self.swivel / 2
+        always = self.pole is not None or self.swivel != 0.0
+        sine = math.sin(min(tolerance.angle, math.pi) / 2)
+        return np.array([tolerance.distance, sine, self.soft, math.cos(half), math.sin(half), always, self.weight])
+
+
+def _point(pole: ArrayLike | None) -> tuple[float, float, float] | None:
+    """A pole as three numbers."""
+    if pole is None:
+        return None
+    point = finite(pole, "the pole", last=3)
+    if point.shape != (3,):
+        raise InputError(f"a pole is one world point (x, y, z), not an array of shape {point.shape}")
+    x, y, z = point.tolist()
+    return (x, y, z)
+
+
+Solver = TwoBone

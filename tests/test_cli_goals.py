@@ -1,0 +1,147 @@
+"""Goals and solver options in words at the command line, and the list of solvers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import poise
+from poise import solvers
+from poise.cli.goals import goal_of_words
+from tests.test_cli import HUMANOID, run
+
+SOLVE = ("solve", HUMANOID)
+
+
+@pytest.fixture(scope="module")
+def start():
+    return poise.load(HUMANOID).rest
+
+
+class TestWords:
+    def test_a_position_with_options(self, start):
+        goal = goal_of_words("position LeftHand 0.4 1.2 -0.35 weight=2 root=LeftArm", start)
+        assert isinstance(goal, poise.Position)
+        assert (goal.joint, goal.weight, goal.root) == ("LeftHand", 2.0, "LeftArm")
+        np.testing.assert_array_equal(goal.target, [0.4, 1.2, -0.35])
+
+    def test_a_place_takes_seven_numbers(self, start):
+        goal = goal_of_words("place LeftHand 1 2 3 1 0 0 0", start)
+        np.testing.assert_array_equal(goal.rows(), [1, 2, 3, 1, 0, 0, 0])
+
+    def test_an_axis_is_numbers(self, start):
+        goal = goal_of_words("direction LeftHand 0 1 0 axis=0,2,0", start)
+        assert goal.axis == (0.0, 1.0, 0.0)
+
+    def test_near_means_the_start(self, start):
+        goal = goal_of_words("near joints=LeftArm,RightArm weight=0.5", start)
+        assert goal.pose is start
+        assert goal.joints == ("LeftArm", "RightArm")
+
+    def test_a_joint_with_a_blank_is_quoted(self, start):
+        with pytest.raises(poise.UnknownNameError, match="no joint 'Left Hand'"):
+            goal_of_words("position 'Left Hand' 0 0 0", start)
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            ("", "an empty goal"),
+            ("positon LeftHand 0 0 0", "no goal 'positon'; did you mean 'position'"),
+            ("position LeftHand 0 0", "written 'position JOINT X Y Z'; got 3 words"),
+            ("place LeftHand 0 0 0", "'place JOINT X Y Z W X Y Z'"),
+            ("position LeftHand 0 0 zero", "'zero' is no number"),
+            ("position LeftHand 0 0 0 wait=2", "no option of a position goal 'wait'; did you mean 'weight'"),
+            ("position LeftHand 0 0 0 weight=no", "weight is a number, not 'no'"),
+            ("near LeftHand", "near takes no joint"),
+            ("position 'LeftHand 0 0 0", "cannot read the goal"),
+            ("position LeftHand 0 nan 0", "finite"),
+        ],
+    )
+    def test_what_cannot_be_read_is_one_sentence(self, start, words, says):
+        with pytest.raises(poise.PoiseError, match=says):
+            goal_of_words(words, start)
+
+
+class TestSolve:
+    def test_several_goals_are_each_answered(self):
+        done = run(*SOLVE, "--goal", "position LeftHand 0.4 1.2 0.3", "--goal", "pin RightHand", "--near", "--json")
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert [goal["goal"] for goal in answer["goals"]] == ["position", "pin", "near"]
+        assert answer["goals"][0]["position_error"] <= answer["tolerance"]
+        assert answer["goals"][1]["angle_error"] <= answer["angle_tolerance"]
+        pose = poise.load(HUMANOID).rest.replace(answer["joints"])
+        np.testing.assert_allclose(pose.world["LeftHand"].positions, [0.4, 1.2, 0.3], atol=answer["tolerance"])
+
+    def test_a_direction_beside_a_position(self):
+        words = (
+            "--joint",
+            "LeftHand",
+            "--to",
+            "0.4",
+            "1.2",
+            "0.3",
+            "--direction",
+            "0",
+            "1",
+            "0",
+            "--axis",
+            "1",
+            "0",
+            "0",
+        )
+        done = run(*SOLVE, *words, "--json")
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        turned = poise.load(HUMANOID).rest.replace(answer["joints"]).world["LeftHand"].matrices[:3, :3]
+        np.testing.assert_allclose(turned[:, 0], [0, 1, 0], atol=2e-4)
+
+    def test_an_option_of_the_solver(self):
+        words = ("--joint", "LeftHand", "--to", "0.4", "1.2", "0.3", "--solver", "ccd", "--option", "iterations=0")
+        done = run(*SOLVE, *words, "--json")
+        assert done.returncode == 1
+        assert json.loads(done.stdout)["iterations"] == 0
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (("--near",), "give a target: --joint JOINT with --to"),
+            (("--to", "0", "0", "0"), "--to needs --joint JOINT"),
+            (("--joint", "LeftHand", "--axis", "0", "0", "1"), "--axis says which axis"),
+            (("--targets", "x.csv"), "--targets needs --joint"),
+            (("--goal", "pin RightHand", "--solver", "ccd"), "ccd solves"),
+            (("--goal", "pin RightHand", "--option", "iterations=2"), "--option needs --solver NAME"),
+            (("--goal", "pin RightHand", "--solver", "ccd", "--option", "sweeps=2"), "no option of ccd 'sweeps'"),
+            (
+                ("--goal", "pin RightHand", "--solver", "ccd", "--option", "iterations=2", "--iterations", "3"),
+                "iterations is given twice",
+            ),
+        ],
+    )
+    def test_misuse_is_one_line(self, words, says):
+        done = run(*SOLVE, *words)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+class TestSolvers:
+    def test_the_list_names_every_solver(self):
+        done = run("solvers")
+        assert done.returncode == 0, done.stderr
+        for name in solvers.names():
+            assert name in done.stdout
+
+    @pytest.mark.parametrize("name", solvers.names())
+    def test_one_solver_has_its_options_with_defaults(self, name):
+        found = json.loads(run("solvers", name, "--json").stdout)
+        assert found["name"] == name
+        assert found["summary"]
+        assert {"name", "type", "default", "help"} <= found["options"][0].keys()
+
+    def test_an_unknown_solver_is_one_line(self):
+        done = run("solvers", "cdc")
+        assert done.returncode == 2
+        assert "did you mean 'ccd'" in done.stderr
