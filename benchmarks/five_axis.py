@@ -43,6 +43,9 @@ SOLVERS = {
     "auto": "auto",
 }
 POINTING = {
+    "ccd, no restarts": poise.CCD(iterations=SWEEPS, restarts=0),
+    "ccd": poise.CCD(iterations=SWEEPS),
+    "anneal around ccd": poise.Anneal(solver=poise.CCD(iterations=SWEEPS)),
     "levenberg_marquardt, no restarts": poise.LevenbergMarquardt(restarts=0),
     "anneal around levenberg_marquardt, no restarts": poise.Anneal(solver=poise.LevenbergMarquardt(restarts=0)),
     "anneal around levenberg_marquardt": poise.Anneal(solver=poise.LevenbergMarquardt()),

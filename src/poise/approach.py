@@ -29,7 +29,8 @@ def left_of(distance: Floats, seconds: float, speed: Floats, half_life: float) -
     straight = np.where(bounded, np.clip((distance - np.where(bounded, corner, 0.0)) / pace, 0.0, seconds), 0.0)
     rest = seconds - straight
     if half_life:
-        return (distance - pace * straight) * np.exp2(-rest / half_life)
+        with np.errstate(over="ignore"):  # any time is endless against a half-life that is next to nothing
+            return (distance - pace * straight) * np.exp2(-rest / half_life)
     return np.where(rest > 0, 0.0, distance - pace * straight)
 
 

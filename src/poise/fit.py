@@ -39,7 +39,8 @@ class Fitted(Clip):
             return f"{len(self)} frames; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
         worst, mean = self.residuals[frame, column], np.nanmean(self.residuals)
-        return f"{len(self)} frames; {mean:.3g} left on average, at most {worst:.3g}: {self.joints[column]!r}, frame {frame}"
+        where = f"{self.joints[column]!r} in frame {frame}"
+        return f"{len(self)} frames; {mean:.3g} left on average, at most {worst:.3g}: {where}"
 
 
 def fit(
@@ -52,7 +53,7 @@ def fit(
     refine: bool = True,
     name: str = "",
 ) -> Fitted:
-    """Find the motion of a skeleton whose joints are at given positions: motion capture, or what a motion model returns.
+    """Find the motion of a skeleton whose joints are at given positions, from motion capture or a motion model.
 
     on         the skeleton, its rest as the pose without twist; or a Pose that says what that is (with its lengths)
     positions  (frames, joints, 3) [file units]; NaN where a joint was not seen. It is then where a straight line in
@@ -75,20 +76,11 @@ def fit(
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")
     rows, given = _columns(base.skeleton, positions, joints)
-    half_life = real(twist_half_life, "twist_half_life")
-    rate = real(fps, "fps")
+    half_life, rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
     if not half_life > 0 or not 0 < rate < np.inf:
         raise InputError("twist_half_life and fps are finite numbers above 0")
-    seen = np.isfinite(given).all(axis=2).any(axis=0)
-    anchor = _anchor(base.skeleton, [row for row, is_seen in zip(rows, seen, strict=True) if is_seen])
-    below = np.array([anchor in base.skeleton.way(row) for row in rows], dtype=bool)
-    if joints is not None and not below.all():
-        other = base.skeleton.names[rows[int(np.argmin(below))]]
-        raise InputError(
-            f"{other!r} does not hang below {base.skeleton.names[anchor]!r}; give the positions of a joint above both, "
-            "such as the hips"
-        )
-    used = np.flatnonzero(seen & below)  # other roots, as of meshes, stay where they are
+    seen = {int(column) for column in np.nonzero(np.isfinite(given).all(axis=2))[1]}
+    anchor, used = _anchored(base.skeleton, rows, seen, named=joints is not None)
     tracked, targets = [rows[i] for i in used], _filled(given[:, used])
     q = fit_turns.turned(base, tracked, targets, anchor, keep=2.0 ** (-1 / (rate * half_life)))
     shift = targets[:, tracked.index(anchor)] - base.world.positions[anchor]
@@ -124,7 +116,7 @@ def _filled(given: Floats) -> Floats:
     """Positions with straight lines in time where a joint was not seen."""
     filled = given.copy()
     frames = np.arange(len(given))
-    lost: Bools = np.isnan(given).any(axis=2)
+    lost: Bools = np.asarray(np.isnan(given).any(axis=2))
     for column in np.flatnonzero(lost.any(axis=0)):
         here = ~lost[:, column]
         for axis in range(3):
@@ -132,15 +124,26 @@ def _filled(given: Floats) -> Floats:
     return filled
 
 
-def _anchor(skeleton: Skeleton, tracked: list[int]) -> int:
-    """The topmost joint with positions; of several, the one that most others hang below."""
-    if not tracked:
+def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: bool) -> tuple[int, list[int]]:
+    """The topmost joint with positions, and the columns of it and of those below that were seen.
+
+    Of several at the top it is the one that most others hang below; other roots, as of meshes, stay where they are
+    unless they were named.
+    """
+    if not seen:
         raise InputError("no joint has a position in any frame")
-    return max(tracked, key=lambda top: (sum(top in skeleton.way(row) for row in tracked), -top))
+    above = {i: set(skeleton.way(rows[i])) for i in seen}
+    anchor = max((rows[i] for i in seen), key=lambda top: (sum(top in above[i] for i in seen), -top))
+    used = [i for i in sorted(seen) if anchor in above[i]]
+    if named and len(used) < len(seen):
+        other = next(skeleton.names[rows[i]] for i in seen if i not in used)
+        message = f"{other!r} does not hang below {skeleton.names[anchor]!r}"
+        raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
+    return anchor, used
 
 
 def _moved(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
-    """The poses q with the anchor moved by `shift` (frames, 3) in the world: in q if it is free, else by translation."""
+    """The poses q with the anchor moved by `shift` (frames, 3), world: in q if it is free, else by translation."""
     skeleton, parent = base.skeleton, int(base.skeleton.parents[anchor])
     linear = np.eye(3) if parent < 0 else base.world.affine[parent, :, :3]
     local = shift @ np.linalg.inv(linear).T

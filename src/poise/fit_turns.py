@@ -1,7 +1,8 @@
 """The closed form behind fit(): how each joint turns so that the joints below lie in given directions.
 
-Everything is said in the world of the base pose: X is how a joint turns against its parent, D = D_parent . X how it
-turns altogether, so that what hangs at r from a joint hangs at D r from it. Scale and mirroring drop out.
+Everything is said in the world of the base pose: `own` is how a joint turns against its parent, `whole` = whole of the
+parent . own how it turns altogether, so that what hangs at r from a joint hangs at whole r from it. Scale and mirroring
+drop out.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def posed(base: Pose, q: Floats) -> Pose:
 
 
 class _Fitting:
-    """What is known so far: q and D of the rows that were turned."""
+    """What is known so far: q, places and whole turns of the rows above."""
 
     def __init__(self, base: Pose, tracked: list[int], targets: Floats, keep: float) -> None:
         self.base, self.skeleton, self.keep = base, base.skeleton, keep
@@ -53,25 +54,25 @@ class _Fitting:
         self.q = np.tile(base.q, (self.frames, 1))
         self.at = base.world.positions
         self.size = float(np.ptp(self.at, axis=0).max())
-        self.D: dict[int, Floats] = {}
+        self.whole: dict[int, Floats] = {}
         self.places: dict[int, Floats] = {}
         world = base.world.rotations
         above = [rotations.IDENTITY if parent < 0 else world[parent] for parent in self.skeleton.parents.tolist()]
         self.stands = rotations.multiply(np.array(above).reshape(-1, 4), self.skeleton.A[:, 3:])
 
     def turn(self, row: int) -> None:
-        """Find X of a row, and put it into q."""
+        """Find how a row turns, and put it into q."""
         parent = int(self.skeleton.parents[row])
-        D = self.D.get(parent, rotations.IDENTITY)
-        self.places[row] = self._place(row, parent, D)
-        X = self._turn(row, D) if self._turns(row) else rotations.IDENTITY
-        self.D[row] = np.broadcast_to(rotations.multiply(*np.broadcast_arrays(D, X)), (self.frames, 4))
+        whole = self.whole.get(parent, rotations.IDENTITY)
+        self.places[row] = self._place(row, parent, whole)
+        own = self._turn(row, whole) if self._turns(row) else rotations.IDENTITY
+        self.whole[row] = np.broadcast_to(rotations.multiply(*np.broadcast_arrays(whole, own)), (self.frames, 4))
 
-    def _place(self, row: int, parent: int, D: Floats) -> Floats:
+    def _place(self, row: int, parent: int, whole: Floats) -> Floats:
         """Where a joint is taken to be: where it was seen, else where its parent puts it."""
         if row in self.targets:
             return self.targets[row]
-        return self.places[parent] + rotations.rotate(D, self.at[row] - self.at[parent])
+        return self.places[parent] + rotations.rotate(whole, self.at[row] - self.at[parent])
 
     def _turns(self, row: int) -> bool:
         turning = self.skeleton.kinds[row] in (Kind.HINGE, Kind.BALL, Kind.FREE)
@@ -85,10 +86,10 @@ class _Fitting:
             found += [child] if child in self.targets and away > _NOWHERE * self.size else self._below(row, child)
         return found
 
-    def _turn(self, row: int, D: Floats) -> Floats:
+    def _turn(self, row: int, whole: Floats) -> Floats:
         below = self._below(row)
         rests = self.at[below] - self.at[row]
-        back = rotations.inverse(D)
+        back = rotations.inverse(whole)
         aims = np.stack([rotations.rotate(back, self.targets[i] - self.places[row]) for i in below], axis=1)
         axis = self._axis(row)
         if axis is not None:
@@ -99,12 +100,12 @@ class _Fitting:
         if len(below) > 1 and spread[1] > _FLAT * spread[0]:
             best, sure = best_turns(rests, aims)
             known = rotations.twist_angle(rotations.multiply(rotations.inverse(swing), best), along)
-            X = rotations.slerp(self._twisted(swing, along, known, sure), best, sure)
+            own = rotations.slerp(self._twisted(swing, along, known, sure), best, sure)
         else:
             known, sure = self._twist_of_hinge(below[longest], aims[:, longest], swing, back)
-            X = self._twisted(swing, along, known, sure)
-        self._put(row, X)
-        return X
+            own = self._twisted(swing, along, known, sure)
+        self._put(row, own)
+        return own
 
     def _axis(self, row: int) -> Floats | None:
         """The axis of a joint that is a hinge, in the world of the base pose."""
@@ -123,9 +124,9 @@ class _Fitting:
             still = float(self.base.q[first])
             self.q[:, first] = nearest_angle(still + angle, *self.skeleton.value_ranges[first])
             return rotations.about(axis, self.q[:, first] - still)
-        X = rotations.about(axis, angle)
-        self._put(row, X)
-        return X
+        own = rotations.about(axis, angle)
+        self._put(row, own)
+        return own
 
     def _twisted(self, swing: Floats, along: Floats, known: Floats, sure: Floats) -> Floats:
         """Swings (frames, 4) with the twist that is known, as far as that is sure; else one that changes little."""
@@ -139,7 +140,7 @@ class _Fitting:
         return rotations.multiply(swing, rotations.about(along, twists))
 
     def _twist_of_hinge(self, child: int, aim: Floats, swing: Floats, back: Floats) -> tuple[Floats, Floats]:
-        """The twist (frames,) that puts the axis of a hinge below square to the plane it bends in, and how sure it is."""
+        """The twist (frames,) that puts the axis of a hinge below square to its plane of bending; how sure, 0 to 1."""
         axis, below = self._axis(child), self._below(child)
         if axis is None or not below or child not in self.targets:
             return np.zeros(self.frames), np.zeros(self.frames)
@@ -152,17 +153,17 @@ class _Fitting:
         twist = np.arctan2((np.cross(flat, normal) * along).sum(axis=-1), (flat * normal).sum(axis=-1))
         return twist, np.clip((sine - _STRAIGHT) / _STRAIGHT, 0.0, 1.0)
 
-    def _put(self, row: int, X: Floats) -> None:
+    def _put(self, row: int, own: Floats) -> None:
         """Put a turn in the world of the base pose into q, as one of the joint after A."""
-        stand = np.broadcast_to(self.stands[row], X.shape)
-        local = rotations.multiply(rotations.multiply(rotations.inverse(stand), X), stand)
+        stand = np.broadcast_to(self.stands[row], own.shape)
+        local = rotations.multiply(rotations.multiply(rotations.inverse(stand), own), stand)
         first = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
-        still = np.broadcast_to(self.base.q[first : first + 4], X.shape)
+        still = np.broadcast_to(self.base.q[first : first + 4], own.shape)
         self.q[:, first : first + 4] = rotations.normalised(rotations.multiply(local, still))
 
 
 def best_turns(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:
-    """The rotations (frames, 4) that bring vectors (m, 3) nearest to aims (frames, m, 3), and how sure they are, 0 to 1.
+    """The rotations (frames, 4) that bring vectors (m, 3) nearest to aims (frames, m, 3); how sure, 0 to 1.
 
     Kabsch 1976. Aims that have moved against each other until they lie in a line leave a twist open.
     """

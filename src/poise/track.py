@@ -53,6 +53,10 @@ class Tracker:
     damping       [s] half-life of the way that is left to the solved pose: half of it is gone after that long
     speed         most that a joint turns [rad/s], slides or moves [file units/s]: a number for all, or by joint name
 
+    Budgets count iterations; a closed form, such as two_bone, has none and takes no notice of them. With ccd on an arm
+    of hinges a target out of reach may still lead to another way of bending: the best angle of a joint can lie across
+    its range.
+
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
     shows. What is shown keeps the limits, and the errors in the Result are those of what is shown.
     """
@@ -83,8 +87,6 @@ class Tracker:
         self.budget = _ITERATIONS if iterations is None else max(count("iterations", iterations), 1)
         limited = iterations is not None or microseconds is not None
         self._in_slices = "iterations" in _options(self.solver) and (limited or isinstance(solver, str))
-        if limited and not self._in_slices:
-            raise InputError(f"{self.solver.name} has no iterations that a budget could count")
         self._quick = self._prepared.quick and not limited
         self.reset()
 

@@ -1,0 +1,24 @@
+"""Joint positions, as motion capture and motion models give them, to an animation that other programs read."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import poise
+from poise import samples
+
+out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+
+walk = poise.load(samples.path("humanoid.bvh")).clips[0]
+positions = walk.poses.world.positions  # (frames, joints, 3): all that a motion model would return
+positions[5:9, walk.skeleton.names.index("LeftHand")] = np.nan  # a marker that was hidden for a while
+
+fitted = poise.fit(walk.skeleton, positions, fps=walk.fps, name="fitted")
+print(fitted.message())
+poise.save(fitted, out / "fitted.bvh")
+
+again = poise.load(out / "fitted.bvh").clips[0]
+off = np.linalg.norm(again.poses.world.positions - positions, axis=-1)
+print(f"largest distance after saving and loading: {np.nanmax(off):.2g}")
+assert np.nanmax(off) < 0.01  # metres: what the hidden hand costs the fingers

@@ -1,0 +1,231 @@
+"""fit(): from joint positions back to rotations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import poise
+from poise import Range, rotations, samples
+from poise.approach import rotation_angle
+from poise.fit_turns import best_turns
+from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
+
+HUMAN = [
+    "Hips", "LeftUpLeg", "RightUpLeg", "Spine", "LeftLeg", "RightLeg", "Spine1", "LeftFoot", "RightFoot", "LeftToeBase",
+    "RightToeBase", "Neck1", "Head", "LeftShoulder", "RightShoulder", "LeftArm", "RightArm", "LeftForeArm",
+    "RightForeArm", "LeftHand", "RightHand",
+]  # fmt: skip
+
+
+def largest_step(poses):
+    """The largest angle that any joint turns from one frame to the next."""
+    turns = poses.q[:, poses.skeleton.turn_columns]
+    return float(rotation_angle(turns[:-1], turns[1:]).max())
+
+
+def size_of(skeleton):
+    return float(np.ptp(poise.Pose(skeleton, skeleton.rest_q).world.positions, axis=0).max())
+
+
+def lengths(poses):
+    """Bone lengths (frames, bones)."""
+    at, parents = poses.world.positions, poses.skeleton.parents
+    rows = np.flatnonzero(parents >= 0)
+    return np.linalg.norm(at[..., rows, :] - at[..., parents[rows], :], axis=-1)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return poise.load(samples.path("humanoid.bvh")).clips[0]
+
+
+@pytest.fixture(scope="module")
+def cmu(data):
+    return poise.load(data / "bvh" / "cmu_12_01_walk.bvh").clips[0]
+
+
+def every_sixth(clip):
+    return clip.poses[::6], clip.fps / 6
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("file", ["cmu_12_01_walk", "jesse_dance_rokoko", "mocapbank"])
+    def test_real_motion(self, data, file):
+        clip = poise.load(data / "bvh" / f"{file}.bvh").clips[0]
+        wanted = clip.poses.world.positions
+        fitted = poise.fit(clip.skeleton, wanted, fps=clip.fps, name=clip.name)
+        size = size_of(clip.skeleton)
+        assert np.abs(fitted.poses.world.positions - wanted).max() < 1e-9 * size
+        assert fitted.residuals.max() < 1e-9 * size
+        still = lengths(poise.Pose(clip.skeleton, clip.skeleton.rest_q))
+        np.testing.assert_allclose(lengths(fitted.poses), np.tile(still, (len(clip), 1)), atol=1e-12 * size)
+        assert largest_step(fitted.poses) < 1.5 * largest_step(clip.poses)
+        assert fitted.fps == pytest.approx(clip.fps)
+
+    @pytest.mark.parametrize("suffix", [".bvh", ".glb"])
+    def test_saved_and_loaded_again(self, walk, tmp_path, suffix):
+        wanted = walk.poses.world.positions
+        fitted = poise.fit(walk.skeleton, wanted, fps=walk.fps)  # its knees and elbows are hinges
+        assert fitted.residuals.max() < 1e-4 * size_of(walk.skeleton)
+        poise.save(fitted, tmp_path / f"fitted{suffix}")
+        again = poise.load(tmp_path / f"fitted{suffix}").clips[0]
+        for joint in walk.skeleton.names:
+            at = again.at(walk.times).world[joint].positions
+            np.testing.assert_allclose(at, fitted.poses.world[joint].positions, atol=1e-5)
+
+    def test_a_root_that_is_a_ball_moves_by_translation(self):
+        rig = poise.load(samples.path("humanoid.glb"))
+        poses = rig.clips[0].poses
+        fitted = poise.fit(rig.skeleton, poses.world.positions)
+        assert fitted.residuals.max() < 1e-4
+        at_hips = rig.skeleton.index("Hips")
+        np.testing.assert_allclose(fitted.poses.world.positions[:, at_hips], poses.world.positions[:, at_hips])
+
+    @given(seed=seeds)
+    @settings(max_examples=30)
+    def test_any_tree_of_balls(self, seed):
+        """Random rests, offsets, mirrored and scaled joints: with every joint given, every position is met."""
+        rng = rng_of(seed)
+        s = random_skeleton(rng, 9, kinds=(3,))
+        s = poise.Skeleton.build(
+            s.names, [-1, *np.maximum(s.parents[1:], 0)], s.kinds, offsets=s.A[:, :3], rotations=s.A[:, 3:],
+            scales=np.diagonal(s.B[:, :, :3], axis1=1, axis2=2),
+        )  # fmt: skip
+        base = poise.Pose(s, random_q(rng, s))
+        wanted = poise.Pose(s, random_q(rng, s, 5)).world.positions + rng.normal(size=3)
+        fitted = poise.fit(base, wanted, refine=False)
+        np.testing.assert_allclose(fitted.poses.world.positions, wanted, atol=1e-9)
+
+    @pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+    def test_units_do_not_matter(self, walk, unit):
+        s = walk.skeleton
+        other = poise.Skeleton.build(
+            s.names, s.parents, s.kinds, offsets=s.A[:, :3] * unit, rotations=s.A[:, 3:], limits=s.limits
+        )
+        wanted = walk.poses.world.positions
+        fitted, scaled = poise.fit(s, wanted, refine=False), poise.fit(other, wanted * unit, refine=False)
+        np.testing.assert_allclose(
+            scaled.poses.q[:, s.turn_columns], fitted.poses.q[:, s.turn_columns], rtol=0, atol=1e-6
+        )
+
+
+class TestTwist:
+    def test_one_direction_turns_by_the_shortest_arc(self):
+        chain = straight_chain(1)
+        towards = np.array([[0.0, 0, 0], [1, 1, 0]])
+        q = poise.fit(chain, towards[None]).poses.q[0]
+        np.testing.assert_allclose(q, rotations.about(np.array([0.0, 0.0, -1.0]), math.pi / 4), atol=1e-12)
+
+    def test_it_changes_as_little_as_can_be_through_the_opposite_of_rest(self):
+        """The shortest arc from rest spins there; what is carried along does not."""
+        chain = straight_chain(1)
+        angle = np.linspace(0, 2 * np.pi, 400)
+        tip = np.stack([np.sin(angle), np.cos(angle), 5e-3 * np.ones(400)], axis=1)
+        tip /= np.linalg.norm(tip, axis=1, keepdims=True)
+        wanted = np.stack([np.zeros((400, 3)), tip], axis=1)
+        fitted = poise.fit(chain, wanted, fps=60, twist_half_life=1e6)
+        assert largest_step(fitted.poses) < 1.01 * 2 * np.pi / 399
+        arcs = rotations.rotation_between([0, 1, 0], tip)
+        assert rotation_angle(arcs[:-1], arcs[1:]).max() > 1
+
+    def test_what_was_carried_along_goes_back_to_none(self):
+        chain = straight_chain(1)
+        turn = np.linspace(0, 2 * np.pi, 100)  # around a cone: this leaves a twist behind
+        cone = np.stack([np.sin(turn), np.ones(100), np.cos(turn)], axis=1)
+        tip = np.concatenate([cone, np.tile(cone[-1:], (300, 1))])
+        fitted = poise.fit(chain, np.stack([0 * tip, tip], axis=1), fps=100, twist_half_life=0.2)
+        free = rotations.rotation_between([0, 1, 0], tip)
+        off = rotation_angle(fitted.poses.q, free)
+        assert off[99] > 0.1
+        assert off[-1] < 1e-3 * off[99]
+
+    def test_a_hinge_below_tells_the_twist(self):
+        axis = (1.0, 0.0, 0.0)
+        leg = poise.Skeleton.build(
+            ["hip", "knee", "foot"], range(-1, 2), [3, 1, 0], offsets=[(0, 0, 0), (0, -1, 0), (0, -1, 0)],
+            axes=[(0, 0, 0), axis, (0, 0, 0)], limits=[None, Range(0, 2.5), None],
+        )  # fmt: skip
+        time = np.linspace(0, 1, 50)
+        hip = rotations.multiply(
+            rotations.about(np.array([0.0, 0.0, 1.0]), 0.6 * time), rotations.about(np.array([0.0, 1.0, 0.0]), time)
+        )
+        source = poise.Pose(leg, np.concatenate([hip, (0.5 + time)[:, None]], axis=1))
+        fitted = poise.fit(leg, source.world.positions)
+        assert fitted.residuals.max() < 1e-12
+        assert rotation_angle(fitted.poses.q[:, :4], hip).max() < 1e-6
+        np.testing.assert_allclose(fitted.poses.q[:, 4], 0.5 + time, atol=1e-9)
+
+    def test_limits_are_kept(self):
+        chain = straight_chain(3).limited({"j1": Range(-0.3, 0.3, axis=(0, 0, 1))})
+        wanted = poise.Pose(straight_chain(3), random_q(rng_of(1), chain, 8)).world.positions
+        fitted = poise.fit(chain, wanted)
+        assert chain.legal(fitted.poses.q)[1] == ()
+
+    @given(seed=seeds)
+    def test_the_best_rotation_of_several_is_exact_and_proper(self, seed):
+        rng = rng_of(seed)
+        rests, turns = rng.normal(size=(3, 3)), unit_quaternions(rng, 4)
+        found, sure = best_turns(rests, rotations.rotate(turns[:, None], rests))
+        assert rotation_angle(found, turns).max() < 1e-6
+        assert (sure == 1).all()
+        mirrored, _ = best_turns(rests, -rests[None])
+        np.testing.assert_allclose(np.linalg.norm(mirrored), 1)
+
+
+class TestInput:
+    def test_some_joints_of_other_lengths(self, cmu):
+        """What motion models return: fewer joints, and bones of their own lengths."""
+        poses, fps = every_sixth(cmu)
+        s = cmu.skeleton
+        stretch = rng_of(1).uniform(0.93, 1.07, size=(len(s), 1))
+        other = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=s.A[:, :3] * stretch)
+        wanted = np.stack([poses.world[joint].positions for joint in HUMAN], axis=1)
+        closed = poise.fit(other, wanted, joints=HUMAN, fps=fps, refine=False)
+        refined = poise.fit(other, wanted, joints=HUMAN, fps=fps)
+        assert (refined.residuals**2).sum() < 0.6 * (closed.residuals**2).sum()
+        assert refined.residuals.max() < 0.02 * size_of(s)
+        assert largest_step(refined.poses) < 1.5 * largest_step(poses)
+        still = lengths(poise.Pose(other, other.rest_q))
+        np.testing.assert_allclose(lengths(refined.poses), np.tile(still, (len(poses), 1)), atol=1e-9)
+        assert "left on average" in refined.message()
+
+    def test_joints_that_were_not_seen(self, walk):
+        wanted, names = walk.poses.world.positions, walk.skeleton.names
+        lost = wanted.copy()
+        lost[3:6, names.index("RightHand")] = np.nan
+        lost[0, names.index("LeftFoot")] = np.nan
+        lost[:, names.index("Spine1" if "Spine1" in names else "Chest")] = np.nan
+        fitted = poise.fit(walk.skeleton, lost, fps=walk.fps)
+        np.testing.assert_array_equal(np.isnan(fitted.residuals), np.isnan(lost[..., 0]))
+        assert np.nanmean(fitted.residuals) < 0.02 * size_of(walk.skeleton)
+        assert np.abs(fitted.poses.world.positions - wanted).max() < 0.2 * size_of(walk.skeleton)
+        assert np.isfinite(fitted.poses.q).all()
+
+    def test_joints_on_top_of_each_other(self):
+        chain = straight_chain(3)
+        fitted = poise.fit(chain, np.zeros((4, 4, 3)))
+        assert np.isfinite(fitted.poses.q).all()
+
+    def test_what_does_not_fit_is_said(self, walk):
+        s, n = walk.skeleton, len(walk.skeleton)
+        at = walk.poses.world.positions
+        with pytest.raises(poise.InputError, match=rf"shape \(frames, {n}, 3\), not \(2, 3\)"):
+            poise.fit(s, np.zeros((2, 3)))
+        with pytest.raises(poise.InputError, match="NaN where a joint was not seen"):
+            poise.fit(s, np.full((2, n, 3), np.inf))
+        with pytest.raises(poise.InputError, match="no joint has a position"):
+            poise.fit(s, np.full((2, n, 3), np.nan))
+        with pytest.raises(poise.InputError, match="'RightHand' does not hang below 'LeftHand'"):
+            poise.fit(s, at[:, :2], joints=["LeftHand", "RightHand"])
+        with pytest.raises(poise.InputError, match="given twice: LeftHand"):
+            poise.fit(s, at[:, :2], joints=["LeftHand", "LeftHand"])
+        with pytest.raises(poise.UnknownNameError, match="no joint 'Tail'"):
+            poise.fit(s, at[:, :1], joints=["Tail"])
+        with pytest.raises(poise.InputError, match="single pose"):
+            poise.fit(walk.poses, at)
+        with pytest.raises(poise.InputError, match="fps"):
+            poise.fit(s, at, fps=0)
