@@ -167,24 +167,36 @@ def any_across(a):
 
 @inline
 def arc_between(a, b):
-    """Shortest turn of unit vector a onto b, with m = a + b: (m.m / 2, a x m). Half a turn about any axis across a where
-    they are opposite, the identity where one has no length.
-    """  # noqa: D205
+    """Shortest turn of unit vector a onto b, of any length but zero: with m = a + b it is (m.m / 2, a x m).
+
+    Half a turn about any axis across a where they are opposite; |m|^2, the squared length of it, comes too.
+    """
     m = add(a, b)
     mm = dot(m, m)
-    v = cross(a, m)
+    v, w = cross(a, m), 0.5 * mm
     opposite = mm < OPPOSITE
-    v = chosen(opposite, any_across(a), v)
-    return unit_turn(Quat(select(opposite, mm * 0.0, 0.5 * mm), v.x, v.y, v.z))
+    if bits(opposite):
+        v, w = chosen(opposite, any_across(a), v), select(opposite, w * 0.0, w)
+        mm = select(opposite, w * 0.0 + 1.0, mm)
+    return Quat(w, v.x, v.y, v.z), mm
+
+
+@inline
+def turned_by(q, v):
+    """q v q* for a quaternion of any length: v turned, and longer by its squared length."""
+    u = Vec(q.x, q.y, q.z)
+    along, still = 2.0 * dot(u, v), q.w * q.w - dot(u, u)
+    return add(add(scale(v, still), scale(u, along)), scale(cross(u, v), 2.0 * q.w))
 
 
 @inline
 def spin_between(p, n, a):
-    """The turn about the unit vector `a` from p to n, both across it; the identity where one has no length."""
+    """The turn, of any length, about the unit vector `a` from p to n across it; the identity where one is zero."""
     lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
     wide = cosine < 0.0  # there lengths + cosine would lose its digits
     w, s = select(wide, sine, lengths + cosine), select(wide, lengths - cosine, sine)
-    return unit_turn(Quat(w, s * a.x, s * a.y, s * a.z))
+    w = select(lengths > 0.0, w, w * 0.0 + 1.0)
+    return Quat(w, s * a.x, s * a.y, s * a.z)
 
 
 @inline
@@ -283,10 +295,10 @@ def motion_of_middle(limb, cosine, sine, axis):
 
 
 @inline
-def about_chord(limb, arc, chord, a, sine, pole, poled):
-    """The turn about the unit chord `a` that brings the aimed limb's middle joint to the side it is wanted on.
+def about_chord(limb, arc, stretch, chord, a, sine, pole, poled):
+    """The turn, of any length, about the unit chord `a` that brings the middle joint to where it is wanted.
 
-    The nearest to a wanted direction of all places on the circle that the middle joint can turn on is found by one
+    `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on the circle that the middle joint can turn on is found by one
     projection. A pole comes first, then `limb.wanted`, then that the middle joint's axis keeps its direction.
     """
     wanted = limb.wanted
@@ -295,14 +307,14 @@ def about_chord(limb, arc, chord, a, sine, pole, poled):
         off = across_part(pole, a)
         sideways = dot(off, off) > NO_SIDE * dot(pole, pole)
         wanted, n = chosen(sideways, pole, wanted), chosen(sideways, off, n)
-    p = across_part(rotate(arc, limb.thigh), a)
-    is_straight = dot(p, p) <= STRAIGHT * dot(limb.thigh, limb.thigh)
+    p = across_part(turned_by(arc, limb.thigh), a)
+    is_straight = dot(p, p) <= STRAIGHT * stretch * stretch * dot(limb.thigh, limb.thigh)
     if bits(is_straight):  # where a straight limb would bend to
-        to_side = across_part(rotate(arc, scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))), a)
-        p = chosen(is_straight, to_side, p)
+        side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
+        p = chosen(is_straight, across_part(turned_by(arc, side), a), p)
     aimless = dot(n, n) <= NO_SIDE * dot(wanted, wanted)
     if bits(aimless):
-        p = chosen(aimless, across_part(rotate(arc, limb.axis), a), p)
+        p = chosen(aimless, across_part(turned_by(arc, limb.axis), a), p)
         n = chosen(aimless, across_part(limb.axis, a), n)
     return spin_between(p, n, a)
 
@@ -342,8 +354,8 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     chord = add(chord, scale(limb.around, 2.0 * cosine * sine))
     away, length = unit(chord)
     nowhere = (distance <= 0.0) | (length <= 0.0)
-    turn = arc_between(away, chosen(nowhere, away, a))
-    turn = multiply(about_chord(limb, turn, chord, a, sine, pole, poled), turn)
+    arc, stretch = arc_between(away, chosen(nowhere, away, a))
+    turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, pole, poled), arc)
     if options.swivel.x != 0.0:
         s = options.swivel.x
         turn = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), turn)
