@@ -12,7 +12,7 @@ from poise.legal import nearest_turn
 from poise.limb import Branch, Limb, angles_of, arc_of, axis_of, distance_at, frames_of, is_hinge, length, range_of, side_of, unit
 from poise.problem import Problem
 
-Bend = Literal["thigh", "both", "axis"]
+Bend = Literal["turn", "thigh", "both", "axis"]
 
 _STRAIGHT = 1e-3  # [rad] a limb this near to straight does not show which way its middle joint bends
 _TURN = 2 * np.pi
@@ -93,7 +93,7 @@ def _wanted(bend: Bend, thigh: Floats, shin: Floats) -> Floats:
     v thigh + u shin, the cosines between new and posed bones v and u weighted by their lengths, is greatest there:
     l1 v.k + l2 u.m with l2 u = tip - l1 v is l1 v.(k - m) and what v does not change.
     """
-    if bend == "axis":
+    if bend in ("turn", "axis"):
         return np.zeros_like(thigh)
     return unit(thigh) - (unit(shin) if bend == "both" else 0.0)
 

@@ -46,7 +46,8 @@ NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothin
 STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
 OPPOSITE = 1e-30  # squared length of the sum of two unit vectors that are opposite to rounding
 TIE = 1e-9  # both ways to bend are as good
-LIMB, SETTINGS, ROOM = 78, 7, 88
+LEAST, THIGH, AXIS = 0.0, 1.0, 2.0
+LIMB, SETTINGS, ROOM = 78, 8, 88
 
 
 class Limb(NamedTuple):
@@ -60,7 +61,7 @@ class Limb(NamedTuple):
     across: Vec
     around: Vec
     axis: Vec  # that the middle joint turns about
-    wanted: Vec  # where the thigh is to point, as far as the target lets it; zero: the axis keeps its direction
+    wanted: Vec  # where the thigh is to point, as far as the target lets it
     shortest2: float  # squared distances of the tip
     longest2: float
     gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
@@ -93,6 +94,7 @@ class Settings(NamedTuple):
     soft: float  # share of the reach over which the limb is slowed
     swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
     weight: float
+    mode: float  # LEAST, THIGH or AXIS: what decides on the turn about the chord
 
 
 @inline
@@ -109,7 +111,7 @@ def limb_in(r):
 @inline
 def settings_of(row):
     """The row as Settings."""
-    return Settings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6])
+    return Settings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])
 
 
 # --- values ------------------------------------------------------------------------------------------------------
@@ -295,28 +297,28 @@ def motion_of_middle(limb, cosine, sine, axis):
 
 
 @inline
-def about_chord(limb, arc, stretch, chord, a, sine, pole, poled):
+def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
     """The turn, of any length, about the unit chord `a` that brings the middle joint to where it is wanted.
 
-    `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on the circle that the middle joint can turn on is found by one
-    projection. A pole comes first, then `limb.wanted`, then that the middle joint's axis keeps its direction.
+    `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on
+    the circle that the middle joint can turn on is found by one projection. A pole comes first, then what the mode
+    says; where a direction is along the chord it says nothing, and the limb is turned no further.
     """
-    wanted = limb.wanted
-    n = across_part(wanted, a)
-    if poled:
-        off = across_part(pole, a)
-        sideways = dot(off, off) > NO_SIDE * dot(pole, pole)
-        wanted, n = chosen(sideways, pole, wanted), chosen(sideways, off, n)
     p = across_part(turned_by(arc, limb.thigh), a)
     is_straight = dot(p, p) <= STRAIGHT * stretch * stretch * dot(limb.thigh, limb.thigh)
     if bits(is_straight):  # where a straight limb would bend to
         side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
         p = chosen(is_straight, across_part(turned_by(arc, side), a), p)
-    aimless = dot(n, n) <= NO_SIDE * dot(wanted, wanted)
-    if bits(aimless):
-        p = chosen(aimless, across_part(turned_by(arc, limb.axis), a), p)
-        n = chosen(aimless, across_part(limb.axis, a), n)
-    return spin_between(p, n, a)
+    source, wanted = p, limb.wanted
+    if mode == AXIS:
+        source, wanted = across_part(turned_by(arc, limb.axis), a), limb.axis
+    n = across_part(wanted, a)
+    n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
+    if poled:
+        off = across_part(pole, a)
+        sideways = dot(off, off) > NO_SIDE * dot(pole, pole)
+        source, n = chosen(sideways, p, source), chosen(sideways, off, n)
+    return spin_between(source, n, a)
 
 
 @inline
@@ -355,7 +357,9 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     away, length = unit(chord)
     nowhere = (distance <= 0.0) | (length <= 0.0)
     arc, stretch = arc_between(away, chosen(nowhere, away, a))
-    turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, pole, poled), arc)
+    turn = arc
+    if poled or options.mode != LEAST:
+        turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
     if options.swivel.x != 0.0:
         s = options.swivel.x
         turn = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), turn)
