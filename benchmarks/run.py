@@ -12,6 +12,7 @@ NAMES = (
     "five_axis",
     "classic_ccd",
     "sweep_cost",
+    "two_bone",
     "arm_yardstick",
     "full_body",
     "branches",

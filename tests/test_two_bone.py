@@ -15,6 +15,7 @@ from poise import Place, Position, Range, Status, TwoBone, rotations
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 KNEE = (0.0, -1.0, 0.1)
+OUT = np.array([0.7, 0.5, 0.3])
 
 
 def rest(skeleton):
@@ -77,9 +78,9 @@ class TestOzzEdgeCases:
         for turn in (unit_quaternions(rng_of(i)) for i in range(5)):  # whatever stands above the first joint
             s = poise.Skeleton.build(["root", "hip", "knee", "foot"], range(-1, 3), [0, 3, 3, 3],
                 offsets=[(1, 2, 3), (0, 0, 0), KNEE, (0, -1, 0)], rotations=[turn, *[(1, 0, 0, 0)] * 3])  # fmt: skip
-            assert solved(rest(s), rest(s).world["hip"].positions + [0.7, 0.5, 0.3]).errors[0] < 1e-14
+            assert solved(rest(s), rest(s).world["hip"].positions + OUT).errors[0] < 1e-14
             own = rest(s).replace({"hip": turn})
-            assert solved(own, rest(s).world["hip"].positions + [0.7, 0.5, 0.3]).errors[0] < 1e-14
+            assert solved(own, rest(s).world["hip"].positions + OUT).errors[0] < 1e-14
 
     @pytest.mark.parametrize("pole", [(0, 0, 9), (0, 0, -9), (9, 1, 0), (-3, 2, 1)])
     def test_pole(self, pole):
@@ -138,7 +139,7 @@ class TestOzzEdgeCases:
     def test_mid_axis(self, axis):
         start = leg(knee=Range.degrees(-170, 170, axis=axis))
         hip, *_ = bones(start)
-        result = solved(start, hip + [0.5, 0.9, 0.7])
+        result = solved(start, hip + OUT)
         assert result.reached
         q = result.pose.q[start.skeleton.q_slice("knee")]
         assert length(np.cross(q[1:], axis)) < 1e-15
@@ -148,7 +149,7 @@ class TestOzzEdgeCases:
     def test_aligned_joints_and_target(self, shin, distance):
         start = leg((0, -1, 0), shin)
         hip = bones(start)[0]
-        result = solved(start, hip + [0, distance, 0])
+        result = solved(start, hip + np.array([0, distance, 0]))
         reach = 1 + length(shin), 1 - length(shin)
         assert np.isfinite(result.pose.q).all()
         assert result.errors[0] == pytest.approx(max(abs(distance) - reach[0], 0, reach[1] - abs(distance)), abs=1e-12)
@@ -158,17 +159,21 @@ class TestOzzEdgeCases:
     def test_zero_length_start_target(self, off, shin):
         start = leg(shin=shin)
         hip = bones(start)[0]
-        result = solved(start, hip + [off, 0, 0])
+        result = solved(start, hip + np.array([off, 0, 0]))
         assert np.isfinite(result.pose.q).all()
         folded = abs(length(KNEE) - length(shin))
-        assert result.errors[0] == pytest.approx(folded, abs=1e-7)  # where it is zero, a square root of rounding is left
+        assert result.errors[0] == pytest.approx(
+            folded, abs=1e-7
+        )  # where it is zero, a square root of rounding is left
         assert result.status is (Status.reached if folded < 1e-9 else Status.out_of_reach)
 
-    @pytest.mark.parametrize(("thigh", "shin"), [((0, 0, 0), (0, -1, 0)), ((0, -1, 0), (0, 0, 0)), ((0,) * 3, (0,) * 3)])
+    @pytest.mark.parametrize(
+        ("thigh", "shin"), [((0, 0, 0), (0, -1, 0)), ((0, -1, 0), (0, 0, 0)), ((0,) * 3, (0,) * 3)]
+    )
     def test_zero_length_chain(self, thigh, shin):
         start = leg(thigh, shin)
         hip = bones(start)[0]
-        result = solved(start, hip + [2, 0, 0])
+        result = solved(start, hip + np.array([2, 0, 0]))
         assert np.isfinite(result.pose.q).all()
         assert result.status is Status.out_of_reach
         assert result.errors[0] == pytest.approx(2 - length(thigh) - length(shin), abs=1e-12)
@@ -221,7 +226,9 @@ class TestSwivel:
         start = leg(knee=Range(-3, 3, axis=(1, 0, 0)))
         result = solved(start, in_reach(rng, start), bend="axis")
         hip, _, foot = bones(result.pose)
-        before, after = (rotations.rotate(p.world["knee"].rotations, np.array([1.0, 0, 0])) for p in (start, result.pose))
+        before, after = (
+            rotations.rotate(p.world["knee"].rotations, np.array([1.0, 0, 0])) for p in (start, result.pose)
+        )
         circle = rotations.rotate(rotations.about(unit(foot - hip), np.linspace(0, 2 * np.pi, 721)), after)
         assert after @ before >= (circle @ before).max() - 1e-12
 
@@ -300,8 +307,11 @@ class TestKnee:
     def test_too_far_and_too_near_are_clamped_and_said_so(self):
         start = leg((0, -1, 0), (0, -0.4, 0))
         hip = bones(start)[0]
-        for distance, words in ((3, "1.6 beyond the longest reach of 1.4"), (0.1, "0.5 inside the shortest reach of 0.6")):
-            result = solved(start, hip + [distance, 0, 0])
+        for distance, words in (
+            (3, "1.6 beyond the longest reach of 1.4"),
+            (0.1, "0.5 inside the shortest reach of 0.6"),
+        ):
+            result = solved(start, hip + np.array([distance, 0, 0]))
             assert result.status is Status.out_of_reach
             assert words in result.message()
 
@@ -321,7 +331,9 @@ class TestTip:
     @settings(max_examples=30)
     def test_a_place_turns_it(self, seed):
         rng = rng_of(seed)
-        start = leg(knee=Range(0, 3, axis=(1, 0, 0))).replace({"foot": unit_quaternions(rng), "hip": unit_quaternions(rng)})
+        start = leg(knee=Range(0, 3, axis=(1, 0, 0))).replace(
+            {"foot": unit_quaternions(rng), "hip": unit_quaternions(rng)}
+        )
         goal = Place("foot", in_reach(rng, start, (0.4, 0.9)), unit_quaternions(rng))
         result = poise.solve(start, goal, solver=TwoBone(), tolerance=1e-9, angle_tolerance=1e-9)
         assert result.reached
@@ -384,7 +396,9 @@ class TestPlanar:
         far = solved(start, [0, 3], joint="tip", soft=0.1).pose.world["tip"].positions
         np.testing.assert_allclose(far, [0, 1.8 + 0.2 * (1 - math.exp(-1.2 / 0.2)), 0], atol=1e-12)
         whole = solved(start, [0.5, 1], joint="tip").pose.q
-        np.testing.assert_allclose(solved(start, [0.5, 1], joint="tip", weight=0.25).pose.q, 0.75 * start.q + 0.25 * whole)
+        np.testing.assert_allclose(
+            solved(start, [0.5, 1], joint="tip", weight=0.25).pose.q, 0.75 * start.q + 0.25 * whole
+        )
 
     def test_what_means_nothing_in_a_plane_is_refused(self):
         with pytest.raises(poise.UnsupportedError, match="pole"):
@@ -404,8 +418,8 @@ class TestLimbs:
         bent = start.replace({"hip": unit_quaternions(rng_of(8)), "knee": unit_quaternions(rng_of(9))})
         result = solved(start, bent.world["foot"].positions, mid="knee")
         assert result.reached
-        for name, q in turns.items():
-            np.testing.assert_array_equal(result.pose.q[s.q_slice(name)], q)
+        for name in turns:
+            np.testing.assert_array_equal(result.pose.q[s.q_slice(name)], start.q[s.q_slice(name)])
         with pytest.raises(poise.UnsupportedError, match="cannot bend 'hip'"):
             solved(start, [0, 0, 0], mid="hip")
 
@@ -481,7 +495,7 @@ class TestNumbers:
         starts = poise.Pose(s, np.tile(s.rest_q, (13, 1))).q.copy()
         starts[:, :4] = unit_quaternions(rng, 13)
         starts[:, 4:8] = rotations.about(np.array([1.0, 0, 0]), rng.uniform(-1, 2.5, size=13))
-        targets = rng.normal(size=(13, 3)) + [0.3, 2, 0.1]
+        targets = rng.normal(size=(13, 3)) + bones(leg())[0]
         whole = solved(poise.Pose(s, starts), targets)
         for i in range(13):
             np.testing.assert_array_equal(solved(poise.Pose(s, starts[i]), targets[i]).pose.q, whole.pose.q[i])
@@ -521,7 +535,9 @@ RIGS = [
 @pytest.mark.parametrize("options", [{}, {"bend": "both"}, {"pole": (0.0, 0.5, 100.0)}, {"keep_tip": True}])
 def test_limbs_of_real_rigs(data, file, root, tip, options):
     rig = poise.load(data / file)
-    root, tip = (next(n for n in rig.skeleton.names if n.lower() == name.lower() or fnmatch(n, name)) for name in (root, tip))
+    root, tip = (
+        next(n for n in rig.skeleton.names if n.lower() == name.lower() or fnmatch(n, name)) for name in (root, tip)
+    )
     rng, start = rng_of(1), rig.rest
     first, middle = rig.skeleton.chain(root, tip)[0], rig.skeleton[tip].parent
     posed = start.replace({middle: unit_quaternions(rng)})

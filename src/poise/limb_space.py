@@ -9,7 +9,20 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.legal import nearest_turn
-from poise.limb import Branch, Limb, angles_of, arc_of, axis_of, distance_at, frames_of, is_hinge, length, range_of, side_of, unit
+from poise.limb import (
+    Branch,
+    Limb,
+    angles_of,
+    arc_of,
+    axis_of,
+    distance_at,
+    frames_of,
+    is_hinge,
+    length,
+    range_of,
+    side_of,
+    unit,
+)
 from poise.problem import Problem
 
 Bend = Literal["turn", "thigh", "both", "axis"]
@@ -71,7 +84,12 @@ def _plane(thigh: Floats, shin: Floats) -> tuple[Floats, Floats, Floats, Floats]
     turn = np.where(twists & (sizes > 0), turn, rotations.IDENTITY)
     spare = np.where(length(along) > 0, along, _UP)
     least = np.eye(3)[np.abs(spare).argmin(axis=-1)]
-    return np.where(twists, unit(np.cross(spare, least)), unit(normal)), twists[:, 0] * 1.0, straightened, turn
+    return (
+        np.where(twists, unit(np.cross(spare, least)), unit(normal)),
+        twists[:, 0].astype(np.float64),
+        straightened,
+        turn,
+    )
 
 
 def _surely_legal(straight: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -30,6 +30,7 @@ def steps() -> list[Step]:
         ("poses", _poses),
         ("Jacobians", _jacobians),
         ("joint by joint: ccd", _ccd),
+        ("limbs of two bones", _two_bone),
         ("arms: one target", _arm_one),
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
@@ -62,6 +63,8 @@ def compiled() -> dict[str, int]:
         "chain.tips": kernels.chain.tips,
         "ccd.solve": kernels.ccd.solve,
         "ccd.probe": kernels.ccd.probe,
+        "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
+        "two_bone_planar.solve": kernels.two_bone_planar.solve,
         "serial.tips": kernels.serial.tips,
         "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
         "reach.reach": getattr(kernels.reach, f"reach{width}"),
@@ -105,6 +108,14 @@ def _ccd() -> None:
             solve(pose, Position(joint, target), solver="ccd").message()
             solve(pose, Position(joint, [target, target]), solver="ccd")
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
+
+
+def _two_bone() -> None:
+    leg = Position("LeftFoot", (0.1, 0.3, 0.2), root="LeftUpLeg")
+    solve(_humanoid(), leg, solver="two_bone").message()
+    solve(_humanoid(), Place("LeftFoot", (0.1, 0.3, 0.2), _UPRIGHT, root="LeftUpLeg"), solver="two_bone")
+    arm = Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
+    solve(Pose(arm, arm.rest_q), Position("c", (1.5, 0.5, 0.0)), solver="two_bone")
 
 
 def _arm_one() -> None:

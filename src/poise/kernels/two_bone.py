@@ -448,9 +448,7 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, 
         if poles.shape[0] > 0:
             gather(work, LIMB + 7, poles, block, w)
         count = min(w, k - block * w)
-        solve_block(
-            kind, limb_in(rows), target, pole, block, count, targets, poles, columns, options, starts, q, found
-        )
+        solve_block(kind, limb_in(rows), target, pole, block, count, targets, poles, columns, options, starts, q, found)
 
 
 @kernel
