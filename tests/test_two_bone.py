@@ -232,8 +232,9 @@ class TestSwivel:
         circle = rotations.rotate(rotations.about(unit(foot - hip), np.linspace(0, 2 * np.pi, 721)), after)
         assert after @ before >= (circle @ before).max() - 1e-12
 
-    def test_a_straight_arm_is_aimed_without_a_twist(self):
-        s = poise.Skeleton.build("abc", range(-1, 2), [3, 3, 3], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)])
+    @pytest.mark.parametrize("bent", [0.0, 5e-4])
+    def test_a_straight_arm_is_aimed_without_a_twist(self, bent):
+        s = poise.Skeleton.build("abc", range(-1, 2), [3, 3, 3], offsets=[(0, 0, 0), (1, 0, 0), (1, bent, 0)])
         for target in ([0, 0, 1.5], [0, 1.2, 0.3], [-1.2, 0.1, 0.9]):
             result = solved(rest(s), target, joint="c")
             assert result.reached

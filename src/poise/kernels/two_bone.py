@@ -91,7 +91,7 @@ class Limb(NamedTuple):
     middle: Quat
     to_middle: Quat  # from the limb frame to the frames that the middle joint and the tip's joint turn in, while posed
     to_tip: Quat
-    of_tip: Quat  # the tip's world rotation and this, and it is turned as its motion has turned it
+    of_tip: Quat  # what stands between a world rotation of the tip and the motion that gives it
     tip_motion: Quat
     last: Quat  # posed world rotation of the tip
 
