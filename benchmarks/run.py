@@ -13,6 +13,7 @@ NAMES = (
     "classic_ccd",
     "methods",
     "sweep_cost",
+    "two_bone",
     "arm_yardstick",
     "full_body",
     "branches",

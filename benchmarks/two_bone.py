@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
-from poise.limb import limb_of
-from poise.limb_space import limb_rows
+from poise.machine import aligned, lane_width
 from poise.problem import Problem, Tolerance
 
 Floats = NDArray[np.float64]
@@ -67,9 +66,8 @@ def compiled() -> ctypes.CDLL:
 
 
 def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
-    """A call that fills q (k, 12) in C++. `row` is one row of poise.limb_space.limb_rows, the C++ takes part of it."""
-    parts = [row[0:10], row[13:22], row[28:31], row[40:42], row[43:46], row[50:54], row[46:50]]
-    numbers = np.concatenate([row[0:7], row[7:10], row[13:22], row[28:31], *parts[3:]])
+    """Return a call that fills q (k, 12) in C++, from what it knows of one row of poise.limb_space.limb_rows."""
+    numbers = np.concatenate([row[:10], row[13:22], row[28:31], row[40:42], row[43:46], row[50:54], row[46:50]])
     function = compiled().yardstick
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, wanted)]
     arguments = (*pointers, ctypes.c_long(len(wanted)), ctypes.c_void_p(q.ctypes.data))
@@ -79,3 +77,84 @@ def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
 
     run.__dict__["keeps"] = (numbers, wanted, q)  # the library holds bare pointers to them
     return run
+
+
+def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) -> tuple[Callable[[], object], Floats]:
+    """Return a call that fills q (k, 12) by Poise's kernel alone, and the row that the limb is packed in."""
+    problem = Problem(start, (poise.Position("foot", wanted[0]),))
+    _, columns, rows = solver.packed(problem)
+    settings = solver.settings(Tolerance(0.0, 0.0))
+    width = lane_width()
+    solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4
+    found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(kernels.two_bone.ROOM * width)
+    starts, poles = np.array(start.flat_q), np.zeros((0, 3))
+    return lambda: solve(rows, wanted, poles, columns, settings, starts, q, found, work), rows[0]
+
+
+def batch(start: poise.Pose, solver: poise.TwoBone, wanted: Floats) -> Callable[[], poise.Result]:
+    """Return a call of the public solve(), judging included, on one thread."""
+    goal = poise.Position("foot", wanted)
+    return lambda: poise.solve(start, goal, solver=solver, threads=1)
+
+
+def measure(count: int, of_batch: int, rounds: int) -> list[harness.Row]:
+    """Time all in turn; a row each."""
+    start, wanted = leg(), targets(count)
+    hinged = poise.Pose(start.skeleton.limited({"knee": KNEE}), start.q)
+    theirs, ours, other = (np.empty((count, 12)) for _ in range(3))
+    thigh, row = kernel(start, poise.TwoBone(bend="thigh"), wanted, ours)
+    turn, _ = kernel(start, poise.TwoBone(), wanted, other)
+    calls: dict[str, tuple[int, Callable[[], object]]] = {
+        'kernel, bend="thigh"': (count, thigh),
+        "kernel, default": (count, turn),
+        "solve(), default": (of_batch, batch(start, poise.TwoBone(), wanted[:of_batch])),
+        "solve(), knee a hinge with a range": (of_batch, batch(hinged, poise.TwoBone(), legal(hinged, of_batch))),
+    }
+    cpp = yardstick(row, wanted, theirs)
+    cpp(), thigh()
+    if not np.abs(ours - theirs).max() < SAME:
+        message = f"the answers differ by {np.abs(ours - theirs).max():g}"
+        raise RuntimeError(message)
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    yard: list[float] = []
+    for _ in range(rounds):
+        yard.append(harness.timed(cpp)[1] / count)
+        for name, (targets_, call) in calls.items():
+            times[name].append(harness.timed(call)[1] / targets_)
+    (theirs_median, theirs_slow) = harness.spread(yard, 1e-9)
+    rows = []
+    for name, taken in times.items():
+        median, slow = harness.spread(taken, 1e-9)
+        same = name.startswith('kernel, bend="thigh"')
+        rows.append({
+            "what": name, "targets": calls[name][0], "ours [ns]": median, "p99": slow, "least": min(taken) * 1e9,
+            "C++ [ns]": theirs_median if same else "", "p99 ": theirs_slow if same else "",
+            "ratio": round(median / theirs_median, 3) if same else "",
+        })  # fmt: skip
+    return rows
+
+
+def legal(start: poise.Pose, count: int) -> Floats:
+    """Targets (count, 3) that the leg can reach with its knee in its range."""
+    wanted = targets(count)
+    reached = poise.solve(start, poise.Position("foot", wanted), solver=poise.TwoBone(), threads=1).reached
+    return np.resize(wanted[reached], (count, 3))
+
+
+def main(rounds: int | None = None, count: int = TARGETS, of_batch: int = BATCH) -> int:
+    """Run everything and write the table."""
+    try:
+        rows = measure(count, of_batch, rounds or ROUNDS)
+    except RuntimeError as error:
+        return harness.exit_code(f"two_bone: skipped, {error}")
+    note = (
+        f"A leg of three ball joints, targets in its reach, {rounds or ROUNDS} rounds interleaved in one process, one "
+        "thread; per target: median, 99th percentile and least over rounds. The C++ is the same closed form without "
+        "limits, options and checks, and gives the same answers to 1e-9. solve() packs, solves and judges."
+    )
+    harness.report("two_bone", "Two bones in closed form", rows, [note])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

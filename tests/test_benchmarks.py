@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -188,3 +189,11 @@ def test_start_up_tells_numba_and_failures():
     assert start_up.version().seconds > 0
     with pytest.raises(RuntimeError, match="AssertionError"):
         start_up.fresh("assert False")
+
+
+def test_two_bone_agrees_with_plain_cpp(tmp_path):
+    import two_bone
+
+    assert two_bone.main(rounds=2, count=1000, of_batch=500) == 0
+    if shutil.which("g++") or shutil.which("clang++"):
+        assert "solve(), default" in (tmp_path / "results" / "two_bone.md").read_text()

@@ -168,7 +168,7 @@ def unit(v: Floats) -> Floats:
     return np.divide(v, size, out=np.zeros_like(v), where=size > 0)
 
 
-# --- the bend ---
+# --- the bend ----------------------------------------------------------------------------------------------------
 
 
 def arc_of(thigh: Floats, shin: Floats, axis: Floats) -> tuple[list[Floats], tuple[Floats, Floats, Floats, Floats]]:
@@ -182,10 +182,12 @@ def arc_of(thigh: Floats, shin: Floats, axis: Floats) -> tuple[list[Floats], tup
     levered = np.hypot(cosine, sine) > _NO_LEVER * ((thigh**2).sum(axis=-1) + (shin**2).sum(axis=-1))
     offset = np.where(levered, np.arctan2(sine, cosine), 0.0)
     c, s = np.cos(offset)[:, None], np.sin(offset)[:, None]
-    still, across = thigh + along, c * radius + s * ahead
+    still: Floats = thigh + along
+    across: Floats = c * radius + s * ahead
     longest2, shortest2 = ((still + across) ** 2).sum(axis=-1), ((still - across) ** 2).sum(axis=-1)
     gain = np.divide(1.0, longest2 - shortest2, out=np.zeros_like(offset), where=levered)
-    return [still, across, np.cross(axis, across)], (shortest2, longest2, gain, offset)
+    around: Floats = np.cross(axis, across)
+    return [still, across, around], (shortest2, longest2, gain, offset)
 
 
 def distance_at(arc: list[Floats], bend: Floats) -> Floats:

@@ -30,8 +30,10 @@ def plane_rows(problem: Problem, limb: Limb, branch: Branch) -> Floats:
     ways = middle.position - first.position, tip_at - middle.position
     thigh, shin = ((basis @ way[..., None])[..., 0] for way in ways)
     sense = np.sign((w * other).sum(axis=-1))
-    flat = [v * np.array([1.0, 1.0, 0.0]) for v in (thigh, shin)]
-    arc, (shortest2, longest2, gain, offset) = arc_of(*flat, sense[:, None] * np.array([0.0, 0.0, 1.0]))
+    flat = np.array([1.0, 1.0, 0.0])
+    arc, (shortest2, longest2, gain, offset) = arc_of(
+        thigh * flat, shin * flat, sense[:, None] * np.array([0.0, 0.0, 1.0])
+    )
     angles = [angles_of(problem, row) for row in (limb.first, limb.middle)]
     ranges = [range_of(skeleton, row) for row in (limb.first, limb.middle)]
     straight = angles[1] + offset

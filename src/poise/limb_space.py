@@ -25,7 +25,7 @@ from poise.limb import (
 from poise.problem import Problem
 from poise.turn_limits import nearest_angle
 
-Bend = Literal["thigh", "both", "axis"]
+Bend = Literal["turn", "thigh", "both", "axis"]
 
 _STRAIGHT = 1e-3  # [rad] a limb this near to straight does not show which way its middle joint bends
 _TURN = 2 * np.pi
@@ -84,7 +84,12 @@ def _plane(thigh: Floats, shin: Floats) -> tuple[Floats, Floats, Floats, Floats]
     turn = np.where(twists & (sizes > 0), turn, rotations.IDENTITY)
     spare = np.where(length(along) > 0, along, _UP)
     least = np.eye(3)[np.abs(spare).argmin(axis=-1)]
-    return np.where(twists, unit(np.cross(spare, least)), unit(normal)), twists[:, 0] * 1.0, straightened, turn
+    return (
+        np.where(twists, unit(np.cross(spare, least)), unit(normal)),
+        twists[:, 0].astype(np.float64),
+        straightened,
+        turn,
+    )
 
 
 def _surely_legal(straight: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -106,7 +111,7 @@ def _wanted(bend: Bend, thigh: Floats, shin: Floats) -> Floats:
     v thigh + u shin, the cosines between new and posed bones v and u weighted by their lengths, is greatest there:
     l1 v.k + l2 u.m with l2 u = tip - l1 v is l1 v.(k - m) and what v does not change.
     """
-    if bend == "axis":
+    if bend in ("turn", "axis"):
         return np.zeros_like(thigh)
     return unit(thigh) - (unit(shin) if bend == "both" else 0.0)
 

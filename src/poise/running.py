@@ -123,7 +123,9 @@ def _joined(parts: Iterable[tuple[Answer, Verdict]], count: int) -> tuple[Answer
                 whole[name] = np.empty((count, *rows.shape[1:]), dtype=rows.dtype)
             whole[name][first : first + len(rows)] = rows
         worst, first = max(worst, verdict.violation), first + len(answer.q)
-    return Answer(*(whole[name] for name in _COLUMNS)), Verdict(whole["errors"], whole["codes"], worst)
+    return Answer(whole["q"], whole["met"], whole["iterations"], whole["joint_updates"]), Verdict(
+        whole["errors"], whole["codes"], worst
+    )
 
 
 def _corrected(

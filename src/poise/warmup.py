@@ -31,6 +31,7 @@ def steps() -> list[Step]:
         ("Jacobians", _jacobians),
         ("joint by joint: ccd", _ccd),
         ("joint by joint: fabrik", _fabrik),
+        ("limbs of two bones", _two_bone),
         ("arms: one target", _arm_one),
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
@@ -67,6 +68,8 @@ def compiled() -> dict[str, int]:
         "fabrik.solve": kernels.fabrik.solve,
         "fabrik_limited.solve": kernels.fabrik_limited.solve,
         "fabrik_tree.solve": kernels.fabrik_tree.solve,
+        "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
+        "two_bone_planar.solve": kernels.two_bone_planar.solve,
         "serial.tips": kernels.serial.tips,
         "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
         "reach.reach": getattr(kernels.reach, f"reach{width}"),
@@ -120,6 +123,14 @@ def _fabrik() -> None:
         solve(pose, goal, solver="fabrik")
         solve(pose, goal.with_target([goal.target, _FAR]), solver="fabrik")
     solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
+
+
+def _two_bone() -> None:
+    leg = Position("LeftFoot", (0.1, 0.3, 0.2), root="LeftUpLeg")
+    solve(_humanoid(), leg, solver="two_bone").message()
+    solve(_humanoid(), Place("LeftFoot", (0.1, 0.3, 0.2), _UPRIGHT, root="LeftUpLeg"), solver="two_bone")
+    arm = Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
+    solve(Pose(arm, arm.rest_q), Position("c", (1.5, 0.5, 0.0)), solver="two_bone")
 
 
 def _arm_one() -> None:

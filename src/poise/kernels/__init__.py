@@ -11,6 +11,7 @@ import importlib
 from types import ModuleType
 
 _MODULES = (
+    "arcs",
     "ccd",
     "chain",
     "chain_finish",

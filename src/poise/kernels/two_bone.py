@@ -24,6 +24,17 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from poise.kernels.arcs import (
+    across_part,
+    arc_between,
+    blended,
+    chosen,
+    chosen_turn,
+    spin_between,
+    turned_by,
+    unit,
+    unit_turn,
+)
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.lanes import (
     LANES4,
@@ -44,9 +55,9 @@ from poise.kernels.linear import Quat, Vec, add, conjugate, cross, dot, multiply
 
 NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothing about the turn about it
 STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
-OPPOSITE = 1e-30  # squared length of the sum of two unit vectors that are opposite to rounding
 TIE = 1e-9  # both ways to bend are as good
-LIMB, SETTINGS, ROOM = 78, 7, 88
+LEAST, THIGH, AXIS = 0.0, 1.0, 2.0
+LIMB, SETTINGS, ROOM = 78, 8, 88
 
 
 class Limb(NamedTuple):
@@ -60,7 +71,7 @@ class Limb(NamedTuple):
     across: Vec
     around: Vec
     axis: Vec  # that the middle joint turns about
-    wanted: Vec  # where the thigh is to point, as far as the target lets it; zero: the axis keeps its direction
+    wanted: Vec  # where the thigh is to point, as far as the target lets it
     shortest2: float  # squared distances of the tip
     longest2: float
     gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
@@ -80,7 +91,7 @@ class Limb(NamedTuple):
     middle: Quat
     to_middle: Quat  # from the limb frame to the frames that the middle joint and the tip's joint turn in, while posed
     to_tip: Quat
-    of_tip: Quat  # the tip's world rotation and this, and it is turned as its motion has turned it
+    of_tip: Quat  # what stands between a world rotation of the tip and the motion that gives it
     tip_motion: Quat
     last: Quat  # posed world rotation of the tip
 
@@ -93,6 +104,7 @@ class Settings(NamedTuple):
     soft: float  # share of the reach over which the limb is slowed
     swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
     weight: float
+    mode: float  # LEAST, THIGH or AXIS: what decides on the turn about the chord
 
 
 @inline
@@ -109,93 +121,7 @@ def limb_in(r):
 @inline
 def settings_of(row):
     """The row as Settings."""
-    return Settings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6])
-
-
-# --- values ------------------------------------------------------------------------------------------------------
-
-
-@inline
-def across_part(v, a):
-    """The part of v across a unit vector."""
-    return sub(v, scale(a, dot(v, a)))
-
-
-@inline
-def unit(v):
-    """v / |v|, and |v|; zero stays zero."""
-    length = sqrt(dot(v, v))
-    return scale(v, 1.0 / select(length > 0.0, length, length + 1.0)), length
-
-
-@inline
-def chosen(condition, a, b):
-    """The vector a where the condition holds, else b."""
-    return Vec(select(condition, a.x, b.x), select(condition, a.y, b.y), select(condition, a.z, b.z))
-
-
-@inline
-def chosen_turn(condition, a, b):
-    """The rotation a where the condition holds, else b."""
-    return Quat(
-        select(condition, a.w, b.w),
-        select(condition, a.x, b.x),
-        select(condition, a.y, b.y),
-        select(condition, a.z, b.z),
-    )
-
-
-@inline
-def unit_turn(q):
-    """q / |q|; without a length the identity."""
-    square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
-    none = square * 0.0
-    some = square > 0.0
-    k = 1.0 / sqrt(select(some, square, none + 1.0))
-    return Quat(select(some, q.w * k, none + 1.0), q.x * k, q.y * k, q.z * k)
-
-
-@inline
-def any_across(a):
-    """A unit vector across a unit vector: its cross product with the axis that it is least along."""
-    x, y, z = maximum(a.x, -a.x), maximum(a.y, -a.y), maximum(a.z, -a.z)
-    none = a.x * 0.0
-    p = chosen(y <= z, Vec(-a.z, none, a.x), Vec(a.y, -a.x, none))
-    p = chosen((x <= y) & (x <= z), Vec(none, a.z, -a.y), p)
-    return unit(p)[0]
-
-
-@inline
-def arc_between(a, b):
-    """Shortest turn of unit vector a onto b, with m = a + b: (m.m / 2, a x m). Half a turn about any axis across a where
-    they are opposite, the identity where one has no length.
-    """  # noqa: D205
-    m = add(a, b)
-    mm = dot(m, m)
-    v = cross(a, m)
-    opposite = mm < OPPOSITE
-    v = chosen(opposite, any_across(a), v)
-    return unit_turn(Quat(select(opposite, mm * 0.0, 0.5 * mm), v.x, v.y, v.z))
-
-
-@inline
-def spin_between(p, n, a):
-    """The turn about the unit vector `a` from p to n, both across it; the identity where one has no length."""
-    lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
-    wide = cosine < 0.0  # there lengths + cosine would lose its digits
-    w, s = select(wide, sine, lengths + cosine), select(wide, lengths - cosine, sine)
-    return unit_turn(Quat(w, s * a.x, s * a.y, s * a.z))
-
-
-@inline
-def blended(a, b, weight):
-    """From rotation a (weight 0) to b (1): their weighted sum on the shorter way, normalised."""
-    if weight == 1.0:
-        return b
-    cosine = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z
-    k = select(cosine < 0.0, cosine * 0.0 - weight, cosine * 0.0 + weight)
-    l = 1.0 - weight
-    return unit_turn(Quat(l * a.w + k * b.w, l * a.x + k * b.x, l * a.y + k * b.y, l * a.z + k * b.z))
+    return Settings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -283,30 +209,28 @@ def motion_of_middle(limb, cosine, sine, axis):
 
 
 @inline
-def about_chord(limb, arc, chord, a, sine, pole, poled):
-    """The turn about the unit chord `a` that brings the aimed limb's middle joint to the side it is wanted on.
+def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
+    """The turn, of any length, about the unit chord `a` that brings the middle joint to where it is wanted.
 
-    The nearest to a wanted direction of all places on the circle that the middle joint can turn on is found by one
-    projection. A pole comes first, then `limb.wanted`, then that the middle joint's axis keeps its direction.
+    `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on
+    the circle that the middle joint can turn on is found by one projection. A pole comes first, then what the mode
+    says; where a direction is along the chord it says nothing, and the limb is turned no further.
     """
-    wanted = limb.wanted
+    p = across_part(turned_by(arc, limb.thigh), a)
+    is_straight = dot(p, p) <= STRAIGHT * stretch * stretch * dot(limb.thigh, limb.thigh)
+    if bits(is_straight):  # where a straight limb would bend to
+        side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
+        p = chosen(is_straight, across_part(turned_by(arc, side), a), p)
+    source, wanted = p, limb.wanted
+    if mode == AXIS:
+        source, wanted = across_part(turned_by(arc, limb.axis), a), limb.axis
     n = across_part(wanted, a)
+    n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
     if poled:
         off = across_part(pole, a)
         sideways = dot(off, off) > NO_SIDE * dot(pole, pole)
-        wanted, n = chosen(sideways, pole, wanted), chosen(sideways, off, n)
-    p = across_part(rotate(arc, limb.thigh), a)
-    is_straight = dot(p, p) <= STRAIGHT * dot(limb.thigh, limb.thigh)
-    if bits(is_straight):  # where a straight limb would bend to
-        to_side = across_part(
-            rotate(arc, scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))), a
-        )
-        p = chosen(is_straight, to_side, p)
-    aimless = dot(n, n) <= NO_SIDE * dot(wanted, wanted)
-    if bits(aimless):
-        p = chosen(aimless, across_part(rotate(arc, limb.axis), a), p)
-        n = chosen(aimless, across_part(limb.axis, a), n)
-    return spin_between(p, n, a)
+        source, n = chosen(sideways, p, source), chosen(sideways, off, n)
+    return spin_between(source, n, a)
 
 
 @inline
@@ -344,8 +268,10 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     chord = add(chord, scale(limb.around, 2.0 * cosine * sine))
     away, length = unit(chord)
     nowhere = (distance <= 0.0) | (length <= 0.0)
-    turn = arc_between(away, chosen(nowhere, away, a))
-    turn = multiply(about_chord(limb, turn, chord, a, sine, pole, poled), turn)
+    arc, stretch = arc_between(away, chosen(nowhere, away, a))
+    turn = arc
+    if poled or options.mode != LEAST:
+        turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
     if options.swivel.x != 0.0:
         s = options.swivel.x
         turn = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), turn)

@@ -15,13 +15,15 @@ from poise.errors import InputError, UnsupportedError
 from poise.handles import Handles
 from poise.limb import Limb, column_of, limb_of
 from poise.limb_plane import plane_rows
-from poise.limb_space import limb_rows
+from poise.limb_space import Bend, limb_rows
 from poise.machine import aligned, lane_width
 from poise.options import one_of
 from poise.problem import Problem, Tolerance
 from poise.request import Request
 from poise.result import Answer
 from poise.skeleton import Kind
+
+_MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/two_bone.py
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +35,17 @@ class TwoBone:
     of the plane in which the start pose is bent. A range of it is kept exactly. Two parallel hinges are a planar arm,
     both with any ranges. What else is in the chain is held as it is posed. A Place also turns the tip's own joint.
 
-    Of all poses that put the tip at its target the swivel about the line from the first joint to the tip is chosen by
-    the pole; without one, or where it is on that line, by `bend`; where that says nothing, by the middle joint's axis,
-    and last by the least turn. The start pose decides all of this: solve from the last frame to go on from it. What is
-    out of reach is approached as near as can be. A target within the soft zone, or a weight below 1, is not `reached`.
+    Of all poses that put the tip at its target, the swivel about the line from the first joint to the tip is chosen by
+    the pole; without one, or where it is on that line, by `bend`; where that says nothing, by the least turn. All of
+    it starts from the start pose: to go on from the last frame, start there. What is out of reach is approached as
+    near as can be. A target within the soft zone is not `reached`, nor is one with a weight below 1.
 
     mid        name of the middle joint, where more than two of the chain can move; by default those two
-    bend       "thigh": the first bone comes as near to its start as it can. "both": the sum of the cosines between new
-               and old bones, times their lengths, is greatest. "axis": the axis of the middle joint comes as near
+    bend       what decides on the swivel. "turn": the first joint turns as little from its start as it can, twist and
+               all; nothing flips. "thigh": the first bone comes as near to its old direction as it can, whatever the
+               twist; the limb bends to the other side where the target has passed that direction. "both": the sum of
+               the cosines between new and old bones, times their lengths, is greatest. "axis": the axis of the middle
+               joint comes as near to its old direction as it can
     pole       world point (3,) that the middle joint is turned to, seen from the line between first joint and tip
     branch     which way a hinge in the middle bends: "nearest" as it is bent at the start; "positive" or "negative"
                its angle counted from where the limb is longest. Where only the other way is legal, that is taken
@@ -55,7 +60,7 @@ class TwoBone:
     """
 
     mid: str | None = None
-    bend: Literal["thigh", "both", "axis"] = "thigh"
+    bend: Bend = "turn"
     pole: ArrayLike | None = None
     branch: Literal["nearest", "positive", "negative"] = "nearest"
     swivel: float = 0.0
@@ -64,7 +69,7 @@ class TwoBone:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        one_of("bend", self.bend, ("thigh", "both", "axis"))
+        one_of("bend", self.bend, tuple(_MODES))
         one_of("branch", self.branch, ("nearest", "positive", "negative"))
         values: dict[str, Any] = {name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")}
         if not abs(values["swivel"]) < math.inf:
@@ -93,23 +98,27 @@ class TwoBone:
         """Solve for the targets (k, 3), or (k, 7) of a Place."""
         if request.trace:
             raise UnsupportedError("two_bone solves in closed form; there are no iterations to keep with trace=True")
-        limb, columns, rows = self._packed(problem)
+        limb, columns, rows = self.packed(problem)
+        if limb.planar and (self.pole is not None or self.swivel != 0.0):
+            raise UnsupportedError(
+                "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
+            )
         starts = np.array(problem.start.flat_q)
         q = np.empty((len(targets), problem.skeleton.nq))
         found = np.empty((len(targets), 2), dtype=np.bool_)
         wanted = np.ascontiguousarray(targets)
         if limb.planar:
-            kernels.two_bone_planar.solve(rows, wanted, columns, self._settings(tolerance), starts, q, found)
+            kernels.two_bone_planar.solve(rows, wanted, columns, self.settings(tolerance), starts, q, found)
         else:
             poles = np.array([] if self.pole is None else [self.pole]).reshape(-1, 3)
             width = lane_width()
             solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
             work = aligned(kernels.two_bone.ROOM * width)
-            solve(rows, wanted, poles, columns, self._settings(tolerance), starts, q, found, work)
+            solve(rows, wanted, poles, columns, self.settings(tolerance), starts, q, found, work)
         moved = found[:, 0].astype(np.int64)
         return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved)
 
-    def _packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
+    def packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
         """The limb, where its joints stand in q, and its numbers; remembered, because long batches come in parts."""
         known: dict[object, tuple[Limb, Ints, Floats]] = problem.__dict__.setdefault("_limbs", {})
         if self not in known:
@@ -125,12 +134,14 @@ class TwoBone:
     def _rows(self, problem: Problem, limb: Limb) -> Floats:
         return limb_rows(problem, limb, self.bend, self.branch)
 
-    def _settings(self, tolerance: Tolerance) -> Floats:
+    def settings(self, tolerance: Tolerance) -> Floats:
         """The options as the kernels take them; see kernels/two_bone.py."""
         half = self.swivel / 2
         always = self.pole is not None or self.swivel != 0.0
         sine = math.sin(min(tolerance.angle, math.pi) / 2)
-        return np.array([tolerance.distance, sine, self.soft, math.cos(half), math.sin(half), always, self.weight])
+        swivel = math.cos(half), math.sin(half)
+        mode = _MODES[self.bend]
+        return np.array([tolerance.distance, sine, self.soft, *swivel, always, self.weight, mode])
 
 
 def _point(pole: ArrayLike | None) -> tuple[float, float, float] | None:
