@@ -9,7 +9,9 @@ import pytest
 
 import poise
 from poise import InputError, LookAt, Pin, Pose, Position, Range, UnknownNameError, samples
+from tests.reference.kernel_tree import AIM, BALL, random_u
 from tests.strategies import rng_of, straight_chain
+from tests.tree_cases import arm, lanes_after
 
 FIGURE = poise.load(samples.path("humanoid.bvh")).rest
 HEAD = FIGURE.world["Head"].positions
@@ -178,3 +180,22 @@ class TestValue:
             assert (same.joint, same.axis, same.over, same.offset, same.weight) == (
                 "Head", (0, 1, 0), goal.over, (1, 0, 0), 2,
             )  # fmt: skip
+
+
+def test_the_rows_are_what_a_common_turn_of_the_joints_does():
+    """All that look turn together, each by its ease, about any axis: so much the residual falls."""
+    rng = rng_of(7)
+    tree = arm([BALL, BALL, BALL], AIM)
+    tree.dofs[:, 3] = np.repeat([0.3, 0.6, 1.0], 3)
+    tree.aims[0, :7] = 0.2, 0.1, 0.0, 0.6, 0.0, 0.8, 1.0  # a point, an axis, and that the turn is shared
+    us = random_u(rng, tree, 8, 0.4)
+    targets = np.array([p + 2 * a for p, a in (tree.measure(u)[0] for u in us)]) + 1e-9  # met: there the rows are exact
+    J = lanes_after(tree, targets, us).J / np.sqrt(tree.dofs[:, 3])[:, None, None]  # the step has scaled them
+    shares, h = tree.dofs[:, 3] / 1.9, 1e-5
+    for k, u in enumerate(us):
+        for axis in np.eye(3):
+            whole = np.concatenate([before.inv().apply(axis) for _, _, before in tree.place(u)])
+            turn = h * whole * shares
+            fallen = tree.left(tree.moved(u, -turn), targets[k]) - tree.left(tree.moved(u, turn), targets[k])
+            np.testing.assert_allclose((whole * shares) @ J[:, :, k], fallen / (2 * h), atol=1e-6)
+            np.testing.assert_allclose(whole[:3] @ J[:3, :, k], fallen / (2 * h), atol=1e-6)  # each joint says the same
