@@ -69,7 +69,7 @@ def slow_errors(skeleton, q, goals):
     return np.array(out)
 
 
-def goals_at(rng, pose, count):
+def goals_at(rng, pose, count, *, look=True):
     """Goals of random kinds for random joints, met by this pose."""
     goals = []
     for joint in rng.choice(pose.skeleton.names, size=count, replace=False):
@@ -86,8 +86,9 @@ def goals_at(rng, pose, count):
             Place(joint, point, at.rotations, offset=offset, weight=weight),
             Direction(joint, rotated(at.rotations, axis), axis=axis, weight=weight),
             Aim(joint, ahead, axis=axis, offset=offset, weight=weight),
-            LookAt(joint, ahead, axis=axis, offset=offset, weight=weight),
         ]
+        if look:
+            every.append(LookAt(joint, ahead, axis=axis, offset=offset, weight=weight))
         above = pose.skeleton.ancestors(joint)
         if len(above) > 1:  # the joint is then the tip of a limb
             every.append(Pole(above[-1], pose.world[above[-1]].positions, root=above[0], tip=joint, weight=weight))
@@ -98,12 +99,12 @@ def goals_at(rng, pose, count):
 def moved_goal(goal, before, after):
     """A goal that is met before, for where its joint is after."""
     if isinstance(goal, Pole):
-        return goal
+        return goal.with_target(after.positions)
     if isinstance(goal, Direction):
         back = goal.direction @ Rotation.from_quat(np.roll(before.rotations, -1)).as_matrix()
         return goal.with_target(rotated(after.rotations, back))
     point = after.positions + after.affine[:, :3] @ getattr(goal, "offset", (0, 0, 0))
-    if isinstance(goal, Aim | LookAt):
+    if isinstance(goal, Aim):
         return goal.with_target(point + 1.5 * rotated(after.rotations, goal.axis))
     if isinstance(goal, Place):
         return goal.with_target((point, after.rotations))
@@ -161,7 +162,7 @@ def test_most_goals_near_the_start_are_reached():
         q = random_q(rng, s)
         s = some_limits(rng, s, q)
         start = poise.Pose(s, s.legal(q)[0])
-        goals = goals_at(rng, start, 2)
+        goals = goals_at(rng, start, 2, look=False)  # its joints alone cannot make up for what moves the others
         moving = poise.solve(start, goals, solver="levenberg_marquardt").joints
         wanted = near_q(rng, s, start.q, 0.3)
         still = np.setdiff1d(np.arange(s.nq), [i for name in moving for i in np.arange(s.nq)[s.q_slice(name)]])

@@ -40,7 +40,7 @@ def rotation_left(turned: Floats, wanted: Floats) -> Floats:
 
 def direction_left(axis: Floats, wanted: Floats) -> Floats:
     """Angles (k,) between vectors (k, 3); 0 where one has no length."""
-    return np.arctan2(length(np.cross(axis, wanted)), (axis * wanted).sum(axis=-1))
+    return np.arctan2(length(np.cross(axis, wanted)), (axis * wanted).sum(axis=-1) + 0.0)  # no -0: half a turn
 
 
 def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:

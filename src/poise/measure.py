@@ -21,6 +21,7 @@ from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, m
 from poise.tree_pack import offset_of
 
 _EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
+_SAME = 1e-12  # of the lengths of two points: their distance is rounding; as in kernels/paths.py
 _TABLE, _ASKED = 23, 8  # columns; see kernels/paths.py
 
 
@@ -124,7 +125,7 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
     for c, kind in enumerate(paths.asks[:, 0]):
         if kind != POSITION:
             factor = 2.0 if kind == ROTATION else 1.0
-            errors[:, c] = factor * np.arctan2(out[:, c, 0], out[:, c, 1])
+            errors[:, c] = factor * np.arctan2(out[:, c, 0] + 0.0, out[:, c, 1] + 0.0)  # atan2(0, -0) is half a turn
     return errors
 
 
@@ -162,8 +163,13 @@ def axis_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
 
 
 def way_of(pose: Pose, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
-    """Where the axis of a direction or an aim should point (k, 3), of any length."""
-    return given - point_of(pose, measure, goal) if measure.kind == AIM else given
+    """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""
+    if measure.kind != AIM:
+        return given
+    point = point_of(pose, measure, goal)
+    way = given - point
+    there = length(way) <= _SAME * np.hypot(length(given), length(point))
+    return np.where(there[:, None], 0.0, way)
 
 
 def side_in(pose: Pose, measure: Measure, given: Floats) -> Side:

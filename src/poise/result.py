@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Bools, Floats, Ints, finite, short
 from poise.errors import InputError, NotReachedError, listed
-from poise.goals import Goal, Near
+from poise.goals import Goal, LookAt, Near
 from poise.judge import Verdict, beyond_reach, reaches, standing
 from poise.legal import soft_cost
 from poise.limits import EulerBox, SwingTwist, is_soft
@@ -337,6 +337,8 @@ class Result:
     def _immovable(self) -> str:
         goal = next(goal for goal in self.problem.goals if not isinstance(goal, Near))
         joint, skeleton = goal.joint, self.problem.skeleton
+        if isinstance(goal, LookAt):
+            return f"no joint that looks with {joint!r} can move"
         chain = skeleton.chain(goal.root, joint)
         if chain:
             return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"

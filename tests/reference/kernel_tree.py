@@ -182,7 +182,7 @@ def random_turns(rng, *shape):
 def random_tree(
     rng, n=10, terms=4, *, kinds=(FIXED, HINGE, SLIDE, BALL, MOVE), couple=True, k=1, tolerance=1e-7, measured=5
 ):
-    """A tree of n random nodes, some coupled, with random terms of the first `measured` kinds; weights 0.5 to 2, no limits."""
+    """A tree of n random nodes, some coupled, with random terms of the first `measured` kinds; weights 0.5 to 2."""
     nodes, at, dof = [], 0, 0
     for i in range(n):
         parent = int(rng.integers(-1, i)) if i and rng.random() < 0.3 else i - 1
@@ -214,14 +214,12 @@ def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
         axis = rng.normal(size=3)
         aims[t, :3] = axis / np.linalg.norm(axis) if kind == DIRECTION else axis * 0.3
         aims[t, 3:7], aims[t, 7], aims[t, 8] = random_turns(rng), rng.uniform(0.5, 2), tolerance**2
+        way, every, limb = moving_way(nodes, node), way_to(nodes, node), (0, 0)
         if kind == AIM:
             aims[t, 3:7] = *unit(rng.normal(size=3)), 0.0
         elif kind == POLE:
             aims[t, 9:] = rng.normal(size=6) * 0.3
-        way = moving_way(nodes, node)
-        every = way_to(nodes, node)
-        first, middle = sorted(rng.integers(len(every), size=2).tolist())
-        limb = every[first], every[middle]
+            limb = tuple(every[i] for i in sorted(rng.integers(len(every), size=2).tolist()))
         ends = [len(paths) + len(moving_way(nodes, i)) for i in limb]
         for i in way:
             d = slice(nodes[i, 3], nodes[i, 3] + DOFS[nodes[i, 1]])

@@ -24,8 +24,9 @@ class Aim:
     weight  > 0; multiplies the residual where several goals compete
 
     Error: the angle [rad] between the axis in the world and target - offset point, 0 to pi. Where the target is that
-    point itself, every ray from it goes through it: the error is 0. Turning the joint alone cannot aim at a target
-    that is nearer to the joint than the line along the axis passes it by; then the joints above it must help.
+    point itself (to 1e-12 of their coordinates), every ray from it goes through it: the error is 0. Turning the joint
+    alone cannot aim at a target that is nearer to the joint than the line along the axis passes it by; then the
+    joints above it must help.
     """
 
     measures = ("aim",)

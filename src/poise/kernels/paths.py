@@ -40,6 +40,7 @@ TABLE = 23
 POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
 VECTOR, POINT = 2, 5  # columns of asks
 STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in goals/pole.py
+SAME = 1e-24  # of the squared lengths of two points: their distance is rounding
 TINY = 1e-150  # what a length is divided by at least
 
 
@@ -89,7 +90,9 @@ def left_of(kind, ask, target, position, rotation, factor):
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     wanted = vec_in(target, 0)
     if kind == AIM:
-        wanted = sub(wanted, position)
+        away = sub(wanted, position)
+        there = dot(away, away) <= SAME * (dot(wanted, wanted) + dot(position, position))
+        wanted = scale(away, select(there, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
     axis = rotate(rotation, vec_in(ask, VECTOR))
     across = cross(axis, wanted)
     return sqrt(dot(across, across)), dot(axis, wanted)

@@ -2,8 +2,8 @@
 """AIM: the ray from a point of the node's moved frame along an axis of it goes through a place.
 
 With the axis a, the point p, the place x and b = (x - p) / |x - p|, the residual is that of DIRECTION, from a to b. It
-changes with the turning of a, and with that of b, which a velocity v of p turns by -b x v / |x - p|. At x = p, where b
-has no direction, it is zero.
+changes with the turning of a, and with that of b, which a velocity v of p turns by -b x v / |x - p|. Where x is p to
+rounding, b has no direction: then b and the residual are zero.
 
 Where the turn is shared (LookAt), all joints of the path turn as one: each by its ease, about one axis. The point
 then moves as if they all stood in the eased mean of their places, so that the same rate holds for all of them, and
@@ -15,7 +15,7 @@ from __future__ import annotations
 from poise.kernels.compiled import inline, part
 from poise.kernels.goal_rows import add_rate, dofs_of, put_residual, turns
 from poise.kernels.goal_rows.direction import direction_error
-from poise.kernels.lanes import maximum, sqrt
+from poise.kernels.lanes import maximum, select, sqrt
 from poise.kernels.linear import Vec, add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
 from poise.kernels.tree_arrays import (
     AXIS,
@@ -31,7 +31,8 @@ from poise.kernels.tree_arrays import (
     WEIGHT,
 )
 
-NEAREST = 1e-12  # kernel units: nearer to the place than this, b grows shorter than one
+SAME = 1e-24  # of the squared lengths of two points: their distance is rounding; as in kernels/paths.py
+TINY = 1e-150  # what a length is divided by at least
 
 
 @inline
@@ -53,8 +54,11 @@ def put(tree, lanes, t):
     turned = quat_at(lanes.rotations, node)
     a = rotate(turned, vec_in(tree.aims[t], AXIS))
     point = add(vec_at(lanes.positions, node), rotate(turned, vec_in(tree.aims[t], 0)))
-    away = sub(vec_in(lanes.targets, tree.terms[t, WANTED]), point)
-    near = 1.0 / maximum(sqrt(dot(away, away)), NEAREST)
+    wanted = vec_in(lanes.targets, tree.terms[t, WANTED])
+    away = sub(wanted, point)
+    zero, square = dot(a, a) * 0.0, dot(away, away)
+    there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
+    near = select(there, zero, 1.0 / maximum(sqrt(square), TINY))
     b = scale(away, near)
     left = direction_error(a, b)
     put_residual(lanes.e, row, left, weight)
