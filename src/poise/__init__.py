@@ -36,6 +36,7 @@ from poise.skeleton import Skeleton as Skeleton
 from poise.solve import prepare as prepare
 from poise.solve import solve as solve
 from poise.solvers.ccd import CCD as CCD
+from poise.solvers.fabrik import FABRIK as FABRIK
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
 from poise.status import Status as Status
 from poise.warmup import warmup as warmup

@@ -13,7 +13,9 @@ from types import ModuleType
 _MODULES = (
     "ccd",
     "chain",
+    "chain_finish",
     "escape",
+    "fabrik",
     "forward",
     "jacobian",
     "limits",

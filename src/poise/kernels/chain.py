@@ -184,3 +184,11 @@ def copy(source, to):
     """Copy link motions; a slice assignment would cost seconds of compile time."""
     for i in range(source.shape[0]):
         put_quat(to, i, quat_at(source, i))
+
+
+@inline
+def record(trace_x, trace_error, row, x, error):
+    """Keep the state after an iteration, if a trace was asked for."""
+    if row < trace_error.shape[0]:
+        copy(x, trace_x[row])
+        trace_error[row] = error
