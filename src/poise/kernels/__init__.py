@@ -16,6 +16,8 @@ _MODULES = (
     "chain_finish",
     "escape",
     "fabrik",
+    "fabrik_limited",
+    "fabrik_tree",
     "forward",
     "jacobian",
     "limits",

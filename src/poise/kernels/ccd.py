@@ -25,7 +25,6 @@ from poise.kernels.chain import (
     out_of_moved,
     put_turn,
     put_turns,
-    record,
     tip_position,
 )
 from poise.kernels.compiled import inline, kernel, part
@@ -278,6 +277,14 @@ def descend(
             copy(x, best)
         record(trace_x, trace_error, count[0], x, error)
     return best_error
+
+
+@inline
+def record(trace_x, trace_error, row, x, error):
+    """Keep the state after a sweep, if a trace was asked for."""
+    if row < trace_error.shape[0]:
+        copy(x, trace_x[row])
+        trace_error[row] = error
 
 
 @kernel

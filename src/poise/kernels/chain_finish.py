@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from poise.kernels.chain import BALL, HINGE, MOVE, SLIDE, copy, record, store_frames, tip_position
+from poise.kernels.chain import BALL, HINGE, MOVE, copy, record, store_frames, tip_position
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits import clamp
 from poise.kernels.linear import (
@@ -34,10 +34,13 @@ from poise.kernels.linear import (
     sub,
     vec_at,
 )
+from poise.kernels.turn_limits import nearest_turn
 
 CAUTION = 0.04  # l / |e|^2 where steps succeed
 LESS, MORE, MOST = 0.1, 10.0, 1e9  # what a step that lowers the error, or does not, does to the caution; where it ends
 FLOOR = 1e-14  # of the system's own size: keeps it regular where no joint can move the tip in some direction
+NO_WALL = 1e-12  # [rad] a ball that its limit keeps back by less meets none
+PASSES = 2  # of a step: one that meets walls, one along them
 STEADY = 1e-2  # a step that lowers the error by less than this share of it gains little; three in a row end the finish
 
 
@@ -65,6 +68,14 @@ def with_ball(a, h):
     """A + h.h I - h h^T: the three columns of a ball joint at -h from the tip."""
     xx, yy, zz = h.x * h.x, h.y * h.y, h.z * h.z
     return Symmetric(a.xx + yy + zz, a.yy + xx + zz, a.zz + xx + yy, a.xy - h.x * h.y, a.xz - h.x * h.z, a.yz - h.y * h.z)
+
+
+@inline
+def without_column(a, c):
+    """A - c c^T."""
+    return Symmetric(
+        a.xx - c.x * c.x, a.yy - c.y * c.y, a.zz - c.z * c.z, a.xy - c.x * c.y, a.xz - c.x * c.z, a.yz - c.y * c.z
+    )
 
 
 @inline
@@ -96,13 +107,14 @@ def is_held(ranges, x, i, push):
 
 
 @part
-def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations):
-    """J J^T without the columns that a limit holds."""
+def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
+    """J J^T without the columns that a limit holds, and without turns of a ball about its wall's normal."""
     a = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(kinds.shape[0]):
         h = sub(tip_at, vec_at(origins, i))
         if kinds[i] == BALL:
-            a = with_ball(a, h)
+            wall = rotate(quat_at(rotations, i), vec_at(walls, i))
+            a = without_column(with_ball(a, h), cross(wall, h))
         elif kinds[i] == MOVE:
             a = Symmetric(a.xx + 1.0, a.yy + 1.0, a.zz + 1.0, a.xy, a.xz, a.yz)
         else:
@@ -118,14 +130,37 @@ def small_turn(v):
     return normalise(Quat(1.0, 0.5 * v.x, 0.5 * v.y, 0.5 * v.z))
 
 
+@inline
+def put_ball(limit, x, i, step, walls, trial):
+    """Turn ball i by a step, as far as its limit lets it; returns whether it met a wall that was not known.
+
+    A wall is what a limit is to a ball nearby: its normal, in the link's frame, is the way that the step cannot go.
+    """
+    wall = vec_at(walls, i)
+    step = sub(step, scale(wall, dot(wall, step)))
+    q = quat_at(x, i)
+    wanted = normalise(multiply(small_turn(step), q))
+    turned = nearest_turn(limit, wanted)
+    put_quat(trial, i, turned)
+    if dot(wall, wall) > 0.0 or (turned.w == wanted.w and turned.x == wanted.x and turned.y == wanted.y):
+        return False
+    left = multiply(wanted, conjugate(turned))
+    normal = Vec(left.x, left.y, left.z)
+    if not norm(normal) > NO_WALL:
+        return False
+    put_vec(walls, i, scale(normal, 1.0 / norm(normal)))
+    return True
+
+
 @part
-def put_step(kinds, axes, ranges, x, tip_at, e, y, origins, rotations, trial):
-    """Fill in the motions after the step J^T y."""
+def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
+    """Fill in the motions after the step J^T y; returns whether it met walls that were not known."""
+    met = False
     for i in range(kinds.shape[0]):
         h, rotation = sub(tip_at, vec_at(origins, i)), quat_at(rotations, i)
         if kinds[i] == BALL:
-            turn = small_turn(rotate(conjugate(rotation), cross(h, y)))
-            put_quat(trial, i, normalise(multiply(turn, quat_at(x, i))))
+            step = rotate(conjugate(rotation), cross(h, y))
+            met = put_ball(limits[i], x, i, step, walls, trial) or met
         elif kinds[i] == MOVE:
             put_vec(trial, i, add(vec_at(x, i), rotate(conjugate(rotation), y)))
         else:
@@ -133,11 +168,29 @@ def put_step(kinds, axes, ranges, x, tip_at, e, y, origins, rotations, trial):
             held = is_held(ranges, x, i, dot(column, e))
             step = 0.0 if held else dot(column, y)
             trial[i, 0] = clamp(x[i, 0] + step, ranges[i, 0], ranges[i, 1])
+    return met
+
+
+@part
+def take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
+    """Fill in the motions after a step; where balls meet walls, after one that goes along them."""
+    for i in range(kinds.shape[0]):
+        put_vec(walls, i, Vec(0.0, 0.0, 0.0))
+    for _ in range(PASSES):
+        a = system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls)
+        damping = caution * dot(e, e) + FLOOR * (a.xx + a.yy + a.zz)
+        if not damping > 0.0:
+            return False
+        y = solved(a, damping, e)
+        if not put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
+            break
+    return True
 
 
 @part
 def finish(
-    kinds, axes, ranges, frames, tip, target, tolerance, most, x, count, trial, origins, rotations, trace_x, trace_error
+    kinds, axes, ranges, limits, frames, tip, target, tolerance, most, x, count, trial, origins, rotations, walls,
+    trace_x, trace_error,
 ):  # fmt: skip
     """Step until the tip is within tolerance, `most` iterations are counted, or steps gain little.
 
@@ -148,11 +201,8 @@ def finish(
     e = sub(target, tip_at)
     error, caution, steady = norm(e), CAUTION, 0
     while count[0] < most and error > tolerance and steady < 3 and caution < MOST:
-        a = system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations)
-        damping = caution * error * error + FLOOR * (a.xx + a.yy + a.zz)
-        if not damping > 0.0:
+        if not take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
             break
-        put_step(kinds, axes, ranges, x, tip_at, e, solved(a, damping, e), origins, rotations, trial)
         after = norm(sub(target, tip_position(kinds, axes, frames, tip, trial)))
         count[0] += 1
         count[1] += kinds.shape[0]

@@ -149,7 +149,7 @@ def put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations):
 
 @kernel
 def solve(
-    kinds, axes, ranges, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
+    kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
 ):  # fmt: skip
     """Solve k targets (k, 3) for a chain of balls without limits, each from its own start (1|k, m, 4).
 
@@ -157,21 +157,21 @@ def solve(
     trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
     m = kinds.shape[0]
-    scratch, points, lengths = np.empty((3, m, 4)), np.empty((m + 1, 3)), np.empty(m)
+    scratch, points, lengths = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty(m)
     for k in range(targets.shape[0]):
         chain_frames = frames[min(k, frames.shape[0] - 1)]
         start = starts[min(k, starts.shape[0] - 1)]
         tip = vec_at(tips, min(k, tips.shape[0] - 1))
         errors[k] = search(
-            kinds, axes, ranges, chain_frames, tip, vec_at(targets, k), start, options, x_out[k], counts[k], lengths,
-            points, scratch[0], scratch[1], scratch[2], trace_x, trace_error,
+            kinds, axes, ranges, limits, chain_frames, tip, vec_at(targets, k), start, options, x_out[k], counts[k],
+            lengths, points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x, trace_error,
         )  # fmt: skip
 
 
 @part
 def search(
-    kinds, axes, ranges, frames, tip, target, start, options, x, count, lengths, points, twists, rotations, trial,
-    trace_x, trace_error,
+    kinds, axes, ranges, limits, frames, tip, target, start, options, x, count, lengths, points, twists, rotations,
+    trial, walls, trace_x, trace_error,
 ):  # fmt: skip
     """Closed form where the target is out of reach, else sweeps, then the finish. Returns the error of x."""
     m = kinds.shape[0]
@@ -197,8 +197,8 @@ def search(
         record(trace_x, trace_error, 1, x, error)
     else:
         error = reach(
-            kinds, axes, ranges, frames, tip, target, options, x, count, lengths, points, twists, rotations, trial,
-            trace_x, trace_error,
+            kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations,
+            trial, walls, trace_x, trace_error,
         )  # fmt: skip
     if error >= first:
         copy(start, x)
@@ -208,8 +208,8 @@ def search(
 
 @part
 def reach(
-    kinds, axes, ranges, frames, tip, target, options, x, count, lengths, points, twists, rotations, trial, trace_x,
-    trace_error,
+    kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations, trial,
+    walls, trace_x, trace_error,
 ):  # fmt: skip
     """Sweep, and where sweeps creep finish, in turn: a folded chain that stalls the finish unfolds in a sweep."""
     tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
@@ -224,8 +224,8 @@ def reach(
         error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
         if finishes and error > tolerance:
             error = finish(
-                kinds, axes, ranges, frames, tip, target, tolerance, iterations, x, count, trial, points, rotations,
-                trace_x, trace_error,
+                kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
+                rotations, walls, trace_x, trace_error,
             )  # fmt: skip
     return error
 

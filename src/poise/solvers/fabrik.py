@@ -1,29 +1,55 @@
-"""FABRIK: the joints as points, dragged from the tip to the target and from the base back, again and again.
+"""FABRIK: the joints as points, dragged by the tip to the target, then by the base back to where they hang.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
-2011. Where sweeps creep (near full extension, among hinges whose axes differ) a Gauss-Newton finish takes over.
+2011; with limits Aristidou, Chrysanthou and Lasenby, Computer Animation and Virtual Worlds 27(1), 2016. Rotations are
+found once, at the end, so that bone lengths are those of the skeleton.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats, real
-from poise.errors import InputError
+from poise.arrays import Floats, Ints, real
+from poise.chain import Chain
+from poise.engine import Options, TreeEngine
+from poise.errors import InputError, UnsupportedError
 from poise.handles import Handles
 from poise.options import count
 from poise.problem import Problem, Tolerance
 from poise.request import Request
 from poise.result import Answer, Trace
+from poise.skeleton import Kind
+from poise.tree import Tree
+from poise.tree_layout import BALL, FIXED, POSITION
 
 
 @dataclass(frozen=True, kw_only=True)
 class FABRIK:
-    """Forward and backward reaching."""
+    """Forward and backward reaching for Position goals on ball joints and hinges, their limits kept.
+
+    iterations  most sweeps (there and back) and steps of the finish together; up to 1,000,000, as are restarts. With
+                several goals each attempt of the finish may take half as many again
+    bend        [rad] a chain that is straight within this angle, with its goal unmet, is bent by it first, always to
+                the same side: a sweep leaves a straight chain with its target on its own line as it is. 0 switches it
+                off. Several goals do not bend
+    finish      whether damped Gauss-Newton steps on all joints take over where sweeps creep: where one leaves more than
+                seven tenths of the error (nearly stretched chains need hundreds), or after three among limits. Without,
+                it is the algorithm of the papers, for study
+    restarts    with a finish, how often to start again from elsewhere inside the limits where limits stall it, or
+                several goals do. What is tried anew counts as iterations
+
+    A target that the lengths of a chain without limits cannot reach is answered in closed form: stretched towards it,
+    or, for one too near, with the longest bone towards it and all others back. Balls turn by shortest arcs from the
+    start in their parent's new frame, so that the twist of each bone stays. Joints whose bone has no length move in the
+    finish only. Several goals (hands and a head of one spine) need ball joints without limits.
+
+    `FABRIK(finish=False, bend=0)` is the plain form.
+    """
 
     iterations: int = 100
     bend: float = math.radians(2)
@@ -31,27 +57,56 @@ class FABRIK:
     restarts: int = 8
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "iterations", count("iterations", self.iterations))
+        if not isinstance(self.finish, bool | np.bool_):
+            raise InputError(f"finish is True or False, not {self.finish!r}")
+        numbers: dict[str, Any] = {
+            "iterations": count("iterations", self.iterations),
+            "restarts": count("restarts", self.restarts),
+            "bend": real(self.bend, "bend"),
+            "finish": bool(self.finish),
+        }
+        if not 0 <= numbers["bend"] < math.pi / 2:
+            raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
+        for option, number in numbers.items():
+            object.__setattr__(self, option, number)  # numbers of NumPy too become plain ones
 
     @property
     def name(self) -> str:
+        """The solver's name."""
         return "fabrik"
 
     @property
     def handles(self) -> Handles:
-        return Handles(goals=("Position",), several=False, coupled=False, prefer=("first",))
+        """Positions, one or several, on balls and hinges; coupled joints only where one of them is on the way."""
+        return Handles(
+            goals=("Position", "Pin"),
+            joints=(Kind.HINGE, Kind.BALL),
+            limits=("Range", "SwingTwist", "EulerBox"),
+            coupled=False,
+            free_root=False,
+            prefer=("first",),
+        )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        chain = problem.require_chain(self.name)
+        """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a tree."""
+        if problem.chain is not None:
+            return self._reach(problem.chain, targets, tolerance, request)
+        check_branches(problem)
+        return self._reach_all(problem, targets, tolerance, request)
+
+    def _reach(self, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         k, m = len(targets), len(chain.links)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         allowed = tolerance.distance / float(chain.unit.max())
-        options = np.array([allowed, self.iterations, self.bend, self.finish])
-        kernels.fabrik.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, chain.starts,
-            np.ascontiguousarray(chain.to_kernel(targets)), options, x, errors, counts, trace_x, trace_error,
+        limited = bool(chain.limits.any() or chain.kinds.any())
+        solve = kernels.fabrik_limited.solve if limited else kernels.fabrik.solve
+        solve(
+            chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts,
+            np.ascontiguousarray(chain.to_kernel(targets)),
+            np.array([allowed, self.iterations, self.bend, self.finish, self.restarts]), x, errors, counts, trace_x,
+            trace_error,
         )  # fmt: skip
         history = None
         if request.trace:
@@ -59,6 +114,82 @@ class FABRIK:
             history = Trace(trace_error[:done] * float(chain.unit[0]), chain.q_of(trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(x, counts[:, 1] > 0)
         return Answer(q, errors <= allowed, counts[:, 0], counts[:, 1], history)
+
+    def _reach_all(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Sweep over a tree; what the sweeps leave is finished by the engine, each from where it was left."""
+        tree = problem.tree
+        aims, branches = np.ascontiguousarray(tree.kernel_targets(targets)), branches_of(tree)
+        k, nu = len(aims), tree.layout.nu
+        sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
+        u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
+        rows = sweeps + 1 if request.trace else 0
+        trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
+        allowed = tolerance.distance / float(tree.unit.max()) * _INSIDE
+        kernels.fabrik_tree.solve(
+            tree.nodes, tree.frames, tree.terms, tree.aims, *branches, np.ascontiguousarray(tree.starts), aims,
+            np.array([allowed, sweeps, self.finish]), u, counts, trace_u, trace_error,
+        )  # fmt: skip
+        met, iterations, updates = counts[:, 2] > 0, counts[:, 0], counts[:, 1]
+        done = int(iterations[0]) + 1 if k else 0
+        errors, traced = trace_error[:done], trace_u[:done]
+        left = ~met
+        if self.finish and self.iterations > sweeps and left.any():
+            options = Options(self.iterations - sweeps, self.restarts, _DAMPING, 1e-8, 16, self.iterations - sweeps)
+            engine = TreeEngine(problem, tolerance, options).part(left)
+            steps = (options.iterations + 1) * (options.restarts + 2) if request.trace else 0
+            found = engine.first(aims[left], u[left], threads=request.threads, trace=steps)
+            u[left], met[left] = found.u, found.met
+            iterations[left] += found.iterations
+            updates[left] += found.iterations * len(branches.first)
+            if found.trace is not None:
+                errors = np.concatenate([errors, np.sqrt(found.trace[1:, 0])])
+                traced = np.concatenate([traced, found.trace[1:, 1:]])
+        history = Trace(errors, tree.q_of(traced, np.arange(len(traced)) > 0)) if request.trace else None
+        return Answer(tree.q_of(u, iterations > 0), met, iterations, updates, history)
+
+
+_INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
+_DAMPING = 0.04  # of the engine's steps, see LevenbergMarquardt
+
+
+def check_branches(problem: Problem) -> None:
+    """Raise UnsupportedError for a tree that is more than balls without limits, or goals that are more than points."""
+    tree = problem.tree
+    if any(term.kind != POSITION for term in tree.layout.terms):
+        raise UnsupportedError("fabrik brings joints to points and turns none: Pin(..., rotation=False) holds one")
+    for node in tree.layout.nodes:
+        name = problem.skeleton.names[node.row]
+        if node.kind not in (BALL, FIXED) or problem.skeleton.limits[node.row] is not None:
+            what = "a limit" if problem.skeleton.limits[node.row] is not None else "an axis"
+            raise UnsupportedError(
+                f"fabrik solves several goals on ball joints without limits; {name!r} has {what}: "
+                "levenberg_marquardt keeps it"
+            )
+
+
+class Branches(NamedTuple):
+    """The bones of each node and the weight below it, as kernels/fabrik_tree.py takes them."""
+
+    first: Ints
+    bones: Ints
+    shares: Floats
+
+
+def branches_of(tree: Tree) -> Branches:
+    """Which bones each node of a tree has: to the nodes that hang on it, and to its goals' tips."""
+    nodes, terms = tree.layout.nodes, tree.layout.terms
+    ends: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    shares = np.append(np.zeros(len(nodes)), tree.aims[:, 7] ** 2)
+    for t, term in enumerate(terms):
+        ends[term.node].append((1, t))
+        shares[term.node] += shares[len(nodes) + t]
+    for i in range(len(nodes) - 1, -1, -1):
+        if nodes[i].parent >= 0:
+            ends[nodes[i].parent].append((0, i))
+            shares[nodes[i].parent] += shares[i]
+    first = np.cumsum([0, *(len(bones) for bones in ends)])
+    flat = np.array([end for bones in ends for end in bones], dtype=np.int64).reshape(-1, 2)
+    return Branches(first, flat, shares)
 
 
 Solver = FABRIK
