@@ -3,12 +3,12 @@
 
 From the tips up, every joint is given the place that its bones want it at; where several meet (a sub-base: a chest
 with two shoulders and a neck) that is their mean, weighted by the goals that hang on each. Then, from the root down,
-joints are placed again and turned towards what their bones wanted. A joint with one bone turns by a shortest arc; one
-with several is a rigid piece, and turns by what fits all of its bones best, in least squares.
+joints are placed again and turned towards what their bones wanted, inside their limits. A joint with one bone turns by
+a shortest arc; one with several is a rigid piece, and turns by what fits all of its bones best, in least squares.
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2, where the bones of a sub-base are free of each other.
 
-    nodes, frames, terms, aims, targets  as in kernels/tree_arrays.py; all nodes BALL or FIXED, all terms POSITION
+    nodes, frames, terms, aims, targets  as in kernels/tree_arrays.py; nodes are balls, hinges or FIXED, all terms POSITION
     first (n + 1,), bones (b, 2)         bones first[i]..first[i + 1] are those of node i: what is at their end, 0 a
                                          node or 1 a term, and its number
     shares (n + t,)                      the weight of the goals below each node; then of each term
@@ -22,9 +22,11 @@ import numpy as np
 
 from poise.kernels.chain_finish import Symmetric, small_turn, solved, with_ball
 from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limits import best_angle
 from poise.kernels.linear import (
     Quat,
     Vec,
+    about,
     add,
     conjugate,
     cross,
@@ -43,10 +45,12 @@ from poise.kernels.linear import (
     vec_at,
     vec_in,
 )
-from poise.kernels.tree_arrays import AT, BALL, MOTION, NODE, PARENT, WANTED
+from poise.kernels.tree_arrays import AT, BALL, DOF, FIXED, HIGH, HINGE, LOW, MOTION, NODE, PARENT, WANTED
+from poise.kernels.turn_limits import nearest_turn
 
 SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the error is the last
 FITS = 3  # Gauss-Newton steps of a fit; the next sweep fits again
+NO_LEVERAGE = 1e-14  # in sizes of the tree squared: turning the hinge does not move the bones
 FLOOR = 1e-12  # of a fit's own size: bones on one line leave the turn about it open
 
 
@@ -98,7 +102,7 @@ def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, po
     n = nodes.shape[0]
     for k in range(n):
         i = n - 1 - k
-        if nodes[i, MOTION] != BALL:
+        if nodes[i, MOTION] == FIXED:
             continue
         point = vec_at(points, i)
         turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, quat_at(turns, i))
@@ -111,17 +115,55 @@ def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, po
         put_vec(wanted, i, scale(sum_of, 1.0 / total) if total > 0.0 else point)
 
 
+@inline
+def best_value(frames, terms, aims, first, bones, shares, target, wanted, point, frame, low, high, value, i):
+    """The value of a hinge, about z of its frame, that brings the ends of its bones nearest to where they should be."""
+    n, cosine, sine = first.shape[0] - 1, 0.0, 0.0
+    now = about(Vec(0.0, 0.0, 1.0), value)
+    for b in range(first[i], first[i + 1]):
+        h = rotate(now, bone_at(frames, aims, bones, b))
+        d = rotate(conjugate(frame), sub(end_wanted(terms, target, wanted, bones, b), point))
+        weight = share_of(shares, n, bones, b)
+        cosine += weight * (h.x * d.x + h.y * d.y)
+        sine += weight * (h.x * d.y - h.y * d.x)
+    if cosine * cosine + sine * sine <= NO_LEVERAGE * NO_LEVERAGE * shares[i] * shares[i]:
+        return value
+    return best_angle(value + math.atan2(sine, cosine), low, high)
+
+
+@inline
+def best_motion(frames, terms, aims, first, bones, shares, target, wanted, point, frame, limit, now, i):
+    """The motion of a ball that does the same; one bone is turned by a shortest arc, so that its twist stays."""
+    if first[i + 1] - first[i] == 1:
+        bone, end = bone_at(frames, aims, bones, first[i]), end_wanted(terms, target, wanted, bones, first[i])
+        q = multiply(rotation_between(rotate(now, bone), rotate(conjugate(frame), sub(end, point))), now)
+    else:
+        turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, multiply(frame, now))
+        q = multiply(conjugate(frame), turn)
+    return nearest_turn(limit, normalise(q))
+
+
 @part
-def drag_to_root(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted):
-    """From the root down: each node where its parent has it, turned towards what its bones wanted."""
+def drag_to_root(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u
+):  # fmt: skip
+    """From the root down: each node where its parent has it, turned towards what its bones wanted, limits kept."""
     for i in range(nodes.shape[0]):
-        parent = nodes[i, PARENT]
-        if parent >= 0:
-            bone = rotate(quat_at(turns, parent), vec_in(frames[i], 0))
-            put_vec(points, i, add(vec_at(points, parent), bone))
-        if nodes[i, MOTION] == BALL:
-            point, turn = vec_at(points, i), quat_at(turns, i)
-            put_quat(turns, i, fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, turn))
+        at, dof = nodes[i, AT], nodes[i, DOF]
+        if nodes[i, PARENT] >= 0:
+            put_vec(points, i, place_of(nodes, frames, points, turns, i))
+        point, frame = vec_at(points, i), frame_of(nodes, frames, turns, i)
+        if nodes[i, MOTION] == HINGE:
+            u[at] = best_value(
+                frames, terms, aims, first, bones, shares, target, wanted, point, frame, dofs[dof, LOW],
+                dofs[dof, HIGH], u[at], i,
+            )  # fmt: skip
+        elif nodes[i, MOTION] == BALL:
+            q = best_motion(
+                frames, terms, aims, first, bones, shares, target, wanted, point, frame, limits[i], quat_in(u, at), i
+            )  # fmt: skip
+            u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
+        put_quat(turns, i, multiply(frame, motion_at(nodes, u, i)))
 
 
 @part
@@ -147,86 +189,85 @@ def frame_of(nodes, frames, turns, i):
 @inline
 def motion_at(nodes, u, i):
     """The motion of node i."""
-    return quat_in(u, nodes[i, AT]) if nodes[i, MOTION] == BALL else Quat(1.0, 0.0, 0.0, 0.0)
+    if nodes[i, MOTION] == BALL:
+        return quat_in(u, nodes[i, AT])
+    return about(Vec(0.0, 0.0, 1.0), u[nodes[i, AT]] if nodes[i, MOTION] == HINGE else 0.0)
+
+
+@inline
+def place_of(nodes, frames, points, turns, i):
+    """Where node i is, given its parent's place."""
+    parent = nodes[i, PARENT]
+    return add(vec_at(points, parent), rotate(quat_at(turns, parent), vec_in(frames[i], 0)))
 
 
 @part
 def put_points(nodes, frames, u, points, turns):
     """Where the nodes are, and how their moved frames are turned."""
     for i in range(nodes.shape[0]):
-        parent, point = nodes[i, PARENT], vec_in(frames[i], 0)
-        if parent >= 0:
-            point = add(vec_at(points, parent), rotate(quat_at(turns, parent), point))
-        put_vec(points, i, point)
+        is_root = nodes[i, PARENT] < 0
+        put_vec(points, i, vec_in(frames[i], 0) if is_root else place_of(nodes, frames, points, turns, i))
         put_quat(turns, i, multiply(frame_of(nodes, frames, turns, i), motion_at(nodes, u, i)))
 
 
-@part
-def put_motions(nodes, frames, aims, first, bones, start, turns, u):
-    """The motions that turn the bones as `turns` has them; where there is one bone, with the twist of the start."""
-    for i in range(nodes.shape[0]):
-        if nodes[i, MOTION] != BALL:
-            continue
-        back = conjugate(frame_of(nodes, frames, turns, i))
-        q = multiply(back, quat_at(turns, i))
-        if first[i + 1] - first[i] == 1:
-            bone, before = bone_at(frames, aims, bones, first[i]), motion_at(nodes, start, i)
-            q = multiply(rotation_between(rotate(before, bone), rotate(q, bone)), before)
-        q = normalise(q)
-        for j in range(4):
-            u[nodes[i, AT] + j] = q[j]
-        put_quat(turns, i, multiply(conjugate(back), q))
-
-
 @kernel
-def solve(nodes, frames, terms, aims, first, bones, shares, starts, targets, options, u_out, counts, trace_u, trace_error):
-    """Solve k targets (k, width), each from its own start (1|k, nu).
+def solve(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, starts, targets, options, u_out, counts, trace_u,
+    trace_error,
+):  # fmt: skip
+    """Solve k targets (k, width), each from its own start (1|k, nu), inside its limits.
 
     options: tolerance, most sweeps, whether to end where sweeps creep. counts (k, 3): sweeps, single joint updates,
     1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
     """
     n = nodes.shape[0]
-    points, turns, wanted = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3))
+    points, turns, wanted, u = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)), np.empty(starts.shape[1])
     for k in range(targets.shape[0]):
         search(
-            nodes, frames[min(k, frames.shape[0] - 1)], terms, aims, first, bones, shares,
-            starts[min(k, starts.shape[0] - 1)], targets[k], options, u_out[k], counts[k], points, turns, wanted,
+            nodes, frames[min(k, frames.shape[0] - 1)], dofs, limits, terms, aims, first, bones, shares,
+            starts[min(k, starts.shape[0] - 1)], targets[k], options, u_out[k], counts[k], points, turns, wanted, u,
             trace_u, trace_error,
         )  # fmt: skip
 
 
 @part
 def search(
-    nodes, frames, terms, aims, first, bones, shares, start, target, options, u, count, points, turns, wanted, trace_u,
-    trace_error,
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, start, target, options, best, count, points, turns,
+    wanted, u, trace_u, trace_error,
 ):  # fmt: skip
-    """Sweep until all goals are met, the sweeps are used up, or gain little. u becomes the motions then."""
+    """Sweep until all goals are met, the sweeps are used up, or gain little; `best` keeps the best."""
     tolerance, sweeps, finishes = options[0], int(options[1]), options[2] > 0.0
-    for j in range(start.shape[0]):
-        u[j] = start[j]
+    copy_numbers(start, u)
+    copy_numbers(start, best)
     put_points(nodes, frames, u, points, turns)
     largest, error = left_of(terms, aims, target, points, turns)
-    count[0] = 0
     before, least = math.inf, error
+    count[0] = 0
     record(trace_u, trace_error, 0, u, error)
     while largest > tolerance and error < math.inf and count[0] < sweeps and not (finishes and error > SLOW * before):
         before = error
         drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted)
-        drag_to_root(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted)
+        drag_to_root(nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u)
         largest, error = left_of(terms, aims, target, points, turns)
         count[0] += 1
-        if error < least:
+        if error < least or largest <= tolerance:
             least = error
-            put_motions(nodes, frames, aims, first, bones, start, turns, u)
+            copy_numbers(u, best)
         record(trace_u, trace_error, count[0], u, error)
     count[1] = count[0] * nodes.shape[0]
     count[2] = 1 if largest <= tolerance else 0
 
 
 @inline
+def copy_numbers(source, to):
+    """Copy a configuration."""
+    for j in range(source.shape[0]):
+        to[j] = source[j]
+
+
+@inline
 def record(trace_u, trace_error, row, u, error):
     """Keep the state after a sweep, if a trace was asked for."""
     if row < trace_error.shape[0]:
-        for j in range(u.shape[0]):
-            trace_u[row, j] = u[j]
+        copy_numbers(u, trace_u[row])
         trace_error[row] = error

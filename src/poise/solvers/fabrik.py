@@ -25,7 +25,7 @@ from poise.request import Request
 from poise.result import Answer, Trace
 from poise.skeleton import Kind
 from poise.tree import Tree
-from poise.tree_layout import BALL, FIXED, POSITION
+from poise.tree_layout import POSITION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,8 @@ class FABRIK:
     A target that the lengths of a chain without limits cannot reach is answered in closed form: stretched towards it,
     or, for one too near, with the longest bone towards it and all others back. Balls turn by shortest arcs from the
     start in their parent's new frame, so that the twist of each bone stays. Joints whose bone has no length move in the
-    finish only. Several goals (hands and a head of one spine) need ball joints without limits.
+    finish only. Several goals (hands and a head of one spine) pull at
+    the joints where their branches part, each by its weight.
 
     `FABRIK(finish=False, bend=0)` is the plain form.
     """
@@ -91,7 +92,10 @@ class FABRIK:
         """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a tree."""
         if problem.chain is not None:
             return self._reach(problem.chain, targets, tolerance, request)
-        check_branches(problem)
+        if any(measure.kind != POSITION for measure in problem.measures):
+            raise UnsupportedError(
+                "fabrik brings joints to points and turns none: hold one there with Pin(..., rotation=False)"
+            )
         return self._reach_all(problem, targets, tolerance, request)
 
     def _reach(self, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -126,8 +130,9 @@ class FABRIK:
         trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
         allowed = tolerance.distance / float(tree.unit.max()) * _INSIDE
         kernels.fabrik_tree.solve(
-            tree.nodes, tree.frames, tree.terms, tree.aims, *branches, np.ascontiguousarray(tree.starts), aims,
-            np.array([allowed, sweeps, self.finish]), u, counts, trace_u, trace_error,
+            tree.nodes, tree.frames, tree.layout.dofs, tree.limits, tree.terms, tree.aims, *branches,
+            np.ascontiguousarray(tree.starts), aims, np.array([allowed, sweeps, self.finish]), u, counts, trace_u,
+            trace_error,
         )  # fmt: skip
         met, iterations, updates = counts[:, 2] > 0, counts[:, 0], counts[:, 1]
         done = int(iterations[0]) + 1 if k else 0
@@ -150,21 +155,6 @@ class FABRIK:
 
 _INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
 _DAMPING = 0.04  # of the engine's steps, see LevenbergMarquardt
-
-
-def check_branches(problem: Problem) -> None:
-    """Raise UnsupportedError for a tree that is more than balls without limits, or goals that are more than points."""
-    tree = problem.tree
-    if any(term.kind != POSITION for term in tree.layout.terms):
-        raise UnsupportedError("fabrik brings joints to points and turns none: Pin(..., rotation=False) holds one")
-    for node in tree.layout.nodes:
-        name = problem.skeleton.names[node.row]
-        if node.kind not in (BALL, FIXED) or problem.skeleton.limits[node.row] is not None:
-            what = "a limit" if problem.skeleton.limits[node.row] is not None else "an axis"
-            raise UnsupportedError(
-                f"fabrik solves several goals on ball joints without limits; {name!r} has {what}: "
-                "levenberg_marquardt keeps it"
-            )
 
 
 class Branches(NamedTuple):
