@@ -30,6 +30,7 @@ def steps() -> list[Step]:
         ("poses", _poses),
         ("Jacobians", _jacobians),
         ("joint by joint: ccd", _ccd),
+        ("joint by joint: fabrik", _fabrik),
         ("arms: one target", _arm_one),
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
@@ -62,6 +63,9 @@ def compiled() -> dict[str, int]:
         "chain.tips": kernels.chain.tips,
         "ccd.solve": kernels.ccd.solve,
         "ccd.probe": kernels.ccd.probe,
+        "fabrik.solve": kernels.fabrik.solve,
+        "fabrik_limited.solve": kernels.fabrik_limited.solve,
+        "fabrik_tree.solve": kernels.fabrik_tree.solve,
         "serial.tips": kernels.serial.tips,
         "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
         "reach.reach": getattr(kernels.reach, f"reach{width}"),
@@ -105,6 +109,15 @@ def _ccd() -> None:
             solve(pose, Position(joint, target), solver="ccd").message()
             solve(pose, Position(joint, [target, target]), solver="ccd")
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
+
+
+def _fabrik() -> None:
+    limited, goal = _humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
+    free = Pose(limited.skeleton.limited({"*": None}), limited.q)
+    for pose in (free, limited):
+        solve(pose, goal, solver="fabrik")
+        solve(pose, goal.with_target([goal.target, _FAR]), solver="fabrik")
+    solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
 
 
 def _arm_one() -> None:

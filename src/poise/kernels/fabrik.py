@@ -86,7 +86,7 @@ def bone_of(frames, tip, i):
 
 @part
 def put_lengths(frames, tip, lengths):
-    """Fill in the lengths of the bones; returns their sum and the longest."""
+    """Fill in the lengths of the bones; returns their sum and the longest one."""
     total, longest = 0.0, 0.0
     for i in range(lengths.shape[0]):
         lengths[i] = norm(bone_of(frames, tip, i))
@@ -97,7 +97,7 @@ def put_lengths(frames, tip, lengths):
 
 @part
 def point_along(lengths, target, longest, far, points):
-    """Lay the chain on the line through its base and the target, which lengths keep it from.
+    """Lay the chain on the line through its base and a target that it cannot reach, as near to it as lengths allow.
 
     Stretched towards a target that is too far. For one that is too near, the longest bone points towards it and all
     others back: the tip comes as near to the base as it can, on the target's side.
@@ -114,7 +114,6 @@ def point_along(lengths, target, longest, far, points):
         passed = passed or is_longest
         point = add(point, scale(way, lengths[i] if far or is_longest else -lengths[i]))
         put_vec(points, i + 1, point)
-    return norm(sub(target, point))
 
 
 @part
@@ -136,15 +135,13 @@ def put_motions(frames, tip, points, start, x):
 
 @part
 def put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations):
-    """Fill in the points of a start; one that is straight within `bend` is bent by it first. Returns if it was."""
+    """Fill in the points of the motions x; a chain that is straight within `bend` is bent by it first."""
     m = kinds.shape[0]
     tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
-    straight = bend > 0.0 and is_straight(kinds, tip_at, points, bend)
-    if straight:
+    if bend > 0.0 and is_straight(kinds, tip_at, points, bend):
         bend_chain(kinds, ranges, sub(tip_at, vec_at(points, 0)), rotations, bend, x)
         tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
     put_vec(points, m, tip_at)
-    return straight
 
 
 @kernel
@@ -193,13 +190,13 @@ def search(
         put_motions(frames, tip, points, twists, x)
         count[0] = 1
         count[1] = m
-        error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
-        record(trace_x, trace_error, 1, x, error)
+        record(trace_x, trace_error, 1, x, norm(sub(target, vec_at(points, m))))
     else:
-        error = reach(
+        reach(
             kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations,
             trial, walls, trace_x, trace_error,
         )  # fmt: skip
+    error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
     if error >= first:
         copy(start, x)
         return first
@@ -213,26 +210,30 @@ def reach(
 ):  # fmt: skip
     """Sweep, and where sweeps creep finish, in turn: a folded chain that stalls the finish unfolds in a sweep."""
     tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
-    error, before = math.inf, math.inf
-    while count[0] < iterations and error > tolerance and (error < (1.0 - STEADY) * before or before == math.inf):
+    error = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
+    while finishes and error > tolerance and count[0] < iterations:
         before = error
-        if error < math.inf:
+        error = finish(
+            kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
+            rotations, walls, trace_x, trace_error,
+        )  # fmt: skip
+        if error > tolerance and count[0] < iterations:
             copy(x, twists)
             put_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
-        drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
-        put_motions(frames, tip, points, twists, x)
-        error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
-        if finishes and error > tolerance:
-            error = finish(
-                kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
-                rotations, walls, trace_x, trace_error,
-            )  # fmt: skip
-    return error
+            dragged = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
+            if dragged > error:
+                copy(twists, x)
+            error = min(dragged, error)
+        if error > (1.0 - STEADY) * before:
+            break
 
 
 @part
 def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error):
-    """Sweep until the tip is within tolerance, the iterations are used up, or a finish is the better way on."""
+    """Sweep until the tip is within tolerance, the iterations are used up, or a finish is the better way on.
+
+    x becomes the motions; returns the distance left.
+    """
     tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
     error, before = math.inf, math.inf
     while count[0] < iterations and error > tolerance and not (finishes and error > SLOW * before):
@@ -243,3 +244,5 @@ def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_
         if count[0] < trace_error.shape[0]:
             put_motions(frames, tip, points, twists, x)
             record(trace_x, trace_error, count[0], x, error)
+    put_motions(frames, tip, points, twists, x)
+    return error
