@@ -154,34 +154,43 @@ def solve(
     trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
     m = kinds.shape[0]
-    scratch, points, lengths = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty(m)
+    scratch, points, home, lengths = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty((m + 1, 3)), np.empty(m)
+    total, longest, tip_at = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
     for k in range(targets.shape[0]):
         chain_frames = frames[min(k, frames.shape[0] - 1)]
         start = starts[min(k, starts.shape[0] - 1)]
         tip = vec_at(tips, min(k, tips.shape[0] - 1))
+        if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # else all begin alike
+            total, longest = put_lengths(chain_frames, tip, lengths)
+            tip_at = tip_position(kinds, axes, chain_frames, tip, start)
+            copy(start, scratch[0])
+            put_points(kinds, axes, ranges, chain_frames, tip, options[2], scratch[0], home, scratch[1])
         errors[k] = search(
-            kinds, axes, ranges, limits, chain_frames, tip, vec_at(targets, k), start, options, x_out[k], counts[k],
-            lengths, points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x, trace_error,
+            kinds, axes, ranges, limits, chain_frames, tip, vec_at(targets, k), tip_at, total, longest, home, start,
+            options, x_out[k], counts[k], lengths, points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x,
+            trace_error,
         )  # fmt: skip
 
 
 @part
 def search(
-    kinds, axes, ranges, limits, frames, tip, target, start, options, x, count, lengths, points, twists, rotations,
-    trial, walls, trace_x, trace_error,
+    kinds, axes, ranges, limits, frames, tip, target, tip_at, total, longest, home, start, options, x, count, lengths,
+    points, twists, rotations, trial, walls, trace_x, trace_error,
 ):  # fmt: skip
-    """Closed form where the target is out of reach, else sweeps, then the finish. Returns the error of x."""
-    m = kinds.shape[0]
-    tolerance, iterations, bend = options[0], int(options[1]), options[2]
+    """Closed form where the target is out of reach, else sweeps and the finish. Returns the error of x.
+
+    tip_at is where the start has its tip, home the points that sweeps start from; total and longest are of lengths.
+    """
+    m, tolerance = kinds.shape[0], options[0]
     count[0] = 0
     count[1] = 0
     copy(start, x)
-    first = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
+    first = norm(sub(target, tip_at))
     record(trace_x, trace_error, 0, x, first)
-    if first <= tolerance or not first < math.inf or m == 0 or iterations == 0:
+    if first <= tolerance or not first < math.inf or m == 0 or options[1] < 1.0:
         return first
-    total, longest = put_lengths(frames, tip, lengths)
-    put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations)
+    for i in range(m + 1):
+        put_vec(points, i, vec_at(home, i))
     copy(start, twists)
     distance = norm(sub(target, vec_at(points, 0)))
     far, near = distance >= total - tolerance, distance <= 2.0 * longest - total + tolerance
