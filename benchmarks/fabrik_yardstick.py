@@ -22,8 +22,8 @@ import poise
 
 BONES = (10, 20)
 SWEEPS = 50
-TARGETS = 400
-ROUNDS = 60
+TARGETS = 2000
+ROUNDS = 40
 SEED = 7
 BEND = 0.01  # [rad] of each joint at the start
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=c++17", "-shared", "-fPIC")

@@ -10,7 +10,6 @@ not lower the error is not taken; more caution makes a shorter one, nearer to th
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from poise.kernels.chain import BALL, HINGE, MOVE, copy, record, store_frames, tip_position
@@ -67,7 +66,9 @@ def with_column(a, c):
 def with_ball(a, h):
     """A + h.h I - h h^T: the three columns of a ball joint at -h from the tip."""
     xx, yy, zz = h.x * h.x, h.y * h.y, h.z * h.z
-    return Symmetric(a.xx + yy + zz, a.yy + xx + zz, a.zz + xx + yy, a.xy - h.x * h.y, a.xz - h.x * h.z, a.yz - h.y * h.z)
+    return Symmetric(
+        a.xx + yy + zz, a.yy + xx + zz, a.zz + xx + yy, a.xy - h.x * h.y, a.xz - h.x * h.z, a.yz - h.y * h.z
+    )
 
 
 @inline

@@ -26,14 +26,13 @@ from poise.kernels.chain import (
     record,
     tip_position,
 )
-from poise.kernels.chain_finish import STEADY, finish
+from poise.kernels.chain_finish import finish
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.escape import kick
 from poise.kernels.fabrik import bone_of, put_points
 from poise.kernels.limits import best_angle
 from poise.kernels.linear import (
     Quat,
-    Vec,
     about,
     add,
     conjugate,
