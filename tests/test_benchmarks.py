@@ -184,7 +184,7 @@ def test_the_fabrik_yardstick_does_the_same_work():
         fabrik_yardstick.compiled()
     except RuntimeError as error:
         pytest.skip(str(error))
-    row = fabrik_yardstick.measure(10, "a solve", 1000, 1e-3, 1)
+    row = fabrik_yardstick.measure(10, "a solve", 1e-3, 1)
     assert row["sweeps, ours"] == pytest.approx(row["sweeps, C++"], abs=0.01)
     assert row["left, ours (median)"] == pytest.approx(row["left, C++"], rel=1e-3)
 
