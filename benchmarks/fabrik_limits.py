@@ -102,7 +102,7 @@ def main(count: int | None = None) -> int:
         "the length, default options (plain: `FABRIK(finish=False)`). One call for all targets, one thread. Outside: "
         "results in which any joint is, by formulas of this script, and by how much at most [rad; a share of a cone]."
     )
-    harness.report("fabrik_limits", "Chains of 20 joints with limits", rows, [note, *refused])
+    harness.report("fabrik_limits", "Chains of 20 joints with limits", rows, [note, *dict.fromkeys(refused)])
     return 0
 
 

@@ -144,6 +144,14 @@ class TestStraightChain:
             assert found.reached
             assert np.isfinite(found.pose.q).all()
 
+    def test_a_point_without_a_way_to_go(self):
+        from poise.kernels.fabrik import put_along
+        from poise.kernels.linear import Vec
+
+        here, nowhere = Vec(1.0, 2.0, 3.0), Vec(0.0, 0.0, 0.0)
+        assert put_along(here, here, 2.0, Vec(0.0, 0.0, 5.0)) == (1, 2, 5)
+        assert put_along(here, here, 0.0, nowhere) == (1, 2, 3)
+
     def test_bones_of_no_length(self):
         s = poise.Skeleton.build(
             "abcdef", range(-1, 5), [3] * 5 + [0],
