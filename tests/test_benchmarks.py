@@ -197,3 +197,38 @@ def test_two_bone_agrees_with_plain_cpp(tmp_path):
     assert two_bone.main(rounds=2, count=1000, of_batch=500) == 0
     if shutil.which("g++") or shutil.which("clang++"):
         assert "solve(), default" in (tmp_path / "results" / "two_bone.md").read_text()
+
+
+def test_the_fabrik_yardstick_does_the_same_work():
+    import fabrik_yardstick
+
+    try:
+        fabrik_yardstick.compiled()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    row = fabrik_yardstick.measure(10, "a solve", 1e-3, 1)
+    assert row["sweeps, ours"] == pytest.approx(row["sweeps, C++"], abs=0.01)
+    assert row["left, ours (median)"] == pytest.approx(row["left, C++"], rel=1e-3)
+
+
+def test_the_fabrik_table_has_a_row_for_every_solver_and_set(tmp_path):
+    import fabrik_table
+
+    assert fabrik_table.main(4) == 0
+    text = (tmp_path / "results" / "fabrik_table.md").read_text()
+    assert text.count("FABRIK, plain") == text.count("CCD, classic") == 3
+
+
+def test_the_table_of_limits_finds_violations():
+    """Its own formulas agree with the library on what is legal, and tell what is not."""
+    import fabrik_limits
+
+    limit, outside = fabrik_limits.cone((-10, -20), (40, 30), 20)
+    skeleton = fabrik_limits.chain(fabrik_limits.JOINTS, 1.0, limit)
+    q = np.random.default_rng(0).normal(size=(50, fabrik_limits.JOINTS, 4))
+    q = (q / np.linalg.norm(q, axis=-1, keepdims=True)).reshape(50, -1)
+    legal = skeleton.legal(q)[0]
+    assert outside(legal).max() <= 1e-9
+    assert (np.abs(outside(legal)).min(axis=-1) < 1e-9).all()  # some stand at their limit
+    assert (outside(q).max(axis=-1) > 0.1).all()
+    assert fabrik_limits.limited(3)[0]

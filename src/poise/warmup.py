@@ -121,7 +121,7 @@ def _fabrik() -> None:
     free = Pose(limited.skeleton.limited({"*": None}), limited.q)
     for pose in (free, limited):
         solve(pose, goal, solver="fabrik")
-        solve(pose, goal.with_target([goal.target, _FAR]), solver="fabrik")
+        solve(pose, goal.with_target(np.array([goal.target, _FAR])), solver="fabrik")
     solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
 
 

@@ -8,7 +8,7 @@ a shortest arc; one with several is a rigid piece, and turns by what fits all of
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2, where the bones of a sub-base are free of each other.
 
-    nodes, frames, terms, aims, targets  as in kernels/tree_arrays.py; nodes are balls, hinges or FIXED, all terms POSITION
+    nodes, frames, terms, aims, targets  as in kernels/tree_arrays.py; no SLIDE or MOVE, all terms POSITION
     first (n + 1,), bones (b, 2)         bones first[i]..first[i + 1] are those of node i: what is at their end, 0 a
                                          node or 1 a term, and its number
     shares (n + t,)                      the weight of the goals below each node; then of each term

@@ -1,0 +1,21 @@
+"""FABRIK with several effectors: two hands and a head, pulled from one spine, the feet left where they are."""
+
+import numpy as np
+
+import poise
+from poise import samples
+
+figure = poise.load(samples.path("humanoid.bvh"))
+start = figure.rest
+moves = {"LeftHand": [-0.2, 0.3, 0.2], "RightHand": [0.1, -0.1, 0.3], "Head": [0.05, -0.03, 0.1]}
+goals = [poise.Position(name, start.world[name].positions + by, root="Spine") for name, by in moves.items()]
+
+result = poise.solve(start, goals, solver="fabrik")
+print(result)
+assert result.reached
+assert result.violation == 0  # the elbows are hinges that bend one way
+np.testing.assert_array_equal(result.pose.world["LeftFoot"].positions, start.world["LeftFoot"].positions)
+
+plain = poise.solve(start, goals, solver=poise.FABRIK(finish=False))  # the algorithm of the papers, for study
+print(plain)
+assert result.iterations < plain.iterations
