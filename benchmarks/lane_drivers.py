@@ -91,7 +91,15 @@ def tree_call(tree: Any, u: Floats, kind: Kind) -> tuple[Call, Floats]:
     rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
     work = aligned(work_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
     arrays = Tree(
-        tree.nodes, tree.layout.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, tree.near_u, tree.near_on
+        tree.nodes,
+        tree.layout.dofs,
+        tree.terms,
+        tree.aims,
+        tree.paths,
+        tree.row_ranges,
+        tree.near_u,
+        tree.near_on,
+        tree.limits,
     )
     x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]
     return lambda: run(arrays, tree.frames, work, rows, wide, x, out), out

@@ -91,15 +91,15 @@ def solve_arms(links, seeds, targets, starts, settings, x, errors, counts):
 
 
 def solve_trees(
-    nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings, work,
-    u, errors, counts,
+    nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
+    work, u, errors, counts,
 ):  # fmt: skip
     """Solve targets (k, W) of a tree; as `tree_many.solve8`, without a trace; `work` has a row for each."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
         solve_tree(
-            nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, settings,
-            work[k], k, k + 1, u, errors, counts, u[:0],
+            nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits,
+            settings, work[k], k, k + 1, u, errors, counts, u[:0],
         )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ I1, I2 = (types.Array(types.int64, n, "C") for n in (1, 2))
 ENTRIES = {
     place_arm: (F2, F2, F2, F2),
     solve_arms: (F2, F2, F2, F2, F1, F2, F1, I2),
-    solve_trees: (I2, F3, F2, I2, F2, I1, I2, F2, F2, F2, F1, F1, F1, F2, F2, F1, I2),
+    solve_trees: (I2, F3, F2, I2, F2, I1, I2, F2, F2, F2, F1, F1, F2, F1, F2, F2, F1, I2),
 }
 
 # --- what can be done with them ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from poise.kernels import serial, serial_many
+from poise.kernels.turn_limits import LIMIT
 from tests.cuda_build import NOT_HERE
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.tree_cases import settings, solve, work_of
@@ -161,7 +162,7 @@ def test_simulated_threads_solve_a_tree_as_the_cpu_does(tmp_path):
         "solve_trees",
         [
             tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, start,
-            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), options, np.tile(work_of(tree), (k, 1)), *found,
+            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), np.zeros((len(tree.nodes), LIMIT)), options, np.tile(work_of(tree), (k, 1)), *found,
         ],
         tmp_path,
     )  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 
 from poise.kernels import tree_arrays, tree_many
 from poise.kernels.lanes import LANES8
+from poise.kernels.turn_limits import LIMIT
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, ROTATION, SLIDE, KernelTree, turn, wxyz
 
 
@@ -28,8 +29,9 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, traced=
     trace = np.full((traced, tree.nu + 1), np.nan)
     (kernel or tree_many.solve8)(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
-        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, settings() if options is None else options,
-        work_of(tree) if work is None else work, 0, k, u, errors, counts, trace,
+        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, np.zeros((len(tree.nodes), LIMIT)),
+        settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
+        trace,
     )  # fmt: skip
     return u, errors, counts, trace
 

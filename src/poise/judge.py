@@ -17,10 +17,12 @@ from poise.skeleton import Kind
 from poise.status import Status
 from poise.tree import Tree
 from poise.tree_layout import DIRECTION, DOFS, FIXED, HINGE, MOVE, POSITION
+from poise.turn_limits import NONE, SOFT, nearest_turns
 
 _ROUNDING = 1e-9  # of the tolerance: the kernel's error and the judge's differ by rounding only
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
 _AT_LIMIT = 1e-9
+_PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
 
 class Verdict(NamedTuple):
@@ -106,8 +108,8 @@ class Standing(NamedTuple):
     """Whether no single joint can come nearer (k,), and which joints their limits keep from it (k, joints).
 
     The columns of `blocks` stand for `rows` of the skeleton, `values` (k, joints) for what their limits bound, at
-    `ranges` (joints, 2). A joint that alone would come nearer without its limit blocks; where no single one would
-    (two must bend together), all that stand at a limit.
+    `ranges` (joints, 2); a ball whose whole rotation is bounded has an infinite range there. A joint that alone would
+    come nearer without its limit blocks; where no single one would (two must bend together), all that stand at one.
     """
 
     stationary: Bools
@@ -119,7 +121,7 @@ class Standing(NamedTuple):
 
 def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     """What keeps poses q (k, nq) from their targets."""
-    if problem.chain is not None:
+    if problem.chain is not None and not problem.chain.limits.any():
         return _probed(problem.chain, q, targets)
     return _by_gradient(problem, q, targets)
 
@@ -151,10 +153,35 @@ def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
     at_low, at_high = _at_ends(values, ranges)
     at_limit = (at_low | at_high) & (at >= 0)
     stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
-    stationary = ~(helps & ~stuck).any(axis=1)
+    free = helps & ~stuck
+    for i in np.flatnonzero([limit[0] != NONE and limit[SOFT] == 0.0 for limit in tree.limits]):
+        node, dofs = tree.layout.nodes[i], slice(tree.layout.nodes[i].dof, tree.layout.nodes[i].dof + 3)
+        turns = tree.u_of(q)[:, node.at : node.at + 4]
+        way, kept = _open_way(tree.limits[i], turns, push[:, dofs])
+        part = np.einsum("kd,krd->kr", way, jacobian[:, :, dofs])
+        left = np.einsum("kd,kd->k", way, push[:, dofs]) ** 2 / np.maximum((part**2).sum(axis=1), 1e-300)
+        opens = (way**2).sum(axis=1) > _STATIONARY**2
+        free[:, dofs] = (opens & (left > 2 * _STATIONARY * (e**2).sum(axis=1)))[:, None]
+        helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
+        at_limit[:, node.dof] = stuck[:, node.dof] = kept
+    stationary = ~free.any(axis=1)
     owner = {node.dof + i: node.row for node in tree.layout.nodes for i in range(DOFS[node.kind])}
     rows = tuple(owner[d] for d in range(len(low)))
     return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:
+    """Where a ball's limit lets it go (k, 3) when it is pushed (k, 3), at rotations (k, 4); whether it is kept back.
+
+    A small step in that direction, moved inside: what is left of it, in lengths of the step.
+    """
+    length = np.sqrt((push**2).sum(axis=-1, keepdims=True))
+    wanted = rotations.multiply(rotations.about(push / np.maximum(length, 1e-300), np.full(len(push), _PROBE)), turns)
+    wanted = np.where(length > 0.0, wanted, turns)
+    step = rotations.multiply(nearest_turns(limit, wanted), rotations.inverse(turns))
+    way = 2.0 * step[:, 1:] * np.where(step[:, :1] < 0.0, -1.0, 1.0) / _PROBE
+    straight = (way * push).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
+    return way, (straight < 1.0 - _STATIONARY) & (length[:, 0] > 0.0)
 
 
 def _at_ends(values: Floats, ranges: Floats) -> tuple[Bools, Bools]:

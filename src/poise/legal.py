@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poise import rotations
+from poise import kernels, rotations
 from poise.arrays import Floats, Ints
 from poise.errors import InputError
 from poise.joints import Kind
@@ -134,13 +134,14 @@ def _nearest_hinges(hinges: BallHinges, turns: Floats) -> tuple[Floats, Floats]:
 
 
 def violation(skeleton: Skeleton, q: Floats) -> float:
-    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its limits."""
+    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its hard limits."""
     ranges = skeleton.value_ranges
     worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
     hinges = skeleton.ball_hinges
     if hinges.rows:
         worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
-    for _, columns, row in zip(*skeleton.ball_limits, strict=True):
-        turns = q[..., columns]
-        worst = max(worst, float(turn_excess(turns, nearest_turns(row, turns)).max(initial=0.0)))
+    balls = skeleton.ball_limits
+    if balls.joints:
+        rows = np.ascontiguousarray(q.reshape(-1, skeleton.nq))
+        worst = max(worst, kernels.turn_limits.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows))
     return worst

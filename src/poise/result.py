@@ -13,11 +13,13 @@ from poise.arrays import Bools, Floats, Ints
 from poise.errors import InputError, NotReachedError, listed
 from poise.goals import Goal, Near
 from poise.judge import Verdict, beyond_reach, reaches, standing
+from poise.limits import EulerBox, SwingTwist
 from poise.pose import Pose
 from poise.problem import Problem, Tolerance
 from poise.skeleton import Kind
 from poise.status import Status as Status
 from poise.tree_layout import POSITION
+from poise.turn_limits import edges
 
 _new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
 _METRE_FROM = 0.1  # lengths below are written in millimetres
@@ -278,6 +280,11 @@ class Result:
         skeleton = self.problem.skeleton
         parts: list[str] = []
         for j in np.flatnonzero(stands.blocks[0]):
+            bound = skeleton.limits[stands.rows[j]]
+            if isinstance(bound, SwingTwist | EulerBox):
+                turn = problem.skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(stands.rows[j])]
+                parts.append(f"{skeleton.names[stands.rows[j]]} at {edges(bound, q[0, turn])}")
+                continue
             row, (low, high), value = stands.rows[j], stands.ranges[j], stands.values[0, j]
             end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
             is_slide = skeleton.kinds[row] == Kind.SLIDE

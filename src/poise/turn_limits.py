@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike
 
 from poise import rotations
 from poise.arrays import Bools, Floats
-from poise.euler import axes_of, from_quaternion, other
+from poise.euler import axes_of, from_quaternion, other, wrapped
 from poise.limits import EulerBox, Limit, SwingTwist
 from poise.rotations import about, inverse, multiply
 
 LIMIT = 14  # numbers of a row; this and what follows as in kernels/turn_limits.py, which brings Numba in
+SOFT = 11  # its column
 NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
 SLACK, WIDEST, STEPS, SWEEPS = 1e-12, np.pi - 5e-3, 20, 8
 _TURN = 2 * np.pi
+_HAIR = 2e-6  # [rad] further inside than this no rotation stands at an end
+_AT_END = 1e-6  # [rad] a value this near to an end is said to stand there
 _WIDE = np.pi - 1e-3  # [rad] twists up to here have a tangent of the half that can be used
 _X, _Y, _Z = np.eye(3)
 
@@ -31,7 +34,7 @@ def turn_row(limit: Limit | None) -> Floats:
         row[0], row[1:5] = SWING_TWIST, _frame(x, y, limit.axis)
         row[5:11] = np.array([*limit.sides, limit.twist]).ravel()
         row[11] = limit.soft
-        row[12:14] = np.tan(row[9:11] / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
+        row[12:14] = np.tan((row[9:11] + [_HAIR, -_HAIR]) / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
     elif isinstance(limit, EulerBox):
         i, j, k, sign = axes_of(limit.order)
         row[0], row[1:5] = EULER_BOX, _frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k])
@@ -62,16 +65,63 @@ def nearest_angle(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
     return np.where(((turned >= low) & (turned <= high)) | ~two_ended, turned, end)
 
 
+def _in_frame(frame: Floats, q: Floats) -> Floats:
+    """Rotations q (..., 4) as a limit sees them."""
+    return np.concatenate([q[..., :1], rotations.rotate(inverse(frame), q[..., 1:])], axis=-1)
+
+
 def nearest_turns(row: Floats, q: Floats) -> Floats:
     """The legal rotations nearest to q (..., 4), themselves bit for bit where they are legal: `nearest_turn`."""
     if row[0] not in (SWING_TWIST, EULER_BOX):
         return q
     frame, bounds = row[1:5], row[5:11].reshape(3, 2)
-    local = np.concatenate([q[..., :1], rotations.rotate(inverse(frame), q[..., 1:])], axis=-1)
+    local = _in_frame(frame, q)
     is_legal, turn = (_swing_twist if row[0] == SWING_TWIST else _euler_box)(bounds, local)
     turn = np.concatenate([turn[..., :1], rotations.rotate(frame, turn[..., 1:])], axis=-1)
     turn = np.where((q * turn).sum(axis=-1, keepdims=True) < 0.0, -turn, turn)
     return np.where(is_legal[..., None], q, turn)
+
+
+def turn_values(limit: Limit, q: Floats) -> Floats:
+    """What a limit bounds of rotations q (..., 4): first swing, second swing and twist; or the angles of its order.
+
+    (..., 3) [rad]. Of a rotation's two triples of angles the one that is in the box, or nearer to it.
+    """
+    row = turn_row(limit)
+    bounds, local = row[5:11].reshape(3, 2), _in_frame(row[1:5], q)
+    if not isinstance(limit, EulerBox):
+        swing, twist, _ = _parts(local)
+        return np.concatenate([swing, nearest_angle(twist, -np.pi, np.pi)[..., None]], axis=-1)
+    angles = from_quaternion(local, "XYZ")
+    both = np.stack([angles, other(angles)])
+    best = nearest_angle(both, bounds[:, 0], bounds[:, 1])
+    off = np.abs(wrapped(both - best)).max(axis=-1, keepdims=True)
+    values = np.where(off[1] < off[0], best[1] + wrapped(both[1] - best[1]), best[0] + wrapped(both[0] - best[0]))
+    return values * [1.0, 1.0, axes_of(limit.order)[3]]
+
+
+def edges(limit: Limit, q: Floats) -> str:
+    """Say at which of its ends a rotation q (4,) stands; empty where it stands at none."""
+    values = turn_values(limit, q)
+    if isinstance(limit, EulerBox):
+        ends = zip([f"{letter.lower()} angle" for letter in limit.order], values, limit.ranges, strict=True)
+        return " and ".join(filter(None, (_end(*end) for end in ends)))
+    assert isinstance(limit, SwingTwist)
+    swing, found = values[:2], []
+    axes = [side[1] if value >= 0.0 else -side[0] for side, value in zip(limit.sides, swing, strict=True)]
+    reach = [
+        abs(value) / axis if axis > _AT_END else float(axis < np.pi) for value, axis in zip(swing, axes, strict=True)
+    ]
+    if np.hypot(*reach) >= 1.0 - _AT_END:
+        found.append(f"the edge of its cone, a swing of {np.degrees(np.hypot(*swing)):.4g} deg")
+    return " and ".join(filter(None, [*found, _end("twist", float(values[2]), limit.twist)]))
+
+
+def _end(name: str, value: float, ends: tuple[float, float]) -> str:
+    for word, end in zip(("lowest", "highest"), ends, strict=True):
+        if np.isfinite(end) and abs(wrapped(value - end)) <= _AT_END:
+            return f"its {word} {name}, {np.degrees(end):.4g} deg"
+    return ""
 
 
 def turn_excess(q: Floats, legal: Floats) -> Floats:
@@ -82,14 +132,19 @@ def turn_excess(q: Floats, legal: Floats) -> Floats:
 # --- swing and twist ---------------------------------------------------------------------------------------------
 
 
-def _swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
+def _parts(q: Floats) -> tuple[Floats, Floats, Floats]:
+    """The swing (..., 2) and the twist (...) of rotations about z and across it; how well the twist is defined."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     n, r = np.hypot(w, z), np.hypot(x, y)
-    twist = 2.0 * np.arctan2(z, w)
-    kept = nearest_angle(twist, *bounds[2])
     safe = np.where(n > 0.0, n, 1.0)
     swing = np.stack([np.where(n > 0.0, w * x - z * y, x), np.where(n > 0.0, w * y + z * x, y)], axis=-1)
     swing = swing * (np.where(r > 0.0, 2.0 * np.arctan2(r, n) / np.where(r > 0.0, r, 1.0), 0.0) / safe)[..., None]
+    return swing, 2.0 * np.arctan2(z, w), n
+
+
+def _swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
+    swing, twist, n = _parts(q)
+    kept = nearest_angle(twist, *bounds[2])
     to, off = _nearest_swing(bounds[:2], swing)
     is_legal = (off <= SLACK) & (n * 2.0 * np.abs(np.sin(0.5 * (kept - twist))) <= SLACK)
     angle = np.sqrt((to**2).sum(axis=-1))

@@ -16,12 +16,13 @@ import math
 
 from poise.kernels.compiled import inline, part
 from poise.kernels.goal_rows import direction, position, rotation
-from poise.kernels.lanes import fill, half_turn, maximum, minimum, select, sqrt
+from poise.kernels.lanes import fill, half_turn, lane, maximum, minimum, select, sqrt, width, with_lane
 from poise.kernels.linear import (
     Quat,
     Vec,
     add,
     conjugate,
+    dot,
     multiply,
     put_quat,
     put_vec,
@@ -29,6 +30,7 @@ from poise.kernels.linear import (
     quat_in,
     rotate,
     scale,
+    sub,
     vec_at,
     vec_in,
 )
@@ -54,7 +56,7 @@ from poise.kernels.tree_arrays import (
     TOLERANCE,
     WEIGHT,
 )
-from poise.kernels.turn_limits import binds, nearest_turn
+from poise.kernels.turn_limits import binds, closed_ways, nearest_turn
 
 
 @inline
@@ -160,24 +162,32 @@ def along(kind, tree, J, d, y):
     return total
 
 
+@inline
+def pushed(kind, tree, lanes, d, near):
+    """Which way a dof is pushed: without a preferred configuration by its gradient J e, with one by the step that the
+    last multipliers y would make of it, for near the goal e says nothing any more.
+    """
+    push = along(kind, tree, lanes.J, d, lanes.e)
+    if near:
+        step = lanes.pull[d] + tree.dofs[d, EASE] * along(kind, tree, lanes.J, d, lanes.y)
+        push = select(lanes.book[PULLING] > 0.0, step, push)
+    return push
+
+
 @part
 def freeze(kind, tree, lanes, near):
     """Zero the rows of dofs that a limit holds, scale all rows by the root of the ease, and fill rest.
 
-    A dof at a limit is held if it is pushed out: without a preferred configuration by its gradient J e, with one by
-    the step that the last multipliers y would make of it, for near the goal e says nothing any more.
+    A dof at a limit is held if it is pushed out.
     """
     zero = fill(kind, 0.0)
-    pulled = lanes.book[PULLING] > 0.0
     for r in range(lanes.e.shape[0]):
         lanes.rest[r] = lanes.e[r]
     for d in range(tree.dofs.shape[0]):
         first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
         at, ease = int(tree.dofs[d, NUMBER]), tree.dofs[d, EASE]
         if at >= 0:
-            push = along(kind, tree, lanes.J, d, lanes.e)
-            if near:
-                push = select(pulled, lanes.pull[d] + ease * along(kind, tree, lanes.J, d, lanes.y), push)
+            push = pushed(kind, tree, lanes, d, near)
             low, high = lanes.u[at] <= tree.dofs[d, LOW], lanes.u[at] >= tree.dofs[d, HIGH]
             free = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
             for r in range(first, last):
@@ -190,6 +200,39 @@ def freeze(kind, tree, lanes, near):
         if ease != 1.0:
             for r in range(first, last):
                 lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
+
+
+@part
+def freeze_turns(kind, tree, lanes, near):
+    """Take out of the rows of bound balls what leads out of their limits, before `freeze`, as that does for others."""
+    zero = fill(kind, 0.0)
+    for i in range(tree.nodes.shape[0]):
+        if not binds(tree.limits[i]):
+            continue
+        at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
+        x, y = pushed(kind, tree, lanes, dof, near), pushed(kind, tree, lanes, dof + 1, near)
+        z = pushed(kind, tree, lanes, dof + 2, near)
+        ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
+        for l in range(width(kind)):
+            u = quat_in(lanes.u, at)
+            q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
+            a, b, c = closed_ways(tree.limits[i], q, Vec(lane(x, l), lane(y, l), lane(z, l)))
+            ax, ay, az = with_lane(ax, l, a.x), with_lane(ay, l, a.y), with_lane(az, l, a.z)
+            bx, by, bz = with_lane(bx, l, b.x), with_lane(by, l, b.y), with_lane(bz, l, b.z)
+            cx, cy, cz = with_lane(cx, l, c.x), with_lane(cy, l, c.y), with_lane(cz, l, c.z)
+        a, b, c = Vec(ax, ay, az), Vec(bx, by, bz), Vec(cx, cy, cz)
+        for r in range(tree.row_ranges[dof, 0], tree.row_ranges[dof, 1]):
+            v = open_part(Vec(lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r]), a, b, c)
+            lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r] = v.x, v.y, v.z
+        if near:
+            v = open_part(Vec(lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2]), a, b, c)
+            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = v.x, v.y, v.z
+
+
+@inline
+def open_part(v, a, b, c):
+    """What of v is square to perpendicular vectors of length one or zero."""
+    return sub(v, add(scale(a, dot(a, v)), add(scale(b, dot(b, v)), scale(c, dot(c, v)))))
 
 
 @inline

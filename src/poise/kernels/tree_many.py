@@ -41,7 +41,17 @@ from poise.kernels.serial_many import (
     note,
 )
 from poise.kernels.small_solve import factor_threes, substitute_rows
-from poise.kernels.tree import forward, freeze, has_bound_turns, keep_turns, move, normal_matrix, pull_near, residuals
+from poise.kernels.tree import (
+    forward,
+    freeze,
+    freeze_turns,
+    has_bound_turns,
+    keep_turns,
+    move,
+    normal_matrix,
+    pull_near,
+    residuals,
+)
 from poise.kernels.tree_arrays import (
     AT,
     BALL,
@@ -221,6 +231,8 @@ def solver(kind):
                 lanes.tested[i] = lanes.u[i]
             if near:
                 pull_near(kind, tree, lanes)
+            if bound:
+                freeze_turns(kind, tree, lanes, near)
             freeze(kind, tree, lanes, near)
             lanes.book[CAUTION], lanes.book[LAST] = cautious(lanes.book[CAUTION], lanes.book[LAST], error), error
             damping = damping_of(lanes.book[CAUTION], error, settings[FACTOR], settings[FLOOR])

@@ -9,7 +9,7 @@ A limit is a row of LIMIT numbers, packed by poise/turn_limits.py:
            SWING_TWIST  swing about x, swing about y (-pi..0 and 0..pi), twist about z
            EULER_BOX    angles a b c of Rx(a) Ry(b) Rz(c)
     11     0 for a hard limit; else the weight of a soft one
-    12-13  SWING_TWIST: tangents of half the ends of the twist, where both are less than half a turn; else 1, -1
+    12-13  SWING_TWIST: tangents of half the ends of the twist, a hair inside; where an end is beyond half a turn 1, -1
 
 Swing and twist: q = swing . twist, twist about z and swing about an axis in the xy plane. The swing is bounded as a
 rotation vector s: (s_x / a)^2 + (s_y / b)^2 <= 1 with a and b of the side that s is on (Baerlocher and Boulic, in
@@ -20,9 +20,22 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits import TURN, best_angle
-from poise.kernels.linear import Quat, Vec, about, conjugate, multiply, quat_in, rotate
+from poise.kernels.linear import (
+    Quat,
+    Vec,
+    about,
+    conjugate,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    quat_in,
+    rotate,
+    scale,
+    sub,
+)
 
 LIMIT = 14  # numbers of a row
 KIND, FRAME, BOUNDS, SOFT, TANGENTS = 0, 1, 5, 11, 12
@@ -31,6 +44,7 @@ NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
 SLACK = 1e-12  # a rotation this near to legal [rad] is left alone, so that what was moved inside stays where it is
 WIDEST = math.pi - 5e-3  # swing of what is moved inside: closer to half a turn its twist is lost, and it would not stay
 STEPS = 20  # at most, of Newton's method; it takes four to seven
+AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at it
 SWEEPS = 8  # at most, over the angles of a box; it takes one to four
 
 
@@ -64,12 +78,33 @@ def nearest_turn(limit, q):
     return Quat(sign * turn.w, sign * v.x, sign * v.y, sign * v.z)
 
 
+@inline
+def turn_excess(q, legal):
+    """The angle [rad] between two unit quaternions of one sign; exactly 0 for equal ones."""
+    w, x, y, z = q.w - legal.w, q.x - legal.x, q.y - legal.y, q.z - legal.z
+    return 4.0 * math.asin(min(0.5 * math.sqrt(w * w + x * x + y * y + z * z), 1.0))
+
+
+@kernel
+def largest_excess(columns, limits, q):
+    """The largest angle [rad] by which a ball leaves its limit in configurations q (k, nq).
+
+    Number b of the limits (b, LIMIT) bounds the quaternion that begins in column b of columns (b,).
+    """
+    most = 0.0
+    for k in range(q.shape[0]):
+        for b in range(columns.shape[0]):
+            turn = quat_in(q[k], columns[b])
+            most = max(most, turn_excess(turn, nearest_turn(limits[b], turn)))
+    return most
+
+
 # --- swing and twist ---------------------------------------------------------------------------------------------
 
 
 @inline
 def _clearly_inside(limit, w, v):
-    """Whether a swing and twist is legal for sure, without any function of an angle; most rotations are.
+    """Whether a swing and twist is legal, and at no end, for sure; without any function of an angle. Most are.
 
     The twist against the tangents of half its ends, the swing with an angle that is at most 0.8 % too large up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
@@ -83,7 +118,7 @@ def _clearly_inside(limit, w, v):
     a = limit[BOUNDS + 1] if x >= 0.0 else limit[BOUNDS]
     b = limit[BOUNDS + 3] if y >= 0.0 else limit[BOUNDS + 2]
     k = 2.0 * (15.0 + 4.0 * tt) / ((15.0 + 9.0 * tt) * nn)
-    return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) <= 1.0
+    return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * AT_EDGE
 
 
 @part
@@ -241,3 +276,125 @@ def _chord(p, q):
     plus = (p.w + q.w) * (p.w + q.w) + (p.x + q.x) * (p.x + q.x) + (p.y + q.y) * (p.y + q.y)
     minus, plus = minus + (p.z - q.z) * (p.z - q.z), plus + (p.z + q.z) * (p.z + q.z)
     return math.sqrt(min(minus, plus))
+
+
+# --- which way a limit is closed ---------------------------------------------------------------------------------
+
+
+@part
+def closed_ways(limit, q, push):
+    """Up to three perpendicular unit vectors in which a ball at rotation q, pushed this way, cannot go on; else zeros.
+
+    Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
+    the push leads out of: a step without its part along them stays legal to first order.
+    """
+    frame, none = quat_in(limit, FRAME), Vec(0.0, 0.0, 0.0)
+    v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    if limit[KIND] == SWING_TWIST:
+        if _clearly_inside(limit, q.w, v):
+            return none, none, none
+        local = Quat(q.w, v.x, v.y, v.z)
+        a, b, c = _swing_gradient(limit, local), _twist_gradient(limit, local), none
+    else:
+        a, b, c = _box_gradients(limit, Quat(q.w, v.x, v.y, v.z))
+    out = rotate(conjugate(frame), push)
+    first = a if dot(a, out) > 0.0 else (b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else none))
+    first = _unit(first)
+    out = sub(out, scale(first, dot(first, out)))
+    b, c = _across(b, first), _across(c, first)
+    second = b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else _across(a, first))
+    second = _unit(second) if dot(second, out) > 0.0 else none
+    out = sub(out, scale(second, dot(second, out)))
+    c = _across(c, second)
+    third = _unit(c) if dot(c, out) > 0.0 else none
+    return rotate(frame, first), rotate(frame, second), rotate(frame, third)
+
+
+@inline
+def _unit(v):
+    """v at length one, or zero."""
+    size = norm(v)
+    return scale(v, 1.0 / size) if size > 0.0 else v
+
+
+@inline
+def _across(v, unit):
+    """What of v is square to a unit vector; zero where that is hardly anything."""
+    rest = sub(v, scale(unit, dot(unit, v)))
+    return rest if dot(rest, rest) > 1e-12 * dot(v, v) else Vec(0.0, 0.0, 0.0)
+
+
+@inline
+def _twist_gradient(limit, q):
+    """What turns the twist most, away from the end at which it stands; zero where it stands at none.
+
+    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_swing_twist`.
+    """
+    nn = q.w * q.w + q.z * q.z
+    k = _end(2.0 * math.atan2(q.z, q.w), limit[BOUNDS + 4], limit[BOUNDS + 5])
+    if nn == 0.0 or k == 0.0:
+        return Vec(0.0, 0.0, 0.0)
+    return Vec(k * (q.w * q.y + q.z * q.x) / nn, -k * (q.w * q.x - q.z * q.y) / nn, k)
+
+
+@part
+def _swing_gradient(limit, q):
+    """What turns the swing out of its cone most; zero where it does not stand at the edge.
+
+    With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by w . u,
+    its axis turns by w_z + cot(angle) w . t.
+    """
+    n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
+    none = Vec(0.0, 0.0, 0.0)
+    if r == 0.0 or n == 0.0:
+        return none
+    ux, uy = (q.w * q.x - q.z * q.y) / (n * r), (q.w * q.y + q.z * q.x) / (n * r)
+    angle = 2.0 * math.atan2(r, n)
+    x, y = angle * ux, angle * uy
+    a = max(limit[BOUNDS + 1] if x >= 0.0 else -limit[BOUNDS], AT_EDGE)
+    b = max(limit[BOUNDS + 3] if y >= 0.0 else -limit[BOUNDS + 2], AT_EDGE)
+    if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - AT_EDGE:
+        return none
+    mx, my = x / (a * a), y / (b * b)
+    along, across = mx * ux + my * uy, angle * (my * ux - mx * uy)
+    turned = across * (n * n - r * r) / (2.0 * n * r)
+    return Vec(along * ux - turned * uy, along * uy + turned * ux, across)
+
+
+@part
+def _box_gradients(limit, q):
+    """What turns each of the three angles out of its range most; zero for one that stands at no end.
+
+    The angles change with the angular velocities about x, Rx y and Rx Ry z; the gradients are the reciprocal vectors.
+    """
+    a, b, c = _angles(q)
+    if _off_box(limit, a, b, c) > AT_EDGE:
+        a, b, c = a + math.pi, math.pi - b, c + math.pi
+    k = -1.0 if math.cos(b) < 0.0 else 1.0
+    sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
+    at_a = k * _end(a, limit[BOUNDS], limit[BOUNDS + 1])
+    at_b = _end(b, limit[BOUNDS + 2], limit[BOUNDS + 3])
+    at_c = k * _end(c, limit[BOUNDS + 4], limit[BOUNDS + 5])
+    return (
+        scale(Vec(cb, sa * sb, -ca * sb), at_a),
+        scale(Vec(0.0, ca, sa), at_b),
+        scale(Vec(0.0, -sa, ca), at_c),
+    )
+
+
+@inline
+def _off_box(limit, a, b, c):
+    """How far the angles are outside their ranges, at most."""
+    a = abs(math.sin(0.5 * (best_angle(a, limit[BOUNDS], limit[BOUNDS + 1]) - a)))
+    b = abs(math.sin(0.5 * (best_angle(b, limit[BOUNDS + 2], limit[BOUNDS + 3]) - b)))
+    return max(a, b, abs(math.sin(0.5 * (best_angle(c, limit[BOUNDS + 4], limit[BOUNDS + 5]) - c))))
+
+
+@inline
+def _end(angle, low, high):
+    """-1 where an angle stands at the low end of its range, 1 at the high one, else 0."""
+    if high - low >= TURN:
+        return 0.0
+    if abs(math.sin(0.5 * (angle - high))) < AT_EDGE:
+        return 1.0
+    return -1.0 if abs(math.sin(0.5 * (angle - low))) < AT_EDGE else 0.0
