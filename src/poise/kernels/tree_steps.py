@@ -23,7 +23,7 @@ from poise.kernels.lanes import LANES4, LANES8, bits, fill, lane, maximum, minim
 from poise.kernels.linear import Vec, dot, scale, vec_at, vec_in
 from poise.kernels.serial_many import ATTEMPT, BEST, HUGE, PROBLEM, SPENT, STALL, note
 from poise.kernels.step_rules import best_factor, cap, clamp_errors, damped, pseudo_inverse, selective, transpose
-from poise.kernels.tree import along, forward, freeze, has_bound_turns, keep_turns, move, residuals
+from poise.kernels.tree import along, forward, freeze, freeze_turns, has_bound_turns, keep_turns, move, residuals
 from poise.kernels.tree_arrays import AT, BALL, DOF, HIGH, HINGE, LAST, LOW, MOTION, ROW, Tree, carve
 from poise.kernels.tree_many import WIDEN, WIDEST_TURN, fill_frames, fill_lane, scatter
 
@@ -312,6 +312,8 @@ def solver(kind):
                 error, met = measured(kind, tree, lanes, extra, numeric)
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)
+            if bound:
+                freeze_turns(kind, tree, lanes, False)
             freeze(kind, tree, lanes, False)
             bends = vanished(kind, tree, lanes, error)
             ends, reached = bits(settle(lanes.book, error, met, settings)), bits(met)
