@@ -162,7 +162,8 @@ def test_simulated_threads_solve_a_tree_as_the_cpu_does(tmp_path):
         "solve_trees",
         [
             tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, start,
-            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), np.zeros((len(tree.nodes), LIMIT)), options, np.tile(work_of(tree), (k, 1)), *found,
+            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), np.zeros((len(tree.nodes), LIMIT)), options,
+            np.tile(work_of(tree), (k, 1)), *found,
         ],
         tmp_path,
     )  # fmt: skip

@@ -64,7 +64,7 @@ def _is_serial(tree: Tree) -> bool:
         and all(gears[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == HINGE)
         and len({term.goal for term in terms}) == 1
         and all(term.kind in (POSITION, ROTATION) and term.node == len(nodes) - 1 for term in terms)
-        and not tree.near_on.any()
+        and not tree.prefers
     )
 
 

@@ -153,7 +153,7 @@ class TreeEngine:
         """Solve kernel targets (k, width) from u (1|k, nu)."""
         tree, options = self.problem.tree, options or self.options
         k, nu = len(targets), tree.layout.nu
-        pull = _PULL if tree.near_on.any() else 0.0
+        pull = _PULL if tree.prefers else 0.0
         iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
         settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)

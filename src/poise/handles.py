@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from poise.limits import is_soft
 from poise.problem import Problem
 from poise.request import Request
 from poise.skeleton import Kind
@@ -23,6 +24,7 @@ class Handles:
     several    whether it solves more than one goal at a time
     joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
     limits     names of limits that it keeps
+    soft       whether it knows soft limits
     coupled    whether it moves coupled joints (URDF mimic) that are both on the way to a goal
     free_root  whether it moves a free root
     prefer     which of several solutions it can look for
@@ -32,6 +34,7 @@ class Handles:
     several: bool = True
     joints: tuple[Kind, ...] = ALL_JOINTS
     limits: tuple[str, ...] = ALL_LIMITS
+    soft: bool = False
     coupled: bool = True
     free_root: bool = True
     prefer: tuple[str, ...] = ALL_PREFERENCES
@@ -63,6 +66,8 @@ class Handles:
             if limit is not None and limit not in self.limits:
                 known = _listed(self.limits) or "no"
                 return f"{solver} keeps {known} limits; {name!r} has a {limit}"
+            if is_soft(joint.limit) and not self.soft:
+                return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
         return None
 
 

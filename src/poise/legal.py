@@ -13,8 +13,9 @@ import numpy as np
 from poise import kernels, rotations
 from poise.arrays import Floats, Ints
 from poise.errors import InputError
+from poise.euler import wrapped
 from poise.joints import Kind
-from poise.limits import Range, is_soft
+from poise.limits import Limit, Range, is_soft
 from poise.turn_limits import LIMIT, NONE, nearest_angle, nearest_turns, turn_excess, turn_row
 
 if TYPE_CHECKING:
@@ -131,6 +132,28 @@ def _nearest_hinges(hinges: BallHinges, turns: Floats) -> tuple[Floats, Floats]:
     hinged = rotations.about(hinges.axes, angles)
     sign = np.where((turns * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
     return hinged, 2 * np.abs(sign * turns - hinged).max(axis=-1, initial=0.0)
+
+
+def soft_cost(skeleton: Skeleton, q: Floats) -> Floats:
+    """Sum (...) over all soft limits of weight * excess^2 [rad^2, file units^2] in configurations q (..., nq)."""
+    cost = np.zeros(q.shape[:-1])
+    for i, limit in enumerate(skeleton.limits):
+        if limit is not None and limit.soft:
+            cost += limit.soft * _excess(skeleton, i, limit, q) ** 2
+    return cost
+
+
+def _excess(skeleton: Skeleton, i: int, limit: Limit, q: Floats) -> Floats:
+    """How far (...) joint i is outside its limit [rad, file units]."""
+    if not isinstance(limit, Range):
+        turns = q[..., _quaternions(skeleton, (i,))[0]]
+        return turn_excess(turns, nearest_turns(turn_row(limit), turns))
+    if limit.axis is None:
+        ratio, offset = skeleton.coupling_rows[i]
+        value = ratio * q[..., skeleton.q_start[i]] + offset
+        return np.maximum(np.maximum(limit.low - value, value - limit.high), 0.0)
+    angle = rotations.twist_angle(q[..., _quaternions(skeleton, (i,))[0]], np.array(limit.axis))
+    return np.abs(wrapped(angle - nearest_angle(angle, limit.low, limit.high)))
 
 
 def violation(skeleton: Skeleton, q: Floats) -> float:

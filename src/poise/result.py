@@ -13,7 +13,8 @@ from poise.arrays import Bools, Floats, Ints
 from poise.errors import InputError, NotReachedError, listed
 from poise.goals import Goal, Near
 from poise.judge import Verdict, beyond_reach, reaches, standing
-from poise.limits import EulerBox, SwingTwist
+from poise.legal import soft_cost
+from poise.limits import EulerBox, SwingTwist, is_soft
 from poise.pose import Pose
 from poise.problem import Problem, Tolerance
 from poise.skeleton import Kind
@@ -177,6 +178,12 @@ class Result:
                 out[..., measure.goal] = self.errors[..., column]
         return out
 
+    @cached_property
+    def cost(self) -> float | Floats:
+        """What soft limits cost: the sum of soft * excess^2 [rad^2, file units^2]; an array (...) for a batch."""
+        cost = soft_cost(self.problem.skeleton, self.q)
+        return cost if self.shape else float(cost)
+
     @property
     def status(self) -> Status | Ints:
         """The Status; for a batch the array of codes, `Status(code)` gives the name."""
@@ -227,8 +234,15 @@ class Result:
         if self.codes.ndim:
             done = int((self.codes == Status.reached).sum())
             per = self.seconds / max(self.codes.size, 1) * 1e6
-            return f"{done} of {self.codes.size} reached, {per:.3g} us each ({self.solver})"
-        return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self.solver})"
+            return f"{done} of {self.codes.size} reached, {per:.3g} us each ({self.solver}){self._priced()}"
+        return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self.solver}){self._priced()}"
+
+    def _priced(self) -> str:
+        """What soft limits cost, where there are any."""
+        if not any(is_soft(limit) for limit in self.problem.skeleton.limits):
+            return ""
+        mean = " on average" if self.shape else ""
+        return f"; soft limits cost {np.mean(self.cost) if self.codes.size else 0.0:.3g}{mean}"
 
     def length(self, value: float) -> str:
         """Write a length: mm or m where the unit is known, else a bare number in file units."""

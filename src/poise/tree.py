@@ -13,7 +13,7 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.geometry import SIMILAR
-from poise.limits import hinge_axis
+from poise.limits import Range, hinge_axis, is_soft
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 from poise.tree_layout import (
@@ -31,7 +31,7 @@ from poise.tree_layout import (
     Node,
     columns,
 )
-from poise.turn_limits import LIMIT, NONE, nearest_angle, nearest_turns, turn_row
+from poise.turn_limits import LIMIT, NONE, SOFT, nearest_angle, nearest_turns, turn_row
 
 _UP = np.array([0.0, 0.0, 1.0])
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
@@ -76,9 +76,24 @@ class Tree:
 
     @cached_property
     def limits(self) -> Floats:
-        """(n, LIMIT) limits of balls, see kernels/turn_limits.py; zeros where nothing limits a node's turn."""
-        rows = [turn_row(self.skeleton.limits[n.row] if n.kind == BALL else None) for n in self.layout.nodes]
-        return np.array(rows).reshape(-1, LIMIT)
+        """(n, LIMIT) limits of balls and soft ones of any joint, see kernels/turn_limits.py; zeros where there is none.
+
+        The soft range of a coupled joint is one of its leader's number.
+        """
+        rows = np.zeros((len(self.layout.nodes), LIMIT))
+        for row, node in zip(rows, self.layout.nodes, strict=True):
+            limit = self.skeleton.limits[node.row]
+            if node.kind not in (FIXED, MOVE) and (node.kind == BALL or is_soft(limit)):
+                row[:] = turn_row(limit)
+                ratio, offset = self.skeleton.coupling_rows[node.row]
+                if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
+                    row[5:7] = np.sort((row[5:7] - offset) / ratio)
+        return rows
+
+    @property
+    def prefers(self) -> bool:
+        """Whether some configurations are nicer than others: those near a pose, or inside soft limits."""
+        return bool(self.near_on.any() or self.limits[:, SOFT].any())
 
     @cached_property
     def terms(self) -> Ints:
@@ -195,6 +210,9 @@ class Tree:
         for node in self._bent:
             axis, low, high = hinge_axis(self.skeleton.limits[node.row]), *self.layout.dofs[node.dof, :2]
             angle = rotations.twist_angle(q[:, node.q_start : node.q_start + 4], np.array(axis))
+            limit = self.skeleton.limits[node.row]
+            if isinstance(limit, Range) and limit.soft:  # the turn that is inside, or nearest to it
+                angle += 2 * np.pi * np.round((nearest_angle(angle, limit.low, limit.high) - angle) / (2 * np.pi))
             u[:, node.at] = nearest_angle(angle, low, high)
         for node, gain in self._moves:
             u[:, node.at : node.at + 3] = q[:, node.q_start : node.q_start + 3] * gain[:, None]
@@ -266,7 +284,7 @@ class Tree:
                 turned = rotations.about(turn / max(angle, 1e-12), share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
         for node, limit in zip(self.layout.nodes, self.limits, strict=True):
-            if limit[0] != NONE and limit[11] == 0.0:
+            if limit[0] != NONE and limit[SOFT] == 0.0:
                 where = slice(node.at, node.at + 4)
                 u[:, where] = nearest_turns(limit, u[:, where])
         return u

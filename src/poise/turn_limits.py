@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from poise import rotations
 from poise.arrays import Bools, Floats
 from poise.euler import axes_of, from_quaternion, other, wrapped
-from poise.limits import EulerBox, Limit, SwingTwist
+from poise.limits import EulerBox, Limit, Range, SwingTwist, is_soft
 from poise.rotations import about, inverse, multiply
 
 LIMIT = 14  # numbers of a row; this and what follows as in kernels/turn_limits.py, which brings Numba in
@@ -20,21 +20,21 @@ SOFT = 11  # its column
 NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
 SLACK, WIDEST, STEPS, SWEEPS = 1e-12, np.pi - 5e-3, 20, 8
 _TURN = 2 * np.pi
-_HAIR = 2e-6  # [rad] further inside than this no rotation stands at an end
+_INSIDE = np.array([2e-6, -2e-6])  # [rad] further inside than this no rotation stands at an end
 _AT_END = 1e-6  # [rad] a value this near to an end is said to stand there
 _WIDE = np.pi - 1e-3  # [rad] twists up to here have a tangent of the half that can be used
 _X, _Y, _Z = np.eye(3)
 
 
 def turn_row(limit: Limit | None) -> Floats:
-    """The row (LIMIT,) of a limit; zeros where it binds no turn (None, a Range)."""
+    """The row (LIMIT,) of a limit; zeros where it binds no turn (None, a hard Range)."""
     row = np.zeros(LIMIT)
     if isinstance(limit, SwingTwist):
         x, y = limit.swing_axes
         row[0], row[1:5] = SWING_TWIST, _frame(x, y, limit.axis)
         row[5:11] = np.array([*limit.sides, limit.twist]).ravel()
         row[11] = limit.soft
-        row[12:14] = np.tan((row[9:11] + [_HAIR, -_HAIR]) / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
+        row[12:14] = np.tan((row[9:11] + _INSIDE) / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
     elif isinstance(limit, EulerBox):
         i, j, k, sign = axes_of(limit.order)
         row[0], row[1:5] = EULER_BOX, _frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k])
@@ -42,6 +42,9 @@ def turn_row(limit: Limit | None) -> Floats:
         third = (low, high) if sign > 0 else (-high, -low)  # z of the frame is the last axis or its opposite
         row[5:11] = np.array([first, second, third]).ravel()
         row[11] = limit.soft
+    elif is_soft(limit):
+        assert isinstance(limit, Range)
+        row[0], row[5:7], row[11] = RANGE, (limit.low, limit.high), limit.soft
     return row
 
 
@@ -107,7 +110,8 @@ def edges(limit: Limit, q: Floats) -> str:
         ends = zip([f"{letter.lower()} angle" for letter in limit.order], values, limit.ranges, strict=True)
         return " and ".join(filter(None, (_end(*end) for end in ends)))
     assert isinstance(limit, SwingTwist)
-    swing, found = values[:2], []
+    swing = values[:2].tolist()
+    found: list[str] = []
     axes = [side[1] if value >= 0.0 else -side[0] for side, value in zip(limit.sides, swing, strict=True)]
     reach = [
         abs(value) / axis if axis > _AT_END else float(axis < np.pi) for value, axis in zip(swing, axes, strict=True)

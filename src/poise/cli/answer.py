@@ -49,6 +49,7 @@ def as_object(result: Result, goal: Aim, prefer: Prefer) -> dict[str, Any]:
         "angle_error": _number(result.angle_errors[0]),
         "tolerance": result.tolerance,
         "angle_tolerance": result.angle_tolerance,
+        "cost": float(np.asarray(result.cost)),
         "iterations": int(result.iterations),
         "microseconds": result.seconds * 1e6,
         "solver": result.solver,

@@ -11,9 +11,10 @@ import numpy as np
 import typer
 
 from poise.errors import shown
+from poise.io._gltf_extras import limit_json
 from poise.io._gltf_local import local_parts
 from poise.io._gltf_nodes import world
-from poise.limits import Range
+from poise.limits import EulerBox, Limit, Range, SwingTwist
 from poise.pose import Pose
 from poise.rig import Rig, load
 from poise.skeleton import LIMB, Kind, Skeleton
@@ -63,9 +64,17 @@ def _joint(s: Skeleton, i: int) -> dict[str, Any]:
         "parent": joint.parent,
         "kind": joint.kind.name.lower(),
         "axis": joint.axis,
-        "limit": None if limit is None else {"low": _open(limit.low), "high": _open(limit.high), "axis": limit.axis},
+        "limit": None if limit is None else _limit_object(limit),
         "coupling": coupling and {"to": s.names[coupling.leader], "ratio": coupling.ratio, "offset": coupling.offset},
     }
+
+
+def _limit_object(limit: Limit) -> dict[str, Any]:
+    """A limit, for JSON: a range by its ends, the others as glTF extras have them; radians, an open end is null."""
+    if not isinstance(limit, Range):
+        return {"kind": type(limit).__name__} | limit_json(limit)
+    soft = {"soft": limit.soft} if limit.soft else {}
+    return {"low": _open(limit.low), "high": _open(limit.high), "axis": limit.axis} | soft
 
 
 def _open(value: float) -> float | None:
@@ -153,7 +162,7 @@ def _about(s: Skeleton, i: int) -> str:
     if joint.axis:
         parts.append("about " * (joint.kind == Kind.HINGE) + _axis(joint.axis))
     if joint.limit:
-        parts.append(_range(joint.limit, joint.kind))
+        parts.append(_limit(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else ""))
     if joint.coupling:
         c = joint.coupling
         parts.append(f"= {c.ratio:g} * {s.names[c.leader]}" + (f" {c.offset:+g}" if c.offset else ""))
@@ -169,6 +178,23 @@ def _axis(axis: tuple[float, float, float]) -> str:
         if axis == tuple(-value for value in unit):
             return f"-{name}"
     return "(" + " ".join(f"{value:.3g}" for value in axis) + ")"
+
+
+def _limit(limit: Limit, kind: Kind) -> str:
+    """A limit in few words."""
+    if isinstance(limit, EulerBox):
+        return f"{limit.order} " + " ".join(f"{c} {_degrees(getattr(limit, c.lower()))}" for c in limit.order)
+    if isinstance(limit, SwingTwist):
+        first, second = (_degrees(side) for side in limit.sides)
+        return f"swing {first} x {second} about {_axis(limit.axis)}, twist {_degrees(limit.twist)}"
+    return _range(limit, kind)
+
+
+def _degrees(pair: tuple[float, float]) -> str:
+    low, high = (math.degrees(end) for end in pair)
+    if not math.isfinite(low) and not math.isfinite(high):
+        return "free"
+    return f"+-{high:.4g} deg" if low == -high else f"{low:.4g}..{high:.4g} deg"
 
 
 def _range(limit: Range, kind: Kind) -> str:

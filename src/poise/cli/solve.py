@@ -74,7 +74,7 @@ def solve(
     damping: Annotated[float | None, typer.Option(help="levenberg_marquardt: more is slower and steadier")] = None,
     order: Annotated[Order | None, typer.Option(help="ccd: sweep order")] = None,
     hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
-    limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with hinges and ranges")] = None,
+    limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
     free_root: Annotated[bool, typer.Option("--free-root", help="let the free root joint move too")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here")] = None,

@@ -11,6 +11,7 @@ from poise.clip import Clip, KeyedClip, Track
 from poise.io._gltf_accessors import unit_rows
 from poise.io._gltf_json import BrokenError, Json, index, mapping, objects, text
 from poise.io._gltf_skeleton import hinge_values
+from poise.limits import Range
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 
@@ -196,7 +197,7 @@ def _single_values(skeleton: Skeleton, row: int, tracks: list[Track], times: Flo
     if skeleton.kinds[row] == Kind.SLIDE:
         return values
     values, limit = np.unwrap(values), skeleton.limits[row]
-    if limit is not None and not limit.low <= values[0] <= limit.high:
+    if isinstance(limit, Range) and not limit.low <= values[0] <= limit.high:
         values += 2 * np.pi * np.round((limit.nearest(float(values[0])) - values[0]) / (2 * np.pi))
     return values
 

@@ -2,7 +2,10 @@
 
     {"kind": "ball", "order": "ZXY",                       kind of joint; Euler order of the file it came from
      "rest": {"translation": [x, y, z], "rotation": [x, y, z, w], "scale": [x, y, z], "q": [...]},
-     "limit": {"range": [low or null, high or null], "axis": [x, y, z]},
+     "limit": {"range": [low or null, high or null], "axis": [x, y, z]},   or one of these, all with "soft": 0.5
+              {"axis": [x, y, z], "swing": [[low, high], [low, high]], "twist": [low or null, high or null],
+               "across": [x, y, z]}
+              {"order": "ZXY", "x": [low or null, high or null], "y": ..., "z": ...}
      "axis": [x, y, z], "value": 7.0,                      hinge and slide: the axis; q, as turns do not show
      "coupling": {"node": 3, "ratio": -1.0, "offset": 0.0}}
 
@@ -21,7 +24,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.io._gltf_accessors import unit_rows
 from poise.io._gltf_json import BrokenError, Json, finite_list, finite_number
-from poise.limits import Range
+from poise.limits import EulerBox, Limit, Range, SwingTwist
 from poise.skeleton import Coupling, Kind
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ class Extras(NamedTuple):
     kind: Kind | None = None
     order: str = ""
     rest: Rest | None = None
-    limit: Range | None = None
+    limit: Limit | None = None
     axis: list[float] | None = None
     value: float | None = None
     coupling: Coupling | None = None
@@ -110,14 +113,35 @@ def _rest(said: Json) -> Rest:
     )
 
 
-def _limit(said: Json) -> Range:
-    ends: Any = said.get("range")
-    if not isinstance(ends, list) or len(cast("list[Any]", ends)) != 2:  # noqa: PLR2004
+def _limit(said: Json) -> Limit:
+    soft = _number(said.get("soft", 0.0))
+    if "order" in said:
+        x, y, z = (_ends(said.get(letter, [None, None])) for letter in "xyz")
+        return EulerBox(_string(said["order"]), x=x, y=y, z=z, source="extras", soft=soft)
+    axis = _axis(said, "axis")
+    if "swing" in said:
+        swing = cast("list[Any]", said["swing"]) if isinstance(said["swing"], list) else []
+        if axis is None or len(swing) != 2:  # noqa: PLR2004
+            raise _MalformedError
+        sides = (_ends(swing[0]), _ends(swing[1]))
+        return SwingTwist(axis, sides, _ends(said.get("twist", [None, None])), _axis(said, "across"), "extras", soft)
+    low, high = _ends(said.get("range"))
+    return Range(low, high, axis, "extras", soft)
+
+
+def _ends(value: Any) -> tuple[float, float]:
+    """(low, high); null is no end on its side."""
+    if not isinstance(value, list) or len(cast("list[Any]", value)) != 2:  # noqa: PLR2004
         raise _MalformedError
-    low = -math.inf if ends[0] is None else _number(ends[0])
-    high = math.inf if ends[1] is None else _number(ends[1])
-    axis = _three(said["axis"]) if "axis" in said else None
-    return Range(low, high, None if axis is None else (axis[0], axis[1], axis[2]), "extras")
+    low, high = cast("list[Any]", value)
+    return -math.inf if low is None else _number(low), math.inf if high is None else _number(high)
+
+
+def _axis(said: Json, key: str) -> tuple[float, float, float] | None:
+    if key not in said:
+        return None
+    x, y, z = _three(said[key])
+    return (x, y, z)
 
 
 def _coupling(said: Json, count: int) -> Coupling:
@@ -160,10 +184,25 @@ def _three(value: Any) -> list[float]:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def limit_json(limit: Range) -> Json:
+def limit_json(limit: Limit) -> Json:
     """Write a limit; an infinite end is null."""
-    ends = [end if math.isfinite(end) else None for end in (limit.low, limit.high)]
-    return {"range": ends} if limit.axis is None else {"range": ends, "axis": list(limit.axis)}
+    if isinstance(limit, EulerBox):
+        said: Json = {"order": limit.order} | {letter: _pair_json(getattr(limit, letter)) for letter in "xyz"}
+    elif isinstance(limit, SwingTwist):
+        said = {
+            "axis": list(limit.axis),
+            "swing": [list(side) for side in limit.sides],
+            "twist": _pair_json(limit.twist),
+        }
+        said |= {} if limit.across is None else {"across": list(limit.across)}
+    else:
+        said = {"range": _pair_json((limit.low, limit.high))}
+        said |= {} if limit.axis is None else {"axis": list(limit.axis)}
+    return said | ({"soft": limit.soft} if limit.soft else {})
+
+
+def _pair_json(pair: tuple[float, float]) -> list[float | None]:
+    return [end if math.isfinite(end) else None for end in pair]
 
 
 def xyzw(rotation: Floats) -> list[float]:

@@ -15,6 +15,7 @@ from poise import rotations
 from poise.errors import InputError
 from poise.io._gltf_accessors import unit_rows
 from poise.io._gltf_extras import Extras, Rest
+from poise.limits import Range
 from poise.pose import Pose
 from poise.skeleton import Coupling, Kind, Skeleton
 
@@ -158,8 +159,9 @@ def _limited(skeleton: Skeleton, extras: dict[int, Extras], notes: Notes) -> Ske
     for row, said in extras.items():
         if said.limit is None:
             continue
-        needs_axis = skeleton.kinds[row] in (Kind.BALL, Kind.FREE)
-        if skeleton.kinds[row] == Kind.FIXED or needs_axis != (said.limit.axis is not None):
+        is_ball = skeleton.kinds[row] in (Kind.BALL, Kind.FREE)
+        for_balls = not isinstance(said.limit, Range) or said.limit.axis is not None
+        if skeleton.kinds[row] == Kind.FIXED or is_ball != for_balls:
             notes.add("a limit in extras.poise does not fit its joint and was ignored", skeleton.names[row])
         else:
             limits[skeleton.names[row]] = said.limit

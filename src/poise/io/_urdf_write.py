@@ -11,6 +11,7 @@ import numpy as np
 from poise.clip import Clip
 from poise.errors import UnsupportedError
 from poise.io._urdf_document import UrdfDocument
+from poise.limits import Range
 from poise.rig import Rig
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ def _ends(name: str, limit: Limit | None, limit_at: int) -> tuple[float, float]:
     if limit_at < 0:
         message = f"joint {name!r} has no range in the URDF file; one cannot be added to it"
         raise UnsupportedError(message)
-    if limit is None or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
+    if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
         message = f"joint {name!r} needs a finite range in a URDF file; its type there says that it has one"
+        raise UnsupportedError(message)
+    if limit.soft:
+        message = f"joint {name!r} has a soft limit; a URDF file holds hard ones only"
         raise UnsupportedError(message)
     return limit.low, limit.high
 

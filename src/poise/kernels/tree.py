@@ -56,7 +56,7 @@ from poise.kernels.tree_arrays import (
     TOLERANCE,
     WEIGHT,
 )
-from poise.kernels.turn_limits import binds, closed_ways, nearest_turn
+from poise.kernels.turn_limits import BOUNDS, KIND, NONE, RANGE, SOFT, binds, closed_ways, is_free, nearest_turn
 
 
 @inline
@@ -150,6 +150,30 @@ def pull_near(kind, tree, lanes):
                 lanes.pull[dof + c] = (tree.near_u[at + c] - lanes.u[at + c]) * k
 
 
+@part
+def pull_inside(kind, tree, lanes):
+    """Add to pull the steps towards the nearest values inside soft limits, by the same share of their weight."""
+    zero, share = fill(kind, 0.0), lanes.book[PULLING]
+    for i in range(tree.nodes.shape[0]):
+        limit = tree.limits[i]
+        if limit[SOFT] == 0.0 or limit[KIND] == NONE:
+            continue
+        at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
+        k = minimum(share * limit[SOFT], zero + 1.0)
+        if limit[KIND] == RANGE:
+            inside = minimum(maximum(lanes.u[at], zero + limit[BOUNDS]), zero + limit[BOUNDS + 1])
+            lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
+            continue
+        u = quat_in(lanes.u, at)
+        x, y, z = zero, zero, zero
+        for l in range(width(kind)):
+            q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
+            left = multiply(nearest_turn(limit, q), conjugate(q))
+            x, y, z = with_lane(x, l, 2.0 * left.x), with_lane(y, l, 2.0 * left.y), with_lane(z, l, 2.0 * left.z)
+        lanes.pull[dof], lanes.pull[dof + 1] = lanes.pull[dof] + k * x, lanes.pull[dof + 1] + k * y
+        lanes.pull[dof + 2] = lanes.pull[dof + 2] + k * z
+
+
 # --- the step ----------------------------------------------------------------------------------------------------
 
 
@@ -164,8 +188,10 @@ def along(kind, tree, J, d, y):
 
 @inline
 def pushed(kind, tree, lanes, d, near):
-    """Which way a dof is pushed: without a preferred configuration by its gradient J e, with one by the step that the
-    last multipliers y would make of it, for near the goal e says nothing any more.
+    """Which way a dof is pushed.
+
+    Without a preferred configuration by its gradient J e, with one by the step that the last multipliers y would make
+    of it, for near the goal e says nothing any more.
     """
     push = along(kind, tree, lanes.J, d, lanes.e)
     if near:
@@ -203,11 +229,21 @@ def freeze(kind, tree, lanes, near):
 
 
 @part
+def all_free(kind, tree, lanes, i):
+    """Whether the ball of node i stands at no end of its limit in any lane, for sure."""
+    u = quat_in(lanes.u, tree.nodes[i, AT])
+    for l in range(width(kind)):
+        if not is_free(tree.limits[i], Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))):
+            return False
+    return True
+
+
+@part
 def freeze_turns(kind, tree, lanes, near):
     """Take out of the rows of bound balls what leads out of their limits, before `freeze`, as that does for others."""
     zero = fill(kind, 0.0)
     for i in range(tree.nodes.shape[0]):
-        if not binds(tree.limits[i]):
+        if not binds(tree.limits[i]) or all_free(kind, tree, lanes, i):
             continue
         at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
         x, y = pushed(kind, tree, lanes, dof, near), pushed(kind, tree, lanes, dof + 1, near)

@@ -12,9 +12,9 @@ tree_arrays.py says what a tree is made of. Besides it
     counts   (k, 2)       iterations and attempts spent
     trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
 
-A preferred configuration comes second: an attempt first goes for both, and is done where the goals are met and
-nothing moves any more. When it stalls, or its last iterations begin, the preference is dropped and the goals alone
-decide. So what can be met is met.
+A preferred configuration and soft limits come second: an attempt first goes for goals and preferences, and is done
+where the goals are met and nothing moves any more. When it stalls, or its last iterations begin, the preferences are
+dropped and the goals alone decide. So what can be met is met.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from poise.kernels.tree import (
     keep_turns,
     move,
     normal_matrix,
+    pull_inside,
     pull_near,
     residuals,
 )
@@ -231,6 +232,7 @@ def solver(kind):
                 lanes.tested[i] = lanes.u[i]
             if near:
                 pull_near(kind, tree, lanes)
+                pull_inside(kind, tree, lanes)
             if bound:
                 freeze_turns(kind, tree, lanes, near)
             freeze(kind, tree, lanes, near)

@@ -30,7 +30,6 @@ from poise.kernels.linear import (
     dot,
     multiply,
     norm,
-    normalise,
     quat_in,
     rotate,
     scale,
@@ -52,6 +51,14 @@ SWEEPS = 8  # at most, over the angles of a box; it takes one to four
 def binds(limit):
     """Whether a limit bounds the whole rotation of a ball, and hard."""
     return limit[SOFT] == 0.0 and (limit[KIND] == SWING_TWIST or limit[KIND] == EULER_BOX)
+
+
+@inline
+def is_free(limit, q):
+    """Whether a rotation stands at no end of its limit for sure; most do not, and this is quick."""
+    if limit[KIND] != SWING_TWIST:
+        return False
+    return _clearly_inside(limit, q.w, rotate(conjugate(quat_in(limit, FRAME)), Vec(q.x, q.y, q.z)))
 
 
 @part
@@ -291,8 +298,6 @@ def closed_ways(limit, q, push):
     frame, none = quat_in(limit, FRAME), Vec(0.0, 0.0, 0.0)
     v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
     if limit[KIND] == SWING_TWIST:
-        if _clearly_inside(limit, q.w, v):
-            return none, none, none
         local = Quat(q.w, v.x, v.y, v.z)
         a, b, c = _swing_gradient(limit, local), _twist_gradient(limit, local), none
     else:
@@ -341,8 +346,8 @@ def _twist_gradient(limit, q):
 def _swing_gradient(limit, q):
     """What turns the swing out of its cone most; zero where it does not stand at the edge.
 
-    With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by w . u,
-    its axis turns by w_z + cot(angle) w . t.
+    With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by
+    w . u, its axis turns by w_z + cot(angle) w . t.
     """
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
     none = Vec(0.0, 0.0, 0.0)

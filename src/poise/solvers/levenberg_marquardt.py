@@ -62,7 +62,7 @@ class LevenbergMarquardt:
     @property
     def handles(self) -> Handles:
         """Everything."""
-        return Handles()
+        return Handles(soft=True)
 
     @property
     def options(self) -> Options:
