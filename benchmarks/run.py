@@ -11,6 +11,7 @@ import harness
 NAMES = (
     "five_axis",
     "classic_ccd",
+    "chain10",
     "sweep_cost",
     "arm_yardstick",
     "full_body",
