@@ -84,6 +84,17 @@ def test_classic_ccd_runs_and_writes_its_table(monkeypatch, tmp_path):
     assert text.count("poise CCD()") == 5
 
 
+@pytest.mark.usefixtures("data")
+def test_chain10_runs_over_the_solvers_that_exist(tmp_path):
+    import chain10
+
+    assert chain10.solver_of("no_such_solver", {}) is None
+    assert chain10.main(limit=4) == 0
+    text = (tmp_path / "results" / "chain10.md").read_text()
+    for name in poise.solvers.names():
+        assert f"| {name}" in text or name not in {case[1] for case in chain10.CASES}
+
+
 def test_the_yardstick_does_the_same_work():
     import sweep_cost
 

@@ -46,7 +46,7 @@ class JacobianMethod:
     iterations: int = 300
     restarts: int = 15
     bend: float = math.radians(2)
-    clamp: float = math.inf
+    clamp: float = 0.5
     max_turn: float = math.pi
 
     def __post_init__(self) -> None:
@@ -126,6 +126,8 @@ def _clamps(tree: Tree, clamp: float) -> Floats:
         if term.kind == POSITION:
             reach = float(tree.reach(i)[1].max())
             most[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
+        else:
+            most[i] *= math.pi
     return most * tree.aims[:, 7]
 
 

@@ -148,12 +148,12 @@ def selective(kind, tree, lanes, vectors, sways, most):
 
 
 @part
-def cap(kind, tree, lanes, most):
-    """Shorten y so that no dof moves by more than `most` [rad, or kernel units]."""
+def cap(kind, tree, lanes, most, share):
+    """Shorten y so that no dof moves by more than `most` [rad, or kernel units], and take a share of that."""
     largest = fill(kind, TINY)
     for d in range(tree.dofs.shape[0]):
         step = along(kind, tree, lanes.J, d, lanes.y)
         largest = maximum(largest, maximum(step, -step))
-    share = minimum(most / largest, 1.0 + 0.0 * largest)
+    share = share * minimum(most / largest, 1.0 + 0.0 * largest)
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = lanes.y[r] * share

@@ -19,24 +19,29 @@ from typing import Any, NamedTuple
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.differences import residuals_by_differences
 from poise.kernels.goal_rows.direction import across
-from poise.kernels.lanes import LANES4, LANES8, bits, fill, lane, maximum, part_of, select, sqrt, width
+from poise.kernels.lanes import LANES4, LANES8, bits, fill, lane, maximum, minimum, part_of, select, sqrt, width
 from poise.kernels.linear import Vec, dot, scale, vec_at, vec_in
 from poise.kernels.serial_many import ATTEMPT, BEST, HUGE, PROBLEM, SPENT, STALL, note
 from poise.kernels.step_rules import best_factor, cap, clamp_errors, damped, pseudo_inverse, selective, transpose
-from poise.kernels.tree import along, forward, freeze, has_bound_turns, keep_turns, move, residuals
+from poise.kernels.tree import along, forward, freeze, freeze_turns, has_bound_turns, keep_turns, move, residuals
 from poise.kernels.tree_arrays import AT, BALL, DOF, HIGH, HINGE, LAST, LOW, MOTION, ROW, Tree, carve
 from poise.kernels.tree_many import WIDEN, WIDEST_TURN, fill_frames, fill_lane, scatter
 
 RULE, NUMERIC, ITERATIONS, RESTARTS, PATIENCE, BEND, MAX_TURN, FIRST, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of settings
 # Rules, and what their settings FIRST and SECOND are:
-ADAPTIVE = 0  # transpose: the factor to begin with; by how much it grows and shrinks
+ADAPTIVE = 0  # transpose: the factor to begin with; by what it grows and shrinks
 OPTIMAL = 1  # transpose
 PSEUDO_INVERSE = 2  # smallest singular value that counts, of the largest
 DAMPED = 3  # damping; damping per squared error
 SELECTIVE = 4  # most that a singular direction may turn a joint [rad]
 
-GAIN, BENT, MARK = 3, 4, 5  # rows of the book: factor of the adaptive rule; whether it was bent; the error to beat
+# Rows of the book: factor of the step; whether the chain was bent; the error to beat; whether it is the last attempt,
+# which settles the best pose of all others and takes back what raises the error
+GAIN, BENT, MARK, CAREFUL = 3, 4, 5, 6
 STALL_SHARE = 0.95  # an attempt goes on while its squared error falls by 5 % within so many iterations
+SETTLED_SHARE = 1.0 - 1e-4  # and the last one while it falls by this
+TIMES = 4.0  # by which the last one's steps grow and shrink
+LATE = 0.75  # share of the iterations after which only the last attempt begins
 VANISHED = 1e-18  # squared slope per squared error below which no dof lowers the error
 SCRATCH_WIDTH = 8  # lanes at most
 
@@ -105,8 +110,8 @@ def attempt(run, flat, w, l, start):
     fill_lane(flat.u, w, l, start)
     fill_lane(flat.tested, w, l, start)
     flat.book[LAST * w + l], flat.book[MARK * w + l] = HUGE, HUGE
-    flat.book[STALL * w + l], flat.book[BENT * w + l] = 0.0, 0.0
-    flat.book[GAIN * w + l] = run.settings[FIRST]
+    flat.book[STALL * w + l], flat.book[BENT * w + l], flat.book[CAREFUL * w + l] = 0.0, 0.0, 0.0
+    flat.book[GAIN * w + l] = run.settings[FIRST] if run.settings[RULE] == ADAPTIVE else 1.0
 
 
 @part
@@ -143,15 +148,16 @@ def go_on(tree, run, flat, extra, w, l, is_met, following, last):
     Returns whether it took that problem; with none left it idles.
     """
     k, tries, restarts = int(flat.book[PROBLEM * w + l]), int(flat.book[ATTEMPT * w + l]) + 1, run.settings[RESTARTS]
-    is_over = is_met or flat.book[SPENT * w + l] >= run.settings[ITERATIONS]
-    if not is_over and restarts > 0.0 and tries <= restarts + 1 and flat.book[BEST * w + l] < HUGE:
+    spent, most, is_careful = flat.book[SPENT * w + l], run.settings[ITERATIONS], flat.book[CAREFUL * w + l] > 0.0
+    if not is_met and not is_careful and restarts > 0.0 and spent < most and flat.book[BEST * w + l] < HUGE:
         flat.book[ATTEMPT * w + l] = tries
         attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
-        if tries <= restarts:
+        if tries <= restarts and spent < LATE * most:
             seed = run.seeds[(tries - 1) % run.seeds.shape[0]]
             scatter(tree, seed, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
             keep_turns(tree, flat.u, w, l)
             return False
+        flat.book[CAREFUL * w + l] = 1.0
         for i in range(run.u.shape[1]):
             flat.u[i * w + l] = lane(extra.best[i], l)
         return False
@@ -176,15 +182,17 @@ def measured(kind, tree, lanes, extra, numeric):
 
 
 @part
-def taken_back(lanes, error, times):
-    """The adaptive rule: a step that raised the error is undone. Returns the mask of lanes in which one was.
+def taken_back(kind, lanes, error, settings):
+    """Undo a step that raised the error: by the adaptive rule, and in a last attempt. Returns in which lanes.
 
-    The factor grows `times` where the error fell, and shrinks as much where it rose.
+    The factor of the step grows where the error fell and shrinks as much where it rose.
     """
-    rose, fell = error > lanes.book[LAST], error < lanes.book[LAST]
-    one = 1.0 + 0.0 * lanes.book[LAST]
-    fell = fell & (lanes.book[LAST] < HUGE)
-    lanes.book[GAIN] = lanes.book[GAIN] * select(rose, one / times, select(fell, one * times, one))
+    one, before = fill(kind, 1.0), lanes.book[LAST]
+    careful, times, most = lanes.book[CAREFUL] > 0.0, TIMES, 1.0
+    if settings[RULE] == ADAPTIVE:
+        careful, times, most = one > 0.0, settings[SECOND], HUGE
+    rose, fell = careful & (error > before), careful & (error < before) & (before < HUGE)
+    lanes.book[GAIN] = minimum(lanes.book[GAIN] * select(rose, one / times, select(fell, one * times, one)), one * most)
     if bits(rose) != 0:
         for i in range(lanes.u.shape[0]):
             lanes.u[i] = select(rose, lanes.tested[i], lanes.u[i])
@@ -251,10 +259,11 @@ def pull_bent(kind, tree, lanes, bends, bend):
 
 @part
 def choose_step(kind, tree, lanes, extra, settings, error):
-    """Fill y by the rule, and cap what it moves."""
-    rule = int(settings[RULE])
+    """Fill y by the rule, cap what it moves, and take as much of it as a last attempt dares."""
+    rule, share = int(settings[RULE]), lanes.book[GAIN]
     if rule == ADAPTIVE:
-        transpose(lanes, lanes.book[GAIN])
+        transpose(lanes, share)
+        share = fill(kind, 1.0)
     elif rule == OPTIMAL:
         transpose(lanes, best_factor(kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
@@ -263,14 +272,14 @@ def choose_step(kind, tree, lanes, extra, settings, error):
         damped(kind, tree, lanes, error * settings[SECOND] + settings[FIRST])
     else:
         selective(kind, tree, lanes, extra.vectors, extra.sways, settings[FIRST])
-    cap(kind, tree, lanes, settings[MAX_TURN])
+    cap(kind, tree, lanes, settings[MAX_TURN], share)
 
 
 @part
 def settle(book, error, met, settings):
     """Enter an iteration in the book. Returns whose attempt ends; the others take a step, which counts."""
     zero = 0.0 * book[SPENT]
-    fell = error < book[MARK] * STALL_SHARE
+    fell = error < book[MARK] * select(book[CAREFUL] > 0.0, zero + SETTLED_SHARE, zero + STALL_SHARE)
     book[MARK] = select(fell, error, book[MARK])
     book[STALL] = select(fell, zero, book[STALL] + 1.0)
     ends = met | (book[SPENT] >= settings[ITERATIONS]) | (book[STALL] >= settings[PATIENCE])
@@ -299,10 +308,12 @@ def solver(kind):
                 flat.book[PROBLEM * w + l] = -1.0
         while live > 0:
             error, met = measured(kind, tree, lanes, extra, numeric)
-            if settings[RULE] == ADAPTIVE and bits(taken_back(lanes, error, settings[SECOND])) != 0:
+            if bits(taken_back(kind, lanes, error, settings)) != 0:
                 error, met = measured(kind, tree, lanes, extra, numeric)
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)
+            if bound:
+                freeze_turns(kind, tree, lanes, False)
             freeze(kind, tree, lanes, False)
             bends = vanished(kind, tree, lanes, error)
             ends, reached = bits(settle(lanes.book, error, met, settings)), bits(met)

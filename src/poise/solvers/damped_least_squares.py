@@ -33,10 +33,10 @@ class DampedLeastSquares(JacobianMethod):
     bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
                 its own line, all joints are bent by it first, always to the same side. 0 switches it off
     clamp       most of an error that one step looks at (Buss's D_max): of a position in lengths of its chain, of a
-                rotation in radians; inf: all of it
+                rotation in half turns; inf: all of it
     max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
 
-    `DampedLeastSquares(damping="constant", bend=0, restarts=0, max_turn=inf)` is the textbook form.
+    `DampedLeastSquares(damping="constant", bend=0, restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
     """
 
     damping: Literal["error", "constant"] = "error"

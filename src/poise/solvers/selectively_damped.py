@@ -28,7 +28,7 @@ class SelectivelyDamped(JacobianMethod):
     bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
                 its own line, all joints are bent by it first, always to the same side. 0 switches it off
     clamp       most of an error that one step looks at (the paper's D_max): of a position in lengths of its chain, of
-                a rotation in radians; inf: all of it
+                a rotation in half turns; inf: all of it
 
     `SelectivelyDamped(bend=0, restarts=0)` is the paper's form.
     """
