@@ -23,7 +23,7 @@ from tests.tree_cases import arm, same_configuration, work_of
 
 ROOT = Path(__file__).parent.parent
 SEEDS = range(6)
-LARGE = 1e9
+LARGE = 1e6
 RULES = {
     "transpose": (OPTIMAL, 0.0, 0.0),
     "pseudo-inverse": (PSEUDO_INVERSE, 0.05, 0.0),
