@@ -169,8 +169,8 @@ def test_another_tip_is_another_limb():
 
 def test_scale_that_is_not_quite_uniform_is_made_up_for():
     s = poise.Skeleton.build(
-        ["a", "b", "tip"], [-1, 0, 1], [3, 3, 0], offsets=[(0, 0, 0), (0, 1, 0), (0, 1, 0)],
-        scales=[[1.0, 1.0004, 1.0], [1.0] * 3, [1.0] * 3],
+        ["root", "a", "b", "tip"], [-1, 0, 1, 2], [0, 3, 3, 0], offsets=[(0, 0, 0), (0, 0, 0), (0, 1, 0), (0, 1, 0)],
+        scales=[[1.0004, 1.0, 1.0], [1.0] * 3, [1.0] * 3, [1.0] * 3],
     )  # fmt: skip
     start = Pose(s, bent().q)
     poles = rng_of(2).normal(size=(20, 3)) * 3
