@@ -429,8 +429,8 @@ class TestLimbs:
             solved(rest(leg().skeleton.limited({"hip": Range(0, 1, axis=(1, 0, 0))})), [0, 0, 0])
         with pytest.raises(poise.UnsupportedError, match="slide"):
             solved(rest(straight_chain(2, kind=2, axes=[(0, 1, 0)] * 2)), [0, 0, 0], joint="tip")
-        with pytest.raises(poise.UnsupportedError, match="trace"):
-            poise.solve(leg(), Position("foot", [0, 0, 0]), solver="two_bone", trace=True)
+        with pytest.raises(poise.UnsupportedError, match="'foot' has an offset"):
+            poise.solve(leg(), Position("foot", [0, 0, 0], offset=(0, 0, 1)), solver="two_bone")
         with pytest.raises(poise.UnsupportedError, match="one goal"):
             poise.solve(leg(), [Position("foot", [0, 0, 0])] * 2, solver="two_bone")
 
@@ -549,3 +549,11 @@ def test_limbs_of_real_rigs(data, file, root, tip, options):
     result = poise.solve(start, Position(tip, targets, root=root), solver=TwoBone(**options))
     assert result.reached.all()
     assert result.errors.max() <= result.tolerance * (1.0 if result.problem.sheared else 1e-5)
+
+
+def test_a_trace_has_the_start_and_the_answer():
+    start = leg()
+    result = poise.solve(start, Position("foot", start.world["foot"].positions * 0.8), solver="two_bone", trace=True)
+    np.testing.assert_array_equal(result.trace.q, [start.q, result.q])
+    assert result.trace.errors[0] > 0
+    assert result.trace.errors[1] == result.errors[0]

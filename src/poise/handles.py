@@ -49,7 +49,7 @@ class Handles:
         names = [type(goal).__name__ for goal in problem.goals]
         foreign = next((name for name in names if name not in self.goals), None)
         if foreign is not None:
-            return f"{solver} solves {_listed(self.goals)} goals; this is a {foreign}"
+            return f"{solver} solves {_listed(self.goals)} goals, not {foreign}"
         if len(names) > 1 and not self.several:
             return f"{solver} solves one goal at a time; got {len(names)}"
         joints = list(dict.fromkeys(measure.row for measure in problem.measures))

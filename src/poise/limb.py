@@ -49,6 +49,8 @@ def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     """Find the limb of a Position or Place goal; UnsupportedError with a sentence where its chain is none."""
     goal, skeleton = problem.goals[0], problem.skeleton
     assert isinstance(goal, Position | Place)
+    if any(goal.offset):
+        raise UnsupportedError(f"two_bone brings the origin of a joint to its target; {goal.joint!r} has an offset")
     tip = skeleton.index(goal.joint)
     rows = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     movers = [row for row in rows if skeleton.kinds[row] != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0]

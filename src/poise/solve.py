@@ -11,7 +11,7 @@ import numpy as np
 
 from poise import solvers
 from poise.checks import check_arguments
-from poise.errors import InputError
+from poise.errors import InputError, UnsupportedError
 from poise.goals import Aim, Direction, Goal, LookAt, Near, Orientation, Pin, Place, Pole, Position
 from poise.judge import Verdict
 from poise.pose import Pose
@@ -21,7 +21,6 @@ from poise.progress import bar
 from poise.request import Prefer, Request
 from poise.result import Answer, Result, facts
 from poise.running import run
-from poise.skeleton import Kind
 from poise.status import Status
 
 GOALS = (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Near, Pin)
@@ -46,7 +45,8 @@ def solve(
     start      a pose, or a batch of poses (leading axes), one per target
     goals      one or several (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Pin, Near); leading axes of
                their targets are a batch
-    solver     a name ("ccd", "levenberg_marquardt"; "auto" chooses) or a value such as poise.CCD(iterations=50)
+    solver     a name such as "ccd" (`poise solvers` lists them) or a value such as poise.CCD(iterations=50). "auto":
+               two_bone for a limb of two bones, else levenberg_marquardt; Result.solver says which
     tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length at rest if
                the skeleton has ball or free joints (a character; of the figure's size where the chain has no
                length of its own), else 1e-6 (a robot)
@@ -80,7 +80,7 @@ def solve(
     progress = progress or None
     how = How(prefer, seeds, threads)
     request = how.request(shape, threads=threads, trace=trace, progress=progress)
-    chosen = chosen_solver(solver, start, wanted, prefer)
+    chosen = chosen_solver(solver, start, wanted, prefer, free_root=free_root)
     tolerances = (tolerance, angle_tolerance)
     if not start.shape:
         prepared = _remembered(start, wanted, chosen, tolerances, How(prefer, seeds), free_root=free_root)
@@ -113,7 +113,7 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    chosen = chosen_solver(solver, start, wanted, prefer)
+    chosen = chosen_solver(solver, start, wanted, prefer, free_root=free_root)
     how = How(prefer, seeds, threads)
     how.request((), threads=threads)
     return prepared_problem(start, wanted, chosen, (tolerance, angle_tolerance), how, free_root=free_root)
@@ -129,17 +129,46 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
 
 
 def chosen_solver(
-    solver: str | solvers.Solver, start: Pose, goals: Sequence[Goal], prefer: Prefer = "first"
+    solver: str | solvers.Solver,
+    start: Pose,
+    goals: tuple[Goal, ...],
+    prefer: Prefer = "first",
+    *,
+    free_root: bool = False,
 ) -> solvers.Solver:
-    """The solver that is meant; "auto" is the engine, but ccd for a single position of a character."""
+    """The solver that is meant; "auto" is two_bone where the problem is a limb of two bones, else the engine."""
     if not isinstance(solver, str):
         return solver
     if solver != "auto":
         return solvers.named(solver)
-    goal, skeleton = goals[0], start.skeleton
-    lone = len(goals) == 1 and isinstance(goal, Position) and prefer == "first"
-    character = bool((skeleton.kinds >= Kind.BALL).any()) and not any(skeleton.couplings)
-    return solvers.named("ccd" if lone and character else "levenberg_marquardt")
+    limb = len(goals) == 1 and prefer == "first" and not free_root and _bends_two(start, goals)
+    return solvers.named("two_bone" if limb else "levenberg_marquardt")
+
+
+def _bends_two(start: Pose, goals: tuple[Goal, ...]) -> bool:
+    """Whether two_bone takes the problem; remembered per skeleton for poses that give nothing but q."""
+    goal = goals[0]
+    if not isinstance(goal, Position | Place):
+        return False
+    if start.translations is not None or start.scales is not None:
+        return _takes("two_bone", start, goals)
+    known: dict[object, bool] = start.skeleton.__dict__.setdefault("_limbs_of_two", {})
+    key = _kind_of(goal)
+    if key not in known:
+        known[key] = _takes("two_bone", start, goals)
+    return known[key]
+
+
+def _takes(name: str, start: Pose, goals: tuple[Goal, ...]) -> bool:
+    """Whether a solver would solve for these goals, found by asking it to solve for no targets."""
+    solver, problem = solvers.named(name), Problem(start, goals)
+    nothing = np.zeros((0, sum(goal.width for goal in goals)))
+    try:
+        solvers.check(solver, problem, Request())
+        solver.run(problem, nothing, problem.tolerance(None, None), Request())
+    except UnsupportedError:
+        return False
+    return True
 
 
 def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:

@@ -218,7 +218,7 @@ class Tracker:
         return Result(seconds, **known)
 
 
-def steady(solver: str | solvers.Solver, start: Pose, goals: Sequence[Goal]) -> solvers.Solver:
+def steady(solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...]) -> solvers.Solver:
     """The solver that is meant; one that was named is tuned to stay near the pose it starts from."""
     if not isinstance(solver, str):
         return solver

@@ -70,7 +70,7 @@ class Asked(NamedTuple):
 
 
 def solver_of(
-    name: str, start: Pose, goals: Sequence[Goal], prefer: Prefer, options: Sequence[str] = (), **short: Any
+    name: str, start: Pose, goals: tuple[Goal, ...], prefer: Prefer, options: Sequence[str] = (), **short: Any
 ) -> solvers.Solver:
     """Make the solver; `options` are texts name=value, `short` the options that have a flag (None: not given).
 

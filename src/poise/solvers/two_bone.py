@@ -20,7 +20,7 @@ from poise.machine import aligned, lane_width
 from poise.options import one_of
 from poise.problem import Problem, Tolerance
 from poise.request import Request
-from poise.result import Answer
+from poise.result import Answer, Trace
 from poise.skeleton import Kind
 
 _MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/two_bone.py
@@ -96,8 +96,6 @@ class TwoBone:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, 3), or (k, 7) of a Place."""
-        if request.trace:
-            raise UnsupportedError("two_bone solves in closed form; there are no iterations to keep with trace=True")
         limb, columns, rows = self.packed(problem)
         if limb.planar and (self.pole is not None or self.swivel != 0.0):
             raise UnsupportedError(
@@ -116,7 +114,8 @@ class TwoBone:
             work = aligned(kernels.two_bone.ROOM * width)
             solve(rows, wanted, poles, columns, self.settings(tolerance), starts, q, found, work)
         moved = found[:, 0].astype(np.int64)
-        return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved)
+        history = _before_and_after(problem, starts, q, targets) if request.trace else None
+        return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved, history)
 
     def packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
         """The limb, where its joints stand in q, and its numbers; remembered, because long batches come in parts."""
@@ -142,6 +141,12 @@ class TwoBone:
         swivel = math.cos(half), math.sin(half)
         mode = _MODES[self.bend]
         return np.array([tolerance.distance, sine, self.soft, *swivel, always, self.weight, mode])
+
+
+def _before_and_after(problem: Problem, starts: Floats, q: Floats, targets: Floats) -> Trace:
+    """A closed form has no iterations: the start and the answer, with the distance left."""
+    rows = np.stack([starts[0], q[0]])
+    return Trace(problem.errors(rows, np.repeat(targets, 2, axis=0))[:, 0], rows)
 
 
 def _point(pole: ArrayLike | None) -> tuple[float, float, float] | None:
