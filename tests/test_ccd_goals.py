@@ -384,6 +384,22 @@ def test_the_finish_keeps_to_max_turn():
         assert (2 * np.arccos(turned) <= 0.05 + 1e-7).all()
 
 
+@pytest.mark.parametrize(
+    ("kind", "target", "values"),
+    [
+        (3, [1.0, 1.5, 0.5], [0.9998022762498268, 0.9967209737015978, 0.5944455048407692]),
+        (1, [1.5, 1.0, 0.0], [-0.21707725384511745, -0.46230636778470535, -1.746290803676818]),
+    ],
+)
+def test_the_classic_form_gives_what_it_gave_before_there_was_a_finish(kind, target, values):
+    """Hinge angles, or w of each ball; six sweeps."""
+    s = straight_chain(3, kind=kind, axes=[(0, 0, 1)] * 3)
+    solver = CCD(order="tip-first", bend=0, finish=False)
+    result = poise.solve(rest(s), Position("tip", target), solver=solver, tolerance=1e-6)
+    assert result.iterations == 6
+    np.testing.assert_allclose(result.pose.q.reshape(3, -1)[:, 0], values, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("length", [0.0, 1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("kind", [1, 3])
 @pytest.mark.parametrize("order", ["base-first", "tip-first", "window"])

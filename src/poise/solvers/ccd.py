@@ -57,7 +57,7 @@ class CCD:
                 target that the lengths allow; first near the start pose, then farther away. Sweeps of
                 restarts count as iterations. A coordinate method can stall at a limit that it would have
                 to leave first; without a restart that would look as if the limits kept the target away.
-                None: 8, but none in the classic order, which never restarts
+                None: 8 for a Position, 32 for more, none in the classic order, which never restarts
 
     Goals are one each of position, rotation and direction of the same joint: a Position and a Direction, a Place.
     The error that each step lowers is p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2: the squared weights of
@@ -139,14 +139,15 @@ class CCD:
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 
     def _options(self, problem: Problem, chain: GoalChain, tolerance: Tolerance) -> Floats:
-        """The options as the kernel takes them; see `setup_of` there."""
-        points = len(problem.goals) == 1 and not chain.weights[1:].any()
-        points = points and self.order != "window" and self.stiffness in (0.0, ()) and not chain.limits[:, 0].any()
+        """The options as the kernel takes them; see `Setup` there."""
+        lone = len(problem.goals) == 1 and not chain.weights[1:].any()
+        points = lone and self.order != "window" and self.stiffness in (0.0, ()) and not chain.limits[:, 0].any()
         if self.hinge == "project" and not points:
             raise UnsupportedError(
                 'hinge="project" is the classic form for a Position: without stiffness, a window, or limits of balls'
             )
-        restarts = (0 if self.order == "tip-first" else 8) if self.restarts is None else self.restarts
+        usual = 0 if self.order == "tip-first" else 8 if lone else 32
+        restarts = usual if self.restarts is None else self.restarts
         finish = self.finish and self.direction_joints is None
         return np.array([
             *chain.allowed(tolerance), self.iterations, _ORDERS.index(self.order), self.hinge == "project", self.bend,
