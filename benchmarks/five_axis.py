@@ -37,7 +37,9 @@ SOLVERS = {
     "ccd, exact, no restarts": poise.CCD(iterations=SWEEPS, restarts=0),
     "ccd, project": poise.CCD(iterations=SWEEPS, hinge="project"),
     "ccd, project, no restarts": poise.CCD(iterations=SWEEPS, hinge="project", restarts=0),
-    "ccd, project, classic form": poise.CCD(iterations=SWEEPS, hinge="project", restarts=0, order="tip-first", bend=0),
+    "ccd, project, classic form": poise.CCD(
+        iterations=SWEEPS, hinge="project", restarts=0, order="tip-first", bend=0, finish=False
+    ),
     "anneal around ccd": poise.Anneal(solver=poise.CCD(iterations=SWEEPS)),
     "anneal around ccd, no restarts": poise.Anneal(solver=poise.CCD(iterations=SWEEPS, restarts=0)),
     "auto": "auto",

@@ -81,6 +81,40 @@ def test_it_stops_when_all_is_met_and_tries_nothing_that_lengths_forbid():
         assert found.iterations == alone.iterations
 
 
+class Counting:
+    """A solver that counts how many targets it is given each time."""
+
+    name, handles = "counting", PLAIN.handles
+
+    def __init__(self):
+        self.counts = []
+
+    def run(self, problem, targets, tolerance, request):
+        self.counts.append(len(targets))
+        return PLAIN.run(problem, targets, tolerance, request)
+
+
+def test_only_what_was_missed_is_tried_again():
+    arm, inner = generic_arm(limit=1.5), Counting()
+    goal = Position("tool", reachable(arm, 100), root="j0")
+    plain = poise.solve(zero(arm), goal, solver=PLAIN, tolerance=1e-3)
+    found = poise.solve(zero(arm), goal, solver=poise.Anneal(solver=inner, restarts=200), tolerance=1e-3)
+    counts = [count for count in inner.counts if count]
+    assert counts[:2] == [100, 100 - plain.reached.sum()]
+    assert counts == sorted(counts, reverse=True)
+    assert found.reached.all()
+    assert len(counts) < 201
+
+
+def test_the_best_is_kept():
+    arm = generic_arm(limit=0.5)
+    goal = Position("tool", rng_of(5).uniform(-0.5, 0.5, size=(100, 3)), root="j0")
+    plain = poise.solve(zero(arm), goal, solver=PLAIN)
+    found = poise.solve(zero(arm), goal, solver=poise.Anneal(solver=PLAIN, restarts=1))
+    assert (~found.reached).sum() > 20
+    assert (found.errors <= plain.errors).all()
+
+
 def test_iterations_and_trace_are_of_all_attempts():
     arm = generic_arm(limit=0.3)
     goal = Position("tool", [0, 0, -0.1], root="j0")  # the limits keep it away
@@ -169,6 +203,13 @@ class TestScattered:
             scattered(s, s.rest_q[None], (2,), 1.0, np.full((1, DRAWS), d), length=1.0, moves=False) for d in (0, 1)
         ]
         assert [end[0, 2] for end in ends] == [-2.8, 2.8]
+
+    def test_values_are_drawn_evenly_from_what_the_range_allows(self):
+        s = generic_arm()
+        q = s.rest_q[None].copy()
+        q[0, 2] = 2.0
+        half = scattered(s, q, (2,), 0.5, np.full((1, DRAWS), 0.5), length=1.0, moves=False)
+        assert half[0, 2] == pytest.approx((2.0 - 2.8 + 2.8) / 2)
 
 
 def test_options_are_a_frozen_value():

@@ -172,8 +172,12 @@ class TestTwist:
         found, sure = best_turns(rests, rotations.rotate(turns[:, None], rests))
         assert rotation_angle(found, turns).max() < 1e-6
         assert (sure == 1).all()
-        mirrored, _ = best_turns(rests, -rests[None])
-        np.testing.assert_allclose(np.linalg.norm(mirrored), 1)
+        aims = rng.normal(size=(1, 3, 3))  # whatever they are, no rotation comes nearer
+
+        def left(turns):
+            return ((rotations.rotate(turns[:, None], rests) - aims) ** 2).sum(axis=(1, 2))
+
+        assert (left(best_turns(rests, aims)[0]) <= left(unit_quaternions(rng, 200)) + 1e-9).all()
 
 
 class TestInput:
@@ -202,7 +206,10 @@ class TestInput:
         fitted = poise.fit(walk.skeleton, lost, fps=walk.fps)
         np.testing.assert_array_equal(np.isnan(fitted.residuals), np.isnan(lost[..., 0]))
         assert np.nanmean(fitted.residuals) < 0.02 * size_of(walk.skeleton)
-        assert np.abs(fitted.poses.world.positions - wanted).max() < 0.2 * size_of(walk.skeleton)
+        for joint in ("RightHand", "LeftFoot"):
+            row = names.index(joint)
+            off = np.linalg.norm(fitted.poses.world.positions[:, row] - wanted[:, row], axis=-1)
+            assert off.max() < 0.05 * size_of(walk.skeleton)
         assert np.isfinite(fitted.poses.q).all()
 
     def test_joints_on_top_of_each_other(self):
