@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.chain import BALL, copy, record
-from poise.kernels.compiled import inline
+from poise.kernels.compiled import merged
 from poise.kernels.escape import keep_turns, kick
 from poise.kernels.linear import normalise, put_quat, quat_at
 
@@ -14,7 +14,7 @@ STALLED = 1e-6  # three times in a row an error that falls by less than this sha
 SLOW = 1e-2  # the same, where a restart is left: from elsewhere the error falls faster
 
 
-@inline
+@merged
 def search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
     """Descend from the start; where that stalls within reach, descend again from kicks. x becomes the best found.
 

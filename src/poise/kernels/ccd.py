@@ -27,7 +27,7 @@ from poise.kernels.chain import (
     tip_position,
 )
 from poise.kernels.chain_finish import finish
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.compiled import inline, kernel, merged, part
 from poise.kernels.escape import go_on, keep_turns, unbend
 from poise.kernels.linear import norm, put_quat, quat_at, sub, vec_at
 from poise.kernels.turn_limits import LIMIT
@@ -141,7 +141,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
             copy(x, room.best)
 
 
-@inline
+@merged
 def sweep(links, tip, target, setup, lagging, reach_on, x, room):
     """One sweep; base first, where that lags, one from the tip, and then on in the direction of its change.
 

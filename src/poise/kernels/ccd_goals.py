@@ -17,7 +17,7 @@ from poise.kernels.attempts import search
 from poise.kernels.ccd import LAGGING, TIP_FIRST, WINDOW
 from poise.kernels.ccd_goal_sweep import grow_window, sweep_from_base, sweep_from_tip
 from poise.kernels.chain import copy, link_offset, record
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.compiled import inline, kernel, merged, part
 from poise.kernels.escape import keep_turns, unbend
 from poise.kernels.finish import finish_step
 from poise.kernels.linear import norm, sub
@@ -137,7 +137,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         record(trace_x, trace_error, count[0], x, error)
 
 
-@inline
+@merged
 def sweep(links, tip, target, setup, x, room):
     """One sweep; returns how many joints were visited."""
     m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
