@@ -23,7 +23,6 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
     goals are met. found (2,): the same of the best. setup has iterations and restarts.
     """
     restarts = setup.restarts if within else 0
-    attempt, attempts = 0, restarts + 2 if restarts > 0 else 1
     count[0], count[1] = 0, 0
     copy(start, x)
     error, met = measure(links, tip, target, setup, x)
@@ -32,7 +31,9 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
     if met or not error < math.inf or links.kinds.shape[0] == 0:
         return
     copy(x, room.best)
-    while attempt < attempts and count[0] < setup.iterations and found[1] == 0.0:
+    for attempt in range(restarts + 2 if restarts > 0 else 1):
+        if count[0] >= setup.iterations or found[1] > 0.0:
+            break
         if attempt > restarts:  # at last on from the best of attempts that were cut short
             copy(room.best, x)
         elif attempt > 0:
@@ -40,7 +41,6 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
             keep_turns(links.kinds, links.limits, x)
         least_gain = SLOW if attempt < restarts else STALLED
         descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error)
-        attempt += 1
     copy(room.best, x)
     for i in range(links.kinds.shape[0]):
         if links.kinds[i] == BALL and count[0] > 0:

@@ -104,7 +104,7 @@ def measure(links, tip, target, setup, x):
     return error, error <= setup.tolerance
 
 
-@part
+@merged
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until the tip is within tolerance, the sweeps run out or stall; `found` and room.best keep the best seen.
 

@@ -191,9 +191,10 @@ def sweep_from_base(links, tip, target, weights, shares, max_turn, x, room):
 
 
 @part
-def grow_window(links, tip, target, weights, shares, max_turn, x, room):
-    """Sweep from the tip over the last joint, the last two, and so on; returns how many steps that took."""
-    m = links.kinds.shape[0]
-    for width in range(1, m + 1):
-        sweep_from_tip(links, tip, target, weights, shares, max_turn, m - width, x, room)
-    return m * (m + 1) // 2
+def grow_window(links, tip, target, weights, shares, max_turn, width, x, room):
+    """Sweep from the tip over the last `width` joints, then one more, and so on; returns how many steps that took."""
+    m, steps = links.kinds.shape[0], 0
+    for first in range(m - width, -1, -1):
+        sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, room)
+        steps += m - first
+    return steps

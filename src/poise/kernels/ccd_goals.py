@@ -14,10 +14,10 @@ import numpy as np
 
 from poise.kernels.aims import NUMBERS, Links, Weights, aim_in, carried_down, is_met, squared_error
 from poise.kernels.attempts import search
-from poise.kernels.ccd import LAGGING, TIP_FIRST, WINDOW
-from poise.kernels.ccd_goal_sweep import grow_window, sweep_from_base, sweep_from_tip
+from poise.kernels.ccd import BASE_FIRST, LAGGING, WINDOW
+from poise.kernels.ccd_goal_sweep import grow_window, sweep_from_base
 from poise.kernels.chain import copy, link_offset, record
-from poise.kernels.compiled import inline, kernel, merged, part
+from poise.kernels.compiled import kernel, merged, part
 from poise.kernels.escape import keep_turns, unbend
 from poise.kernels.finish import finish_step
 from poise.kernels.linear import norm, sub
@@ -71,7 +71,12 @@ def solve(
     the goals are met. The rest is as in kernels/ccd.py.
     """
     m = kinds.shape[0]
-    motions, held, columns, steps = np.empty((4, m, 4)), np.empty((m, NUMBERS)), np.empty((3 * m, ROWS)), np.empty((m, 3))
+    motions, held, columns, steps = (
+        np.empty((4, m, 4)),
+        np.empty((m, NUMBERS)),
+        np.empty((3 * m, ROWS)),
+        np.empty((m, 3)),
+    )
     normal, vectors, davenport = np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4))
     for k in range(targets.shape[0]):
         solve_one(
@@ -141,10 +146,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
 def sweep(links, tip, target, setup, x, room):
     """One sweep; returns how many joints were visited."""
     m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
-    if setup.order == WINDOW:
-        return grow_window(links, tip, target, weights, shares, most, x, room)
-    if setup.order == TIP_FIRST:
-        sweep_from_tip(links, tip, target, weights, shares, most, 0, x, room)
-    else:
+    if setup.order == BASE_FIRST:
         sweep_from_base(links, tip, target, weights, shares, most, x, room)
-    return m
+        return m
+    return grow_window(links, tip, target, weights, shares, most, 1 if setup.order == WINDOW else m, x, room)

@@ -17,7 +17,6 @@ import math
 import numpy as np
 
 from poise.kernels.chain import (
-    BALL,
     HINGE,
     copy,
     link_offset,
