@@ -120,7 +120,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
     put_turns(links.kinds, x, room.turns)
     slow, lagging, reach_on = 0, False, 1.0
     while count[0] < setup.iterations and error > setup.tolerance and slow < 3 and error < math.inf:
-        before = error
+        before, tries = error, 1
         if lagging and setup.finish:
             error = finish(
                 links.kinds, links.axes, links.ranges, links.limits, links.frames, tip, target, setup.tolerance,
@@ -128,14 +128,14 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
                 trace_error,
             )  # fmt: skip
             put_turns(links.kinds, x, room.turns)
-            lagging = False
+            lagging, tries = False, 2
         else:
             error, reach_on = sweep(links, tip, target, setup, lagging, reach_on, x, room)
             lagging = before - error < LAGGING * before
             count[0] += 1
             count[1] += m
             record(trace_x, trace_error, count[0], x, error)
-        slow = slow + 1 if before - error <= least_gain * before else 0
+        slow = slow + tries if before - error <= least_gain * before else 0
         if error < found[0]:
             found[0], found[1] = error, 1.0 if error <= setup.tolerance else 0.0
             copy(x, room.best)

@@ -70,34 +70,31 @@ def half(q):
 
 
 @part
-def legal_turn(limit, q, turn, point, d):
-    """A ball turned from q inside its limit; a step that it bends so far that the error would grow is halved, or none.
-
-    d is where `point` of the moved frame should be.
-    """
-    off = sub(rotate(q, point), d)
+def step_limited_ball(limit, x, i, max_turn, point, d):
+    """`step` for a ball with a limit; one that it bends so far that the error would grow is halved, or not taken."""
+    q = quat_at(x, i)
+    h = rotate(q, point)
+    turn, off = capped(rotation_between(h, d), max_turn), sub(h, d)
     most = dot(off, off)
     for _ in range(HALVINGS + 1):
         legal = nearest_turn(limit, normalise(multiply(turn, q)))
-        off = sub(rotate(legal, point), d)
+        h = rotate(legal, point)
+        off = sub(h, d)
         if dot(off, off) <= most:
-            return legal
+            put_quat(x, i, legal)
+            return h, rotate(conjugate(legal), d)
         turn = half(turn)
-    return q
+    return rotate(q, point), rotate(conjugate(q), d)
 
 
 @inline
-def step_ball(limit, x, i, max_turn, point, d):
-    """`step` for a ball joint."""
+def step_ball(x, i, max_turn, point, d):
+    """`step` for a ball joint without a limit."""
     q = quat_at(x, i)
     h = rotate(q, point)
     turn = rotation_between(h, d)
     if max_turn < math.pi:
         turn = capped(turn, max_turn)
-    if limit[KIND] != NONE:
-        q = legal_turn(limit, q, turn, point, d)
-        put_quat(x, i, q)
-        return rotate(q, point), rotate(conjugate(q), d)
     q = multiply(turn, q)
     put_quat(x, i, q)
     pp, dd = dot(point, point), dot(d, d)
@@ -129,7 +126,9 @@ def step(kind, axis, low, high, limit, hinge, max_turn, x, turns, i, point, d):
     Returns both as they then are: the point in the joint's frame, d in the moved frame.
     """
     if kind == BALL:
-        return step_ball(limit, x, i, max_turn, point, d)
+        if limit[KIND] == NONE:
+            return step_ball(x, i, max_turn, point, d)
+        return step_limited_ball(limit, x, i, max_turn, point, d)
     if kind == HINGE:
         return step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d)
     if kind == SLIDE:
