@@ -38,7 +38,7 @@ class CCD:
                 it curls the tip. "window" sweeps from the tip over the last joint, the last two, and so on
                 to the base: what the joints near the tip can do alone they do, and one such pass is an iteration
     finish      after a sweep that gains less than a fifth take damped Gauss-Newton steps of all joints while
-                those gain more: a coordinate method creeps along valleys, above all near full extension.
+                those gain: a coordinate method creeps along valleys, above all near full extension.
                 Without it, base first, such a sweep is followed by one from the tip, and for a Position that
                 one's change is continued while it pays (a pattern move)
     stiffness   mu >= 0 of every joint, or of some by name: the joint turns as if turning by phi cost
@@ -66,7 +66,7 @@ class CCD:
     the angles a of the rotation and b of the direction that are left. Hinges and slides take its exact minimiser
     inside their range. A ball joint takes the exact rotation (Davenport 1968); where that is moved inside its
     SwingTwist or EulerBox and the error would grow, the step is halved up to three times, or not taken.
-    Soft limits it refuses.
+    It refuses soft limits.
 
     `CCD(order="tip-first", bend=0, finish=False)` is the classic form.
     """
