@@ -54,7 +54,7 @@ def largest_violation(skeleton: Skeleton, q: Floats) -> float:
         worst = kernels.violation.largest(bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, rows)
     if balls.joints:
         most = kernels.turn_limits.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows)
-        worst = most if most > worst else worst
+        worst = max(worst, most)
     return worst
 
 

@@ -61,4 +61,4 @@ def furthest(a, b):
 @inline
 def larger(a, b):
     """The larger one; NaN where one of them is."""
-    return b if b > a or b != b else a  # noqa: PLR0124  (NaN)
+    return b if b > a or b != b else a
