@@ -32,7 +32,7 @@ class Rig(NamedTuple):
     ranges   (2, n, 3)    lowest and highest of each value
     moves    (n, 3)       1 where there is a degree of freedom, 0 in fixed nodes, followers and padding
     terms    (2, t)       kind and node
-    aims     (t, 9)       as in kernels/tree_arrays.py
+    aims     (t, 9)       the first nine of a row in kernels/tree_arrays.py: more than these goals have none
     """
 
     parents: Array
@@ -93,7 +93,7 @@ class Packed:
         terms, padded = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
         padded[:, 3:7], padded[:, 8] = _IDENTITY, np.inf
         for i, term in enumerate(layout.terms):
-            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i]
+            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
         arrays = (parents, kinds, owners, ranges, moves, terms, padded)
         return Rig(*(jnp.asarray(array) for array in arrays))
 
