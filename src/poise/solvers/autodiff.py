@@ -70,8 +70,8 @@ class Autodiff:
 
     @property
     def handles(self) -> Handles:
-        """Points, rotations and directions; a mere preference (Near) has no residual."""
-        goals = ("Position", "Orientation", "Place", "Direction", "Pin")
+        """Points, rotations, directions and rays; a mere preference (Near) has no residual."""
+        goals = ("Position", "Orientation", "Place", "Direction", "Aim", "Pin")
         return Handles(goals=goals, limits=("Range",), prefer=("first",))
 
     @property
