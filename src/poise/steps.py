@@ -43,8 +43,8 @@ class Rule(NamedTuple):
 class JacobianMethod:
     """The options of all Jacobian methods; each lists them with what they mean."""
 
-    iterations: int = 300
-    restarts: int = 15
+    iterations: int = 1000
+    restarts: int = 100
     bend: float = math.radians(2)
     clamp: float = 0.5
     max_turn: float = math.pi
