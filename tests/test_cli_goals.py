@@ -194,7 +194,7 @@ class TestEveryFrame:
         np.testing.assert_array_equal(saved.times, clip.times)
 
     def test_a_table_has_a_target_for_each_frame(self, clip, tmp_path):
-        targets = clip.poses.world["LeftHand"].positions + [0, 0.02, 0]
+        targets = clip.poses.world["LeftHand"].positions + np.array([0, 0.02, 0])
         np.save(tmp_path / "hand.npy", targets)
         done = self.solve("--joint", "LeftHand", "--targets", str(tmp_path / "hand.npy"), "--json")
         answer = json.loads(done.stdout)
