@@ -141,19 +141,18 @@ def chosen_solver(
         return solver
     if solver != "auto":
         return solvers.named(solver)
-    limb = len(goals) == 1 and prefer == "first" and not free_root and _bends_two(start, goals)
+    limb = prefer == "first" and not free_root and _bends_two(start, goals)
     return solvers.named("two_bone" if limb else "levenberg_marquardt")
 
 
 def _bends_two(start: Pose, goals: tuple[Goal, ...]) -> bool:
     """Whether two_bone takes the problem; remembered per skeleton for poses that give nothing but q."""
-    goal = goals[0]
-    if not isinstance(goal, Position | Place):
+    if [type(goal) for goal in goals if not isinstance(goal, Pole)] not in ([Position], [Place]):
         return False
     if start.translations is not None or start.scales is not None:
         return _takes("two_bone", start, goals)
     known: dict[object, bool] = start.skeleton.__dict__.setdefault("_limbs_of_two", {})
-    key = _kind_of(goal)
+    key = tuple(_kind_of(goal) for goal in goals)
     if key not in known:
         known[key] = _takes("two_bone", start, goals)
     return known[key]
