@@ -46,7 +46,7 @@ class TestForward:
     @settings(max_examples=2)  # every skeleton is compiled anew
     def test_it_is_that_of_a_pose(self, seed):
         rng = rng_of(seed)
-        s = random_skeleton(rng, 8)
+        s = random_skeleton(rng, 6)
         q = random_q(rng, s, 3)
         found = assert_same_frames(s, q, poise.Pose(s, q))
         same = np.abs((np.asarray(found.rotations) * poise.Pose(s, q).world.rotations).sum(axis=-1))

@@ -42,8 +42,9 @@ class Autodiff:
                 never for a target that the lengths cannot reach
     damping     of levenberg_marquardt to begin with, as a share of the squared error, lengths in units of the rig
 
-    The first solve on a rig of a new size waits some five seconds for JAX to compile; sizes are powers of two of joints
-    and of goals, and rigs of one size share what is compiled until the interpreter ends. Targets are solved 16 at a
+    The first solve on a rig of a new size waits some five seconds for JAX to compile. Rigs of one size share what is
+    compiled until the interpreter ends; sizes are the powers of two from 16 joints and from 4 things that goals
+    measure. Targets are solved 16 at a
     time, a single one among 15 copies of itself, so that it gives the same bits as in a batch. Always in 64 bits,
     whatever JAX's own setting. For speed use levenberg_marquardt; this one is for study.
     """
