@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poise.arrays import Floats, real
-from poise.engine import Options, TreeEngine, aims_within
+from poise.engine import Options, TreeEngine, aims_within, standing_still
 from poise.errors import InputError
 from poise.handles import Handles
 from poise.options import count, one_of
@@ -70,8 +70,8 @@ class Autodiff:
 
     @property
     def handles(self) -> Handles:
-        """Points, rotations and directions; a mere preference (Near) has no residual."""
-        goals = ("Position", "Orientation", "Place", "Direction", "Pin")
+        """Points, rotations, directions and rays; a mere preference (Near) has no residual."""
+        goals = ("Position", "Orientation", "Place", "Direction", "Aim", "Pin")
         return Handles(goals=goals, limits=("Range",), prefer=("first",))
 
     @property
@@ -84,9 +84,7 @@ class Autodiff:
         """Solve for the targets (k, W), rows as in problem.py. UnsupportedError where JAX is not installed."""
         tree, k = problem.tree, len(targets)
         if not problem.joints or not k:
-            none = np.zeros(k, dtype=np.int64)
-            q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
-            return Answer(q, np.zeros(k, dtype=bool), none, none)
+            return standing_still(problem, targets, trace=request.trace)
         from poise.jax.lanes import Lanes  # noqa: PLC0415  (an extra, and slow to import; says what to install)
 
         engine = TreeEngine(problem, tolerance, self.options)
