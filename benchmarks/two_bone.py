@@ -150,8 +150,8 @@ def main(rounds: int | None = None, count: int = TARGETS, of_batch: int = BATCH)
         return harness.exit_code(f"two_bone: skipped, {error}")
     note = (
         f"A leg of three ball joints, targets in its reach, {rounds or ROUNDS} rounds interleaved in one process, one "
-        "thread; processor time per target: median, 99th percentile and least over rounds. The C++ is the same closed form without "
-        "limits, options and checks, and gives the same answers to 1e-9. solve() packs, solves and judges."
+        "thread; processor time per target: median, 99th percentile and least over rounds. The C++ is the same closed "
+        "form without limits, options and checks, and gives the same answers to 1e-9. solve() packs, solves and judges."
     )
     harness.report("two_bone", "Two bones in closed form", rows, [note])
     return 0
