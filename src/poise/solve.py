@@ -185,8 +185,8 @@ def _flattened(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...]
 ) -> tuple[Pose, tuple[Goal, ...], tuple[str, ...]]:
     """Move a batch of starts inside its limits, and give starts and goals the same single batch axis."""
-    if not np.prod(start.shape):
-        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch of starts: nothing will be solved from it
+    if not np.prod(shape):
+        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
         return start, goals, ()
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
