@@ -183,6 +183,27 @@ def test_a_target_that_is_no_number_is_refused(name, bad):
         poise.Tracker(rest(s), Position("tip", np.zeros(3)), solver=name)(target)
 
 
+@pytest.mark.parametrize("target", [(1.0, 1.0, 0.5), (9.0, 0.0, 0.0), (0.0, 2.0, 0.0)])
+def test_a_trace_begins_at_the_start_and_holds_the_answer(name, target):
+    s = straight_chain(2)
+    result = asked(rest(s), Position("tip", target), name, trace=True)
+    np.testing.assert_array_equal(result.trace.q[0], s.rest_q)
+    assert len(result.trace.errors) == len(result.trace.q)
+    assert np.abs(result.trace.q - result.pose.q).max(axis=1).min() < 1e-9
+    plain = poise.solve(rest(s), Position("tip", target), solver=name)
+    np.testing.assert_array_equal(plain.pose.q, result.pose.q)
+
+
+def test_where_nothing_moves_the_start_stays(name):
+    s = poise.Skeleton.build("ab", [-1, 0], [0, 0], offsets=np.ones((2, 3)))
+    result = asked(rest(s), Position("b", [5.0, 1.0, 1.0], root="a"), name, trace=True)
+    if result is None:
+        return
+    assert result.status is Status.nothing_to_move
+    assert "a is fixed" in result.message()
+    np.testing.assert_allclose(result.trace.errors, result.errors)
+
+
 def test_empty_batches(name):
     """Of targets, of starts, and of targets for a batch of starts that are packed together or alone."""
     s = straight_chain(2)
@@ -266,6 +287,13 @@ def test_several_goals(name):
     declared(name, handles.several and not handles.one_joint, rest(s), two)
     if handles.several and second == "Direction":
         declared(name, True, rest(s), [wanted["Position"], poise.Direction("hand", (0, 0, 1), axis=(0, 1, 0))])
+
+
+def test_the_same_asked_twice(name):
+    """Solved, or refused by the solver that was named, also where another one inside it refuses."""
+    goal = goals_of(limb())["Position"]
+    if (result := asked(rest(limb()), [goal, goal], name)) is not None:
+        assert result.errors[0] == result.errors[1]
 
 
 def test_a_free_root(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -247,7 +248,7 @@ def _broadcast(goal: Goal, shape: tuple[int, ...]) -> Goal:
 def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     if value is None:
         return None
-    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(-1, *value.shape[-2:])
+    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
 
 
 def _one_by_one(
