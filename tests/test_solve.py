@@ -393,6 +393,7 @@ def test_a_rig_on_which_nothing_moves_has_an_empty_q():
         result = poise.solve(rest(s), Position("b", target, root="a"))
         assert result.status is status
         assert result.pose.q.shape == (0,)
-        batch = poise.solve(rest(s), Position("b", [target] * 3, root="a"))
-        assert batch.pose.q.shape == (3, 0)
-        assert batch.message(2) == result.message()
+        for start in (rest(s), poise.Pose(s, np.zeros((3, 0)))):
+            batch = poise.solve(start, Position("b", [target] * 3, root="a"))
+            assert batch.pose.q.shape == (3, 0)
+            assert batch.message(2) == result.message()

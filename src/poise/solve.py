@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -184,8 +185,8 @@ def _flattened(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...]
 ) -> tuple[Pose, tuple[Goal, ...], tuple[str, ...]]:
     """Move a batch of starts inside its limits, and give starts and goals the same single batch axis."""
-    if not np.prod(start.shape):
-        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch of starts: nothing will be solved from it
+    if not np.prod(shape):
+        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
         return start, goals, ()
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
@@ -246,7 +247,7 @@ def _broadcast(goal: Goal, shape: tuple[int, ...]) -> Goal:
 def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     if value is None:
         return None
-    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(-1, *value.shape[-2:])
+    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
 
 
 def _one_by_one(
