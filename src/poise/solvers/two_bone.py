@@ -95,8 +95,8 @@ class TwoBone:
     def handles(self) -> Handles:
         """One position or place, and a pole; hinges and balls, of which `run` looks at the two that bend."""
         return Handles(
-            goals=("Position", "Place", "Pole"), joints=(Kind.HINGE, Kind.BALL), limits=("Range",),
-            coupled=False, free_root=False, prefer=("first",),
+            goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
+            limits=("Range",), coupled=False, free_root=False, prefer=("first",),
         )  # fmt: skip
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
