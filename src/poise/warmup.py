@@ -64,6 +64,7 @@ def compiled() -> dict[str, int]:
         "jacobian.jacobians": getattr(kernels.jacobian, f"jacobians{width}"),
         "chain.tips": kernels.chain.tips,
         "ccd.solve": kernels.ccd.solve,
+        "ccd_goals.solve": kernels.ccd_goals.solve,
         "ccd.probe": kernels.ccd.probe,
         "fabrik.solve": kernels.fabrik.solve,
         "fabrik_limited.solve": kernels.fabrik_limited.solve,
@@ -115,6 +116,7 @@ def _ccd() -> None:
             solve(pose, Position(joint, target), solver="ccd").message()
             solve(pose, Position(joint, [target, target]), solver="ccd")
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
+    solve(_humanoid(), Place("LeftHand", (0.4, 1.2, 0.35), _UPRIGHT), solver="ccd")
 
 
 def _fabrik() -> None:

@@ -13,6 +13,7 @@ from types import ModuleType
 _MODULES = (
     "arcs",
     "ccd",
+    "ccd_goals",
     "chain",
     "chain_finish",
     "eigen",

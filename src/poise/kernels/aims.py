@@ -32,7 +32,6 @@ from poise.kernels.linear import (
     vec_at,
     vec_in,
 )
-from poise.kernels.turn_limits import nearest_turn
 
 NUMBERS = 10  # of an aim
 
@@ -158,11 +157,3 @@ def placed(links, tip, x, origins, rotations):
         put_quat(rotations, i, rotation)
         origin, rotation = move_frame(links.kinds[i], vec_at(links.axes, i), x, i, origin, rotation)
     return out_of(tip, origin, rotation)
-
-
-@part
-def keep_turns(links, x):
-    """Move every ball inside its limit."""
-    for i in range(links.kinds.shape[0]):
-        if links.kinds[i] == BALL:
-            put_quat(x, i, nearest_turn(links.limits[i], quat_at(x, i)))

@@ -1,208 +1,152 @@
 # pyright: standard
-"""Sweeps of cyclic coordinate descent for any goals of one joint, with stiffness, limits and roles.
+"""Cyclic coordinate descent for any goals of one joint, with stiffness, roles and the growing window.
 
-The error of kernels/aims.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin phi]:
-
-    point      k21 = d.h - (d.a)(h.a)    k3 = a.(h x d)    tip h and target d from the joint, its axis a
-    direction  the same for the two unit vectors
-    rotation   k21 = w^2 - (a.v)^2       k3 = 2 w (a.v)    left to turn: (w, v)
-
-each times its weight. So the sum has its minimum at atan2(k3, k21), and a stiffness mu, a cost mu A (1 - cos phi) with
-the amplitude A, moves it to atan2(k3, k21 + mu A). For a ball joint the sum is q^T K q (kernels/davenport.py).
+Sweeps are in ccd_goal_sweep.py; where they creep, finish.py moves all joints at once. A point alone has its own kernel
+(ccd.py), which is quicker to compile and to run.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
-from poise.kernels import davenport
-from poise.kernels.aims import Weights, aim_in, into, motion, out_of, put_aim, rotation_left, squared_error
-from poise.kernels.ccd_steps import NO_LEVERAGE
-from poise.kernels.chain import BALL, HINGE, SLIDE, link_offset, link_rotation
-from poise.kernels.compiled import inline, part
-from poise.kernels.limits import best_angle, capped, clamp
-from poise.kernels.linear import (
-    Quat,
-    Vec,
-    about,
-    add,
-    cross,
-    dot,
-    multiply,
-    norm,
-    normalise,
-    put_quat,
-    put_vec,
-    quat_at,
-    rotation_between,
-    scale,
-    sub,
-    vec_at,
-)
-from poise.kernels.turn_limits import KIND, NONE, nearest_turn
+import numpy as np
 
-STILL = Vec(0.0, 0.0, 0.0)
-HALVINGS = 3  # most, of a ball's step
+from poise.kernels.aims import NUMBERS, Links, Weights, aim_in, carried_down, is_met, squared_error
+from poise.kernels.attempts import search
+from poise.kernels.ccd import BASE_FIRST, LAGGING, WINDOW
+from poise.kernels.ccd_goal_sweep import grow_window, sweep_from_base
+from poise.kernels.chain import copy, link_offset, record
+from poise.kernels.compiled import kernel, merged, part
+from poise.kernels.escape import keep_turns, unbend
+from poise.kernels.finish import finish_step
+from poise.kernels.linear import norm, sub
+
+DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3  # of the finish, times the squared error: at first, and its bounds
+LESS, MORE = 0.3, 8.0  # what a step that lowers the error does to the damping, and one that does not
+ROWS = 9  # of the finish, at most
 
 
-@inline
-def across(axis, a, b):
-    """How much of a.b stands across the axis."""
-    return dot(a, b) - dot(a, axis) * dot(b, axis)
+class Setup(NamedTuple):
+    """How to solve: what the options and goals say, the same for every problem.
+
+    chord is 2 sin(angle / 2) of the angle that is allowed. shares (m, 3) says of which goals each joint takes part.
+    """
+
+    tolerance: float
+    iterations: int
+    order: int
+    bend: float
+    max_turn: float
+    restarts: int
+    finish: bool
+    chord: float
+    weights: Weights
+    shares: Any
 
 
-@inline
-def hinge_step(axis, value, low, high, ease, max_turn, now, wanted, weights):
-    """The hinge value in its range with the least error; `now` as it is turned by `value`."""
-    left = rotation_left(now.turn, wanted.turn)
-    along = axis.x * left.x + axis.y * left.y + axis.z * left.z
-    k21 = weights.point * across(axis, wanted.point, now.point) + weights.axis * across(axis, wanted.axis, now.axis)
-    k3 = dot(
-        axis,
-        add(
-            scale(cross(now.point, wanted.point), weights.point),
-            scale(cross(now.axis, wanted.axis), weights.axis),
-        ),
+class Room(NamedTuple):
+    """Scratch for one problem. Not made in a `kernel`: with reference counts Numba frees arrays in tuples too soon."""
+
+    best: Any
+    previous: Any
+    origins: Any
+    rotations: Any
+    held: Any
+    columns: Any
+    steps: Any
+    normal: Any
+    vectors: Any
+    davenport: Any
+
+
+@kernel
+def solve(
+    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts,
+    trace_x, trace_error,
+):  # fmt: skip
+    """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/aims.py for targets and tips.
+
+    ease (m,) is what stiffness leaves of a step. options, shares: see `Setup`. errors (k, 2): the error, and 1 where
+    the goals are met. The rest is as in kernels/ccd.py.
+    """
+    m = kinds.shape[0]
+    motions, held, columns, steps = (
+        np.empty((4, m, 4)),
+        np.empty((m, NUMBERS)),
+        np.empty((3 * m, ROWS)),
+        np.empty((m, 3)),
     )
-    k21 += weights.turn * (left.w * left.w - along * along)
-    k3 += weights.turn * 2.0 * left.w * along
-    amplitude = math.sqrt(k3 * k3 + k21 * k21)
-    if amplitude <= NO_LEVERAGE:
-        return value
-    if ease < 1.0:
-        k21 += (1.0 / ease - 1.0) * amplitude
-    return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
+    normal, vectors, davenport = np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4))
+    for k in range(targets.shape[0]):
+        solve_one(
+            kinds, axes, ranges, limits, ease, shares, frames[min(k, frames.shape[0] - 1)],
+            tips[min(k, tips.shape[0] - 1)], reach[min(k, reach.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)],
+            targets[k], options, x_out[k], errors[k], counts[k], motions, held, columns, steps, normal, vectors,
+            davenport, trace_x, trace_error,
+        )  # fmt: skip
 
 
 @part
-def ball_turn(now, wanted, weights, ease, room):
-    """The turn of a ball joint with the least error, and the stiffness's share in it."""
-    stiffness = 1.0 / ease - 1.0
-    if stiffness == 0.0 and weights.turn == 0.0:
-        if weights.axis == 0.0:
-            return rotation_between(now.point, wanted.point)
-        if weights.point == 0.0:
-            return rotation_between(now.axis, wanted.axis)
-    left = rotation_left(now.turn, wanted.turn)
-    if stiffness == 0.0 and weights.point == 0.0 and weights.axis == 0.0:
-        return left
-    K = room.davenport[0]
-    davenport.clear(K)
-    davenport.add_vectors(K, weights.point, now.point, wanted.point)
-    davenport.add_vectors(K, weights.axis, now.axis, wanted.axis)
-    davenport.add_rotation(K, weights.turn, left)
-    amplitude = weights.point * norm(now.point) * norm(wanted.point) + weights.axis + weights.turn
-    K[0, 0] += 2.0 * stiffness * amplitude
-    return davenport.best_turn(K, room.davenport[1])
-
-
-@inline
-def turned(aim, q):
-    """An aim of the moved frame of a ball joint, seen in its frame."""
-    return out_of(aim, STILL, q)
+def solve_one(
+    kinds, axes, ranges, limits, ease, shares, frames, tip_row, reach, start, target_row, options, x, found, count,
+    motions, held, columns, steps, normal, vectors, davenport, trace_x, trace_error,
+):  # fmt: skip
+    """`solve` for one target."""
+    links = Links(kinds, axes, ranges, limits, frames, ease)
+    setup = Setup(
+        options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]), options[6] > 0.0,
+        options[7], Weights(options[8], options[9], options[10]), shares,
+    )  # fmt: skip
+    room = Room(motions[0], motions[1], motions[2], motions[3], held, columns, steps, normal, vectors, davenport)
+    tip, target = aim_in(tip_row), aim_in(target_row)
+    within = kinds.shape[0] > 0 and reach[0] <= norm(sub(target.point, link_offset(frames, 0))) <= reach[1]
+    search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error)
 
 
 @part
-def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
-    """Turn ball i; a step that its limit bends so far that the error would grow is halved, or not taken."""
-    q, limit = quat_at(x, i), links.limits[i]
-    now = turned(tip, q)
-    turn = ball_turn(now, wanted, weights, links.ease[i], room)
-    if max_turn < math.pi:
-        turn = capped(turn, max_turn)
-    if limit[KIND] == NONE:
-        put_quat(x, i, normalise(multiply(turn, q)))
-        return
-    most = squared_error(now, wanted, weights)
-    for _ in range(HALVINGS + 1):
-        legal = nearest_turn(limit, normalise(multiply(turn, q)))
-        if squared_error(turned(tip, legal), wanted, weights) <= most:
-            put_quat(x, i, legal)
-            return
-        turn = half(turn)
-
-
-@inline
-def half(q):
-    """The rotation half as far."""
-    sign = -1.0 if q.w < 0.0 else 1.0
-    return normalise(Quat(1.0 + sign * q.w, sign * q.x, sign * q.y, sign * q.z))
-
-
-@inline
-def slide_step(links, i, weights, tip, wanted, x):
-    """Slide link i so that the point comes nearest."""
-    axis, low, high = vec_at(links.axes, i), links.ranges[i, 0], links.ranges[i, 1]
-    length = dot(axis, axis)
-    if length > 0.0 and weights.point > 0.0:
-        now = add(tip.point, scale(axis, x[i, 0]))
-        way = links.ease[i] * dot(axis, sub(wanted.point, now)) / length
-        x[i, 0] = clamp(x[i, 0] + way, low, high)
+def measure(links, tip, target, setup, x):
+    """The error of a configuration, and whether what is asked for is within what is allowed."""
+    now = carried_down(links, tip, x)
+    met = is_met(now, target, setup.weights, (setup.tolerance, setup.chord))
+    return math.sqrt(squared_error(now, target, setup.weights)), met
 
 
 @part
-def step(links, i, max_turn, weights, tip, wanted, x, room):
-    """Move joint i alone so that `tip`, seen in its moved frame, is nearest to `wanted` in its frame."""
-    kind, axis = links.kinds[i], vec_at(links.axes, i)
-    if weights.point + weights.turn + weights.axis == 0.0:  # nothing that this joint works for
-        return
-    if kind == BALL:
-        ball_step(links, i, max_turn, weights, tip, wanted, x, room)
-    elif kind == HINGE:
-        now = turned(tip, about(axis, x[i, 0]))
-        low, high = links.ranges[i, 0], links.ranges[i, 1]
-        x[i, 0] = hinge_step(axis, x[i, 0], low, high, links.ease[i], max_turn, now, wanted, weights)
-    elif kind == SLIDE:
-        slide_step(links, i, weights, tip, wanted, x)
-    elif weights.point > 0.0:
-        at = vec_at(x, i)
-        put_vec(x, i, add(at, scale(sub(wanted.point, add(tip.point, at)), links.ease[i])))
+def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
+    """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
+    m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
+    if bends and unbend(
+        links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
+    ):
+        keep_turns(links.kinds, links.limits, x)
+        count[1] += m
+    error, met = measure(links, tip, target, setup, x)
+    slow, lagging, damping = 0, False, DAMPING
+    while count[0] < setup.iterations and not met and slow < 3 and error < math.inf:
+        before, finishing = error, lagging and setup.finish
+        if finishing:
+            finish_step(links, tip, target, setup.weights, setup.max_turn, damping, x, room.previous, room)
+            count[1] += m
+        else:
+            count[1] += sweep(links, tip, target, setup, x, room)
+        error, met = measure(links, tip, target, setup, x)
+        if finishing:
+            damping = max(LEAST, LESS * damping) if error < before else min(MOST, MORE * damping)
+        lagging = before - error < LAGGING * before if not finishing else before - error >= LAGGING * before
+        count[0] += 1
+        slow = slow + 1 if before - error <= least_gain * before else 0
+        if met or error < found[0]:
+            found[0], found[1] = error, 1.0 if met else 0.0
+            copy(x, room.best)
+        record(trace_x, trace_error, count[0], x, error)
 
 
-@inline
-def role(weights, shares, i):
-    """The weights that joint i works for; `shares` (m, 3) of all."""
-    return Weights(weights.point * shares[i, 0], weights.turn * shares[i, 1], weights.axis * shares[i, 2])
-
-
-@part
-def sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, room):
-    """One sweep over the joints from the last down to `first`."""
-    m, wanted = links.kinds.shape[0], target
-    for i in range(m):
-        wanted = into(wanted, link_offset(links.frames, i), link_rotation(links.frames, i))
-        put_aim(room.held[i], wanted)
-        offset, rotation = motion(links.kinds[i], vec_at(links.axes, i), x, i)
-        wanted = into(wanted, offset, rotation)
-    now = tip
-    for k in range(m - first):
-        i = m - 1 - k
-        step(links, i, max_turn, role(weights, shares, i), now, aim_in(room.held[i]), x, room)
-        offset, rotation = motion(links.kinds[i], vec_at(links.axes, i), x, i)
-        now = out_of(out_of(now, offset, rotation), link_offset(links.frames, i), link_rotation(links.frames, i))
-
-
-@part
-def sweep_from_base(links, tip, target, weights, shares, max_turn, x, room):
-    """One sweep over the joints from the first up to the last."""
-    m, now = links.kinds.shape[0], tip
-    for k in range(m):
-        i = m - 1 - k
-        put_aim(room.held[i], now)
-        offset, rotation = motion(links.kinds[i], vec_at(links.axes, i), x, i)
-        now = out_of(out_of(now, offset, rotation), link_offset(links.frames, i), link_rotation(links.frames, i))
-    wanted = target
-    for i in range(m):
-        wanted = into(wanted, link_offset(links.frames, i), link_rotation(links.frames, i))
-        step(links, i, max_turn, role(weights, shares, i), aim_in(room.held[i]), wanted, x, room)
-        offset, rotation = motion(links.kinds[i], vec_at(links.axes, i), x, i)
-        wanted = into(wanted, offset, rotation)
-
-
-@part
-def grow_window(links, tip, target, weights, shares, max_turn, x, room):
-    """Sweep from the tip over the last joint, the last two, and so on; returns how many steps that took."""
-    m = links.kinds.shape[0]
-    for width in range(1, m + 1):
-        sweep_from_tip(links, tip, target, weights, shares, max_turn, m - width, x, room)
-    return m * (m + 1) // 2
+@merged
+def sweep(links, tip, target, setup, x, room):
+    """One sweep; returns how many joints were visited."""
+    m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
+    if setup.order == BASE_FIRST:
+        sweep_from_base(links, tip, target, weights, shares, most, x, room)
+        return m
+    return grow_window(links, tip, target, weights, shares, most, 1 if setup.order == WINDOW else m, x, room)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 
 from poise.kernels.chain import BALL, HINGE, SLIDE, put_turn
-from poise.kernels.compiled import inline
+from poise.kernels.compiled import inline, part
 from poise.kernels.limits import TURN, best_angle, capped, clamp, twist_angle
 from poise.kernels.linear import (
+    Quat,
     about,
     add,
     conjugate,
@@ -16,6 +17,7 @@ from poise.kernels.linear import (
     dot,
     have_directions,
     multiply,
+    normalise,
     put_quat,
     put_vec,
     quat_at,
@@ -25,8 +27,10 @@ from poise.kernels.linear import (
     spin,
     sub,
 )
+from poise.kernels.turn_limits import KIND, NONE, nearest_turn
 
 EXACT, PROJECT = 0, 1
+HALVINGS = 3  # most, of a step of a ball that its limit bends
 NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
 
 
@@ -59,13 +63,41 @@ def hinge_project(axis, value, low, high, max_turn, h, d):
 
 
 @inline
-def step_ball(x, i, max_turn, point, d):
+def half(q):
+    """The rotation half as far."""
+    sign = -1.0 if q.w < 0.0 else 1.0
+    return normalise(Quat(1.0 + sign * q.w, sign * q.x, sign * q.y, sign * q.z))
+
+
+@part
+def legal_turn(limit, q, turn, point, d):
+    """A ball turned from q inside its limit; a step that it bends so far that the error would grow is halved, or none.
+
+    d is where `point` of the moved frame should be.
+    """
+    off = sub(rotate(q, point), d)
+    most = dot(off, off)
+    for _ in range(HALVINGS + 1):
+        legal = nearest_turn(limit, normalise(multiply(turn, q)))
+        off = sub(rotate(legal, point), d)
+        if dot(off, off) <= most:
+            return legal
+        turn = half(turn)
+    return q
+
+
+@inline
+def step_ball(limit, x, i, max_turn, point, d):
     """`step` for a ball joint."""
     q = quat_at(x, i)
     h = rotate(q, point)
     turn = rotation_between(h, d)
     if max_turn < math.pi:
         turn = capped(turn, max_turn)
+    if limit[KIND] != NONE:
+        q = legal_turn(limit, q, turn, point, d)
+        put_quat(x, i, q)
+        return rotate(q, point), rotate(conjugate(q), d)
     q = multiply(turn, q)
     put_quat(x, i, q)
     pp, dd = dot(point, point), dot(d, d)
@@ -91,13 +123,13 @@ def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
 
 
 @inline
-def step(kind, axis, low, high, hinge, max_turn, x, turns, i, point, d):
+def step(kind, axis, low, high, limit, hinge, max_turn, x, turns, i, point, d):
     """Move joint i so that `point` of its moved frame comes nearest to d in its frame.
 
     Returns both as they then are: the point in the joint's frame, d in the moved frame.
     """
     if kind == BALL:
-        return step_ball(x, i, max_turn, point, d)
+        return step_ball(limit, x, i, max_turn, point, d)
     if kind == HINGE:
         return step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d)
     if kind == SLIDE:

@@ -16,22 +16,24 @@ from poise.kernels.linear import norm, put_vec, sub, vec_at
 
 
 @part
-def sweep_from_tip(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, turns, points):
+def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
     """One sweep tip to base; returns the distance left. `points` holds the target in each link's frame."""
+    kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
     carry_up(kinds, axes, frames, target, x, turns, points)
     point = tip
     for k in range(m):
         i = m - 1 - k
         low, high, d = ranges[i, 0], ranges[i, 1], vec_at(points, i)
-        point, _ = step(kinds[i], vec_at(axes, i), low, high, hinge, max_turn, x, turns, i, point, d)
+        point, _ = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
         point = out_of_link(frames, i, point)
     return norm(sub(target, point))
 
 
 @part
-def sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x, turns, points):
+def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
     """One sweep base to tip; returns the distance left. `points` holds the tip in each moved frame."""
+    kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
     point = tip
     for k in range(m):
@@ -42,5 +44,5 @@ def sweep_from_base(kinds, axes, ranges, frames, tip, target, hinge, max_turn, x
     for i in range(m):
         d = into_link(frames, i, d)
         low, high, point = ranges[i, 0], ranges[i, 1], vec_at(points, i)
-        _, d = step(kinds[i], vec_at(axes, i), low, high, hinge, max_turn, x, turns, i, point, d)
+        _, d = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
     return norm(sub(d, tip))

@@ -15,6 +15,7 @@ Everything is rigid and in units of the chain's size: the problem takes scale ou
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.linear import (
@@ -35,6 +36,16 @@ from poise.kernels.linear import (
 )
 
 BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3
+
+
+class Links(NamedTuple):
+    """The chain of one problem; limits (m, LIMIT) of balls, see kernels/turn_limits.py."""
+
+    kinds: Any
+    axes: Any
+    ranges: Any
+    limits: Any
+    frames: Any
 
 
 @inline

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from poise.kernels.chain import BALL, HINGE, MOVE, copy, record, store_frames, tip_position
-from poise.kernels.compiled import inline, part
+from poise.kernels.compiled import inline, merged, part
 from poise.kernels.limits import clamp
 from poise.kernels.linear import (
     Quat,
@@ -107,7 +107,7 @@ def is_held(ranges, x, i, push):
     return (x[i, 0] <= ranges[i, 0] and push < 0.0) or (x[i, 0] >= ranges[i, 1] and push > 0.0)
 
 
-@part
+@merged
 def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
     """J J^T without the columns that a limit holds, and without turns of a ball about its wall's normal."""
     a = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -153,7 +153,7 @@ def put_ball(limit, x, i, step, walls, trial):
     return True
 
 
-@part
+@merged
 def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
     """Fill in the motions after the step J^T y; returns whether it met walls that were not known."""
     met = False
@@ -172,7 +172,7 @@ def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, w
     return met
 
 
-@part
+@merged
 def take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
     """Fill in the motions after a step; where balls meet walls, after one that goes along them."""
     for i in range(kinds.shape[0]):

@@ -71,6 +71,14 @@ def part(function: Function) -> Function:
     return njit(**_PART)(function)  # pyright: ignore[reportReturnType]
 
 
+def merged(function: Function) -> Function:
+    """Copy a piece that is called in one place into its caller before that is compiled: it costs no compile of its own.
+
+    For large pieces, which as `inline` or `part` would be optimised once more on each level of calls.
+    """
+    return njit(inline="always", **_PART)(function)  # pyright: ignore[reportReturnType]
+
+
 def _stamp(compiled: Any) -> None:
     """Replace the stamp of Numba's cache index. A private attribute: a test guards it for each Numba release."""
     cache = getattr(compiled, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1

@@ -24,6 +24,7 @@ from poise.kernels.linear import (
     sub,
     vec_at,
 )
+from poise.kernels.turn_limits import KIND, NONE, nearest_turn
 
 BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
 
@@ -100,6 +101,14 @@ def kick(kinds, ranges, start, attempt, x):
             x[i, 0] += share * (ranges[i, 0] + u * (ranges[i, 1] - ranges[i, 0]) - x[i, 0])
 
 
+@part
+def keep_turns(kinds, limits, x):
+    """Move every ball inside its limit: a bend or a kick asks nobody."""
+    for i in range(kinds.shape[0]):
+        if kinds[i] == BALL and limits[i, KIND] != NONE:
+            put_quat(x, i, nearest_turn(limits[i], normalise(quat_at(x, i))))
+
+
 @inline
 def draw(g, dimension, n):
     """Coordinate of the n-th point of the R_d sequence, in 0..1."""
@@ -108,11 +117,12 @@ def draw(g, dimension, n):
 
 
 @part
-def go_on(kinds, axes, ranges, frames, tip, target, share, error, previous, x, turns):
+def go_on(links, tip, target, share, error, previous, x, turns):
     """Go on by `share` of the last sweep's change, if that lowers the error; returns the error.
 
     Where sweeps creep along a valley, this leaps along it: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
     """
+    kinds, axes, ranges, limits, frames = links
     for i in range(kinds.shape[0]):
         now, before = quat_at(x, i), quat_at(previous, i)
         put_quat(previous, i, now)
@@ -122,7 +132,7 @@ def go_on(kinds, axes, ranges, frames, tip, target, share, error, previous, x, t
             for j in range(4):
                 x[i, j] += share * (x[i, j] - before[j])
             if kinds[i] == BALL:
-                put_quat(x, i, normalise(quat_at(x, i)))
+                put_quat(x, i, nearest_turn(limits[i], normalise(quat_at(x, i))))
     farther = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
     if farther < error:
         put_turns(kinds, x, turns)

@@ -17,7 +17,6 @@ import math
 import numpy as np
 
 from poise.kernels.chain import (
-    BALL,
     HINGE,
     copy,
     link_offset,
@@ -28,7 +27,7 @@ from poise.kernels.chain import (
 )
 from poise.kernels.chain_finish import finish
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.escape import kick
+from poise.kernels.escape import keep_turns, kick
 from poise.kernels.fabrik import bone_of, put_points
 from poise.kernels.limits import best_angle
 from poise.kernels.linear import (
@@ -158,7 +157,7 @@ def search(
         if attempt > 0:
             kick(kinds, ranges, start, attempt, x)
         put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations)
-        put_legal(kinds, limits, x)
+        keep_turns(kinds, limits, x)
         attempt += 1
         least = sweeps(
             kinds, axes, ranges, limits, frames, tip, target, options, least, x, count, points, rotations, best,
@@ -172,14 +171,6 @@ def search(
             least = keep(x, error, best, least)
     copy(best, x)
     return least
-
-
-@part
-def put_legal(kinds, limits, x):
-    """Move balls inside their limits: a bend or a kick asks nobody."""
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL:
-            put_quat(x, i, nearest_turn(limits[i], normalise(quat_at(x, i))))
 
 
 @inline

@@ -152,13 +152,11 @@ def apply(links, room, rows, cap, x, to):
     """The motions after the step, shortened as a whole so that nothing moves farther than `cap`, limits kept."""
     largest = 0.0
     for i in range(links.kinds.shape[0]):
-        step = Vec(0.0, 0.0, 0.0)
-        if dofs(links.kinds[i]) > 1:
-            step = Vec(moved(links, i, 0, room, rows), moved(links, i, 1, room, rows), moved(links, i, 2, room, rows))
-        else:
-            step = Vec(moved(links, i, 0, room, rows), 0.0, 0.0)
-        largest = max(largest, norm(step))
-        room.steps[i, 0], room.steps[i, 1], room.steps[i, 2] = step.x, step.y, step.z
+        vector = room.steps[i]
+        vector[0], vector[1], vector[2] = 0.0, 0.0, 0.0
+        for j in range(dofs(links.kinds[i])):
+            vector[j] = moved(links, i, j, room, rows)
+        largest = max(largest, norm(vec_at(room.steps, i)))
     share = 1.0 if largest <= cap else cap / largest
     for i in range(links.kinds.shape[0]):
         kind, step = links.kinds[i], scale(vec_at(room.steps, i), share)

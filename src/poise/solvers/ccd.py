@@ -52,7 +52,8 @@ class CCD:
     hinge       "exact" is the closed-form minimiser of the error over the hinge angle, inside its range.
                 "project" is the classic formulation for a Position: turn freely, turn back so that the hinge
                 axis returns, read the angle, clamp
-    max_turn    [rad] most that a joint turns in one step (damping); inf is no cap. Below pi no change is continued
+    max_turn    [rad] most that a joint turns in one step (damping); inf is no cap. Below pi no change is continued,
+                and with hinge="project" there is no finish
     restarts    how often to start again from elsewhere inside the limits when the sweeps stall short of a
                 target that the lengths allow; first near the start pose, then farther away. Sweeps of
                 restarts count as iterations. A coordinate method can stall at a limit that it would have
@@ -65,7 +66,7 @@ class CCD:
     the angles a of the rotation and b of the direction that are left. Hinges and slides take its exact minimiser
     inside their range. A ball joint takes the exact rotation (Davenport 1968); where that is moved inside its
     SwingTwist or EulerBox and the error would grow, the step is halved up to three times, or not taken.
-    Soft limits do not bind it; the Result says what they cost.
+    Soft limits it refuses.
 
     `CCD(order="tip-first", bend=0, finish=False)` is the classic form.
     """
@@ -124,11 +125,15 @@ class CCD:
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        kernels.ccd.solve(
-            chain.kinds, chain.axes, chain.ranges, chain.limits, self._ease(problem, chain),
-            self._shares(problem, chain), chain.frames, chain.tips, chain.reach, chain.starts, chain.to_kernel(targets),
-            self._options(problem, chain, tolerance), x, errors, counts, trace_x, trace_error,
-        )  # fmt: skip
+        shared = (chain.kinds, chain.axes, chain.ranges, chain.limits)
+        where = (chain.frames, chain.tips, chain.reach, chain.starts, chain.to_kernel(targets))
+        results = (x, errors, counts, trace_x, trace_error)
+        options = self._options(problem, chain, tolerance)
+        if self._is_alone(problem, chain):
+            kernels.ccd.solve(*shared, *where, options, *results)
+        else:
+            ease, shares = self._ease(problem, chain), self._shares(problem, chain)
+            kernels.ccd_goals.solve(*shared, ease, shares, *where, options, *results)
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
@@ -138,20 +143,26 @@ class CCD:
         q = chain.q_of(x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 
+    def _is_alone(self, problem: Problem, chain: GoalChain) -> bool:
+        """Whether the kernel for a point alone will do, which has no cap on what its finish turns."""
+        plain = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
+        capped = self.finish and self.max_turn < math.pi and self.hinge == "exact"
+        return _is_lone(problem, chain) and plain and not capped
+
     def _options(self, problem: Problem, chain: GoalChain, tolerance: Tolerance) -> Floats:
-        """The options as the kernel takes them; see `Setup` there."""
-        lone = len(problem.goals) == 1 and not chain.weights[1:].any()
-        points = lone and self.order != "window" and self.stiffness in (0.0, ()) and not chain.limits[:, 0].any()
-        if self.hinge == "project" and not points:
+        """The options as the kernels take them; see `Setup` there."""
+        alone = self._is_alone(problem, chain)
+        if self.hinge == "project" and not alone:
             raise UnsupportedError(
-                'hinge="project" is the classic form for a Position: without stiffness, a window, or limits of balls'
+                'hinge="project" is the classic form for a Position: without stiffness, a window, or direction_joints'
             )
-        usual = 0 if self.order == "tip-first" else 8 if lone else 32
+        distance, chord = chain.allowed(tolerance)
+        usual = 0 if self.order == "tip-first" else 8 if _is_lone(problem, chain) else 32
         restarts = usual if self.restarts is None else self.restarts
         finish = self.finish and self.direction_joints is None
         return np.array([
-            *chain.allowed(tolerance), self.iterations, _ORDERS.index(self.order), self.hinge == "project", self.bend,
-            self.max_turn, restarts, finish, points, *chain.weights / chain.weights.max(),
+            distance, self.iterations, _ORDERS.index(self.order), self.bend, self.max_turn, restarts, finish,
+            *([self.hinge == "project"] if alone else [chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 
     def _ease(self, problem: Problem, chain: GoalChain) -> Floats:
@@ -175,6 +186,11 @@ class CCD:
         for i, row in enumerate(chain.rows):
             shares[i] = (0, 0, 1) if row in chosen else (1, 1, 0)
         return shares
+
+
+def _is_lone(problem: Problem, chain: GoalChain) -> bool:
+    """Whether there is a position and nothing else."""
+    return len(problem.goals) == 1 and not chain.weights[1:].any()
 
 
 def _stiffness(value: Any) -> float | tuple[tuple[str, float], ...]:

@@ -1,0 +1,98 @@
+"""The steps of CCD for a single joint: the exact minimiser of the error of all goals together."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from poise import rotations
+from poise.kernels.aims import Aim, Weights
+from poise.kernels.ccd_goal_sweep import ball_turn, hinge_step
+from poise.kernels.compiled import kernel
+from poise.kernels.linear import Quat, Vec
+from tests.strategies import rng_of, seeds, unit_quaternions
+
+
+class Room(NamedTuple):
+    """What a ball's step needs of the scratch."""
+
+    davenport: np.ndarray
+
+
+@kernel
+def compiled_ball_turn(now, wanted, weights, ease, room):
+    """`ball_turn` for Python: it is a part of kernels, which only kernels may call."""
+    return ball_turn(now, wanted, weights, ease, room)
+
+
+def aims(rng, kinds):
+    """A random aim and target, as the kernels have them, and the weights of what is asked for."""
+    made = []
+    for _ in range(2):
+        axis = rng.normal(size=3)
+        made.append(Aim(Vec(*rng.normal(size=3)), Quat(*unit_quaternions(rng)), Vec(*(axis / np.linalg.norm(axis)))))
+    return *made, Weights(*(rng.uniform(0.2, 2) if kind in kinds else 0.0 for kind in "prd"))
+
+
+def error(q, now, wanted, weights):
+    """The error of kernels/aims.py after a turn q of everything about the joint, by its definition."""
+    turn = Rotation.from_quat(q, scalar_first=True)
+    way = np.sum((turn.apply(now.point) - wanted.point) ** 2, axis=-1)
+    was, goal = (Rotation.from_quat(aim.turn, scalar_first=True) for aim in (now, wanted))
+    left = (goal * (turn * was).inv()).magnitude()
+    across = np.sum((turn.apply(now.axis) - wanted.axis) ** 2, axis=-1)
+    return weights.point * way + weights.turn * (2 * np.sin(left / 2)) ** 2 + weights.axis * across
+
+
+KINDS = st.sampled_from(["p", "r", "d", "pr", "pd", "rd", "prd"])
+
+
+@given(seeds, KINDS)
+def test_the_hinge_step_is_the_minimiser_of_all_goals_inside_its_range(seed, kinds):
+    rng = rng_of(seed)
+    now, wanted, weights = aims(rng, kinds)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    low, high = np.sort(rng.uniform(-5, 5, size=2))
+    value = rng.uniform(low, high)
+    best = hinge_step(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
+    angles = np.linspace(low, high, 3000)
+    errors = error(rotations.about(axis, angles - value), now, wanted, weights)
+    assert low <= best <= high
+    assert error(rotations.about(axis, np.array(best - value)), now, wanted, weights) <= errors.min() + 1e-9
+
+
+def best_turn(now, wanted, weights, ease=1.0):
+    return np.array(compiled_ball_turn(now, wanted, weights, ease, Room(np.empty((2, 4, 4)))))
+
+
+@given(seeds, KINDS)
+def test_the_ball_step_is_the_least_squares_rotation(seed, kinds):
+    """As scipy finds it by SVD: a rotation counts as its three columns, each with half its weight."""
+    now, wanted, weights = aims(rng_of(seed), kinds)
+    assume(len(kinds) > 1 or kinds == "r")  # of a single vector many rotations are best
+    was, goal = (Rotation.from_quat(aim.turn, scalar_first=True).as_matrix().T for aim in (now, wanted))
+    tips = np.array([now.point, now.axis, *was]), np.array([wanted.point, wanted.axis, *goal])
+    shares = [weights.point, weights.axis, *[weights.turn / 2] * 3]
+    best, _ = Rotation.align_vectors(tips[1], tips[0], weights=shares)
+    theirs = best.as_quat(scalar_first=True)
+    ours = best_turn(now, wanted, weights)
+    assert error(ours, now, wanted, weights) <= error(theirs, now, wanted, weights) * (1 + 1e-12) + 1e-12
+    assert abs(ours @ ours - 1) < 1e-14
+
+
+def test_where_many_rotations_are_best_the_smallest_is_taken():
+    still = Quat(1.0, 0.0, 0.0, 0.0)
+    now, wanted = (Aim(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    turn = best_turn(now, wanted, Weights(1.0, 0.0, 1.0))
+    np.testing.assert_allclose(turn, [math.sqrt(0.5), 0, 0, math.sqrt(0.5)], atol=1e-12)
+    opposite = Aim(Vec(-1.0, 0.0, 0.0), still, Vec(-1.0, 0.0, 0.0))
+    turn = best_turn(now, opposite, Weights(1.0, 0.0, 1.0))
+    np.testing.assert_allclose(rotations.rotate(turn, np.array([1.0, 0, 0])), [-1, 0, 0], atol=1e-12)
+    still_met = best_turn(now, now, Weights(1.0, 0.0, 1.0))
+    np.testing.assert_allclose(still_met, [1, 0, 0, 0], atol=1e-12)
