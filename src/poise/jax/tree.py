@@ -93,7 +93,7 @@ class Packed:
         terms, padded = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
         padded[:, 3:7], padded[:, 8] = _IDENTITY, np.inf
         for i, term in enumerate(layout.terms):
-            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i]
+            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
         arrays = (parents, kinds, owners, ranges, moves, terms, padded)
         return Rig(*(jnp.asarray(array) for array in arrays))
 
