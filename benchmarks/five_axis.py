@@ -115,7 +115,8 @@ def main(limit: int | None = None) -> int:
     rows = run(limit or TARGETS)
     note = (
         f"{limit or TARGETS} reachable targets, start all zero, ccd at most {SWEEPS} sweeps an attempt, tolerance "
-        f"{TOLERANCE} and {ANGLE_TOLERANCE} rad; processor time, one thread, the best of four calls. anneal: iterations of all attempts."
+        f"{TOLERANCE} and {ANGLE_TOLERANCE} rad; processor time, one thread, the best of four calls. anneal: "
+        "iterations of all attempts."
     )
     harness.report("five_axis", "Five-axis arm with ranges", rows, [note])
     return 0

@@ -90,7 +90,9 @@ def test_a_step_is_what_its_formula_says(name, seed):
     kinds = (FIXED, HINGE, SLIDE) if name == "selective" else (FIXED, HINGE, SLIDE, BALL, MOVE)
     tree, u, targets = problem(seed, kinds=kinds)
     weights = tree.weights()
-    want = reference_step(name, tree.jacobian(u[0], targets[0]) * weights[:, None], tree.left(u[0], targets[0]) * weights)
+    want = reference_step(
+        name, tree.jacobian(u[0], targets[0]) * weights[:, None], tree.left(u[0], targets[0]) * weights
+    )
     _, _, counts, trace = solve(tree, targets, u, settings(RULES[name]))
     assert counts[0, 0] == 1
     same_configuration(tree, trace[1, 1:], taken(tree, u[0], want), atol=3e-6 * (1 + np.abs(want).max()))
