@@ -134,7 +134,8 @@ def main(count: int | None = None) -> int:
     note = (
         f"{JOINTS} joints one long, straight at the start; targets are the tips of random legal poses; within 1e-4 of "
         "the length, default options (plain: `FABRIK(finish=False)`). One call for all targets, one thread, "
-        "processor time. Outside: results in which any joint is, by formulas of this script, and by how much at most [rad; a share of a cone]."
+        "processor time. Outside: results in which any joint is, by formulas of this script, and by "
+        "how much at most [rad; a share of a cone]."
     )
     harness.report("fabrik_limits", "Chains of 20 joints with limits", rows, [note, *dict.fromkeys(refused)])
     return 0
