@@ -117,8 +117,8 @@ def main(count: int | None = None) -> int:
         f"{BONES} bones of {LENGTH:g} mm, every joint bent by {NEARLY:g} rad at the start, within {TOLERANCE:g} mm, at "
         f"most {SWEEPS} iterations for the plain, classic and textbook forms. One call for all targets, one thread, "
         "processor time, results judged. `As near as can be`: for what is unreachable, stretched towards it. "
-        "Published: Aristidou and Lasenby 2011, table 1, mean of 20 runs in Matlab on targets that are not stated; not a "
-        "target of ours."
+        "Published: Aristidou and Lasenby 2011, table 1, mean of 20 runs in Matlab on targets that are not stated; not "
+        "a target of ours."
     )
     harness.report("fabrik_table", "The table of the FABRIK paper", classic(count or TARGETS), [note])
     return 0
