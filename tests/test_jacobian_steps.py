@@ -35,6 +35,7 @@ RULES = {
 
 def settings(rule, *, numeric=False, iterations=1, restarts=0, patience=np.inf, bend=0.0, max_turn=LARGE):
     number, first, second = rule
+    max_turn = first if number == SELECTIVE else max_turn  # one angle caps each direction and, as solvers have it, all
     return np.array([number, numeric, iterations, restarts, patience, bend, max_turn, first, second])
 
 
