@@ -66,7 +66,7 @@ class TestChains:
             assert int(np.ravel(one.status)[0]) == batch.status[i]
 
     def test_units_do_not_matter(self, name, joints, limits):
-        """A power of two scales without rounding: the same bits. Any other finds what this one finds, by other roundings."""
+        """A power of two scales without rounding: the same bits. Any other finds the same by other roundings."""
 
         def solved(unit):
             s = chain(joints, limits, 3, unit)
@@ -164,9 +164,9 @@ def test_zero_length_bones(name, joints):
         offsets[some] = 0.0
         short = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=offsets, axes=s.axes)
         targets = targets_of(short)
-        result = asked(rest(short), Position("tip", targets + [[0.1, 0, 0]]), name, tolerance=TOLERANCE)
+        result = asked(rest(short), Position("tip", [*targets, [0.1, 0, 0]]), name, tolerance=TOLERANCE)
         if result is not None:
-            assert_honest(result, "tip", targets + [[0.1, 0, 0]])
+            assert_honest(result, "tip", [*targets, [0.1, 0, 0]])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -95,7 +95,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("goals", "sentence"),
         [
-            ([Pole("knee", (0, 0, 9))], "two_bone solves one Position or Place, alone or with one Pole; got Pole"),
+            ([Pole("knee", (0, 0, 9))], "two_bone takes a Pole goal beside a Position or Place only"),
             ([Position("foot", (0, 1, 0))] * 2, "alone or with one Pole; got Position, Position"),
             ([Position("foot", (0, 1, 0)), *[Pole("knee", (0, 0, 9))] * 2], "got Position, Pole, Pole"),
             (

@@ -48,6 +48,14 @@ class Handles:
         if request.prefer not in self.prefer:
             known = _listed(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
+        refused = self._goal_refusal(solver, problem)
+        if refused is not None:
+            return refused
+        if problem.free_root and not self.free_root:
+            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
+        return self._joint_refusal(solver, problem)
+
+    def _goal_refusal(self, solver: str, problem: Problem) -> str | None:
         names = [type(goal).__name__ for goal in problem.goals]
         foreign = next((name for name in names if name not in self.goals), None)
         if foreign is not None:
@@ -61,9 +69,7 @@ class Handles:
         if self.one_joint and len(joints) > 1:
             a, b = (problem.skeleton.names[row] for row in joints[:2])
             return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
-        if problem.free_root and not self.free_root:
-            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
-        return self._joint_refusal(solver, problem)
+        return None
 
     @property
     def _main_goals(self) -> str:
