@@ -96,7 +96,7 @@ class TestRefusals:
         ("goals", "sentence"),
         [
             ([Pole("knee", (0, 0, 9))], "two_bone takes a Pole goal beside a Position or Place only"),
-            ([Position("foot", (0, 1, 0))] * 2, "alone or with one Pole; got Position, Position"),
+            ([Position("foot", (0, 1, 0))] * 2, "two_bone solves one goal at a time; got 2"),
             ([Position("foot", (0, 1, 0)), *[Pole("knee", (0, 0, 9))] * 2], "got Position, Pole, Pole"),
             (
                 [Position("foot", (0, 1, 0)), Pole("foot", (0, 0, 9), root="hip")],
