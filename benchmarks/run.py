@@ -12,6 +12,7 @@ NAMES = (
     "five_axis",
     "classic_ccd",
     "methods",
+    "methods_panda",
     "chain10",
     "sweep_cost",
     "two_bone",

@@ -11,15 +11,20 @@ IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
 
 def main() -> None:
-    """Solve the README's example and draw it."""
-    rig = poise.load(samples.path("humanoid.glb"))
-    goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
-    result = poise.solve(rig.rest, goal).require()
-    chain = [*result.chain.joints, goal.joint]
+    """Solve the README's example and draw it; then a solve with limits by classic CCD, with all that a trace shows."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    plot.draw_poses(
-        IMAGES / "reach.png", [("rest", rig.rest), ("reached", result.pose)], target=goal.target, chain=chain
-    )
+    rest = poise.load(samples.path("humanoid.glb")).rest
+    goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
+    result = poise.solve(rest, goal).require()
+    poses = [("rest", rest), ("reached", result.pose)]
+    plot.draw_poses(IMAGES / "reach.png", poses, target=goal.target, chain=[*result.joints, goal.joint])
+
+    elbow = poise.Range.degrees(-150, 0, axis=(0, 1, 0))
+    shoulder = poise.SwingTwist.degrees((1, 0, 0), swing=((-50, 30), (-70, 90)), twist=(-40, 40))
+    start = poise.Pose(rest.skeleton.limited({"LeftForeArm": elbow, "LeftArm": shoulder}), rest.q)
+    goal = poise.Position("LeftHand", [0.3, 1.2, 0.3], root="LeftArm")
+    result = poise.solve(start, goal, solver=poise.CCD(order="tip-first", finish=False), trace=True).require()
+    plot.draw_solve(IMAGES / "solve.png", start, result, target=goal.target)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import solvers
+from poise import samples, solvers
 from poise.cli.goals import goal_of_words
 from tests.test_cli import HUMANOID, run
 
@@ -145,3 +145,81 @@ class TestSolvers:
         done = run("solvers", "cdc")
         assert done.returncode == 2
         assert "did you mean 'ccd'" in done.stderr
+
+
+class TestLooks:
+    def test_a_head_looks_at_a_point(self):
+        done = run(*SOLVE, "--joint", "Head", "--look-at", "2", "1", "1", "--json")
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["goal"] == "look-at"
+        head = poise.load(HUMANOID).rest.replace(answer["joints"]).world["Head"]
+        way = np.array([2, 1, 1]) - head.positions
+        np.testing.assert_allclose(head.matrices[:3, 2], way / np.linalg.norm(way), atol=2e-4)
+
+    def test_a_knee_points_to_the_pole(self):
+        words = ("--joint", "LeftFoot", "--to", "0.1", "0.3", "0.2", "--pole", "2", "0.5", "0")
+        done = run(*SOLVE, *words, "--json")
+        assert done.returncode == 0, done.stderr
+        pose = poise.load(HUMANOID).rest.replace(json.loads(done.stdout)["joints"])
+        hip, knee, foot = (pose.world[name].positions for name in ("LeftUpLeg", "LeftLeg", "LeftFoot"))
+        line = (foot - hip) / np.linalg.norm(foot - hip)
+        sides = [way - (way @ line) * line for way in (knee - hip, np.array([2, 0.5, 0]) - hip)]
+        assert sides[0] @ sides[1] == pytest.approx(np.linalg.norm(sides[0]) * np.linalg.norm(sides[1]))
+
+    def test_a_pole_needs_a_limb(self):
+        done = run(*SOLVE, "--joint", "Spine", "--to", "0", "1", "0", "--root", "Hips", "--pole", "0", "0", "1")
+        assert done.returncode == 2
+        assert "--pole turns a limb of two joints or more; above 'Spine' there are 1" in done.stderr
+
+
+class TestEveryFrame:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def clip(cls):
+        return poise.load(samples.path("humanoid.bvh")).clips[0]
+
+    def solve(self, *words):
+        return run("solve", str(samples.path("humanoid.bvh")), "--every-frame", *words)
+
+    def test_a_look_is_baked_into_the_saved_clip(self, clip, tmp_path):
+        done = self.solve("--goal", "look-at Head 5 1.5 0", "-o", str(tmp_path / "look.bvh"))
+        assert done.returncode == 0, done.stderr
+        assert f"{len(clip)} of {len(clip)} frames reached" in done.stdout
+        saved = poise.load(tmp_path / "look.bvh").clips[0]
+        head = saved.poses.world["Head"]
+        ways = np.array([5, 1.5, 0]) - head.positions
+        ways /= np.linalg.norm(ways, axis=-1, keepdims=True)
+        np.testing.assert_allclose(head.matrices[:, :3, 2], ways, atol=1e-3)
+        np.testing.assert_array_equal(saved.times, clip.times)
+
+    def test_a_table_has_a_target_for_each_frame(self, clip, tmp_path):
+        targets = clip.poses.world["LeftHand"].positions + np.array([0, 0.02, 0])
+        np.save(tmp_path / "hand.npy", targets)
+        done = self.solve("--joint", "LeftHand", "--targets", str(tmp_path / "hand.npy"), "--json")
+        answer = json.loads(done.stdout)
+        assert answer["frames"] == len(clip)
+        assert answer["reached"] + len(answer["missed"]) == len(clip)
+        assert answer["reached"] > 0.9 * len(clip)
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "--time", "1"), "--every-frame solves a whole clip"),
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "--near"), "--every-frame solves a whole clip"),
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "--prefer", "closest"), "takes the first pose found"),
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "--from-clip", "run"), "no clip 'run'"),
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "-o", "x.urdf"), "a URDF file holds no pose"),
+        ],
+    )
+    def test_misuse_is_one_line(self, words, says):
+        done = self.solve(*words)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+    def test_a_table_of_another_length_is_refused(self, tmp_path):
+        np.save(tmp_path / "hand.npy", np.zeros((3, 3)))
+        done = self.solve("--joint", "LeftHand", "--targets", str(tmp_path / "hand.npy"))
+        assert done.returncode == 2
+        assert "the table 3 targets: give one each" in done.stderr

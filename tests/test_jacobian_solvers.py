@@ -267,6 +267,17 @@ def test_a_target_out_of_reach_is_pointed_at(method):
     assert result.errors[0] == pytest.approx(math.hypot(9, 0.1) - 5, rel=2e-3)
 
 
+def test_the_pseudo_inverse_reaches_what_needs_a_nearly_stretched_chain():
+    directions = rng_of(0).normal(size=(100, 3))
+    targets = 4.975 * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+    rough, fine = (
+        poise.solve(rest(straight_chain(5)), Position("tip", targets), solver=PseudoInverse(iterations=100, **options))
+        for options in ({"cut": 0.05}, {})
+    )
+    assert fine.reached.all()
+    assert not rough.reached.all()  # directions of small singular values are those that bend it
+
+
 # --- options -----------------------------------------------------------------------------------------------------
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import poise
 from poise import Position, Range, Status, solvers
-from tests.reference import slow_kinematics
-from tests.strategies import random_q, random_skeleton, rng_of, seeds, sizes, straight_chain, unit_quaternions
+from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 BALL = poise.Kind.BALL
 SOLVERS = solvers.names()
@@ -41,7 +40,7 @@ class TestStatus:
         assert result.status is Status.reached
         assert result.require() is result
         assert "reached: " in str(result)
-        assert "(ccd)" in str(result)
+        assert "(levenberg_marquardt)" in str(result)
 
     @pytest.mark.parametrize(
         ("target", "words"), [([5, 0, 0], "2 beyond the longest reach of 3"), ([0, 3, 4], "2 beyond")]
@@ -87,113 +86,6 @@ class TestStatus:
         assert [s.name for s in Status] == ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move"]
         assert [int(s) for s in Status] == [0, 1, 2, 3, 4]
         assert all(s.sentence for s in Status)
-
-
-def kinds_for(name):
-    """Kinds of joints that a solver's file says it moves, and those that it leaves alone."""
-    joints = solvers.named(name).handles.joints
-    return tuple(kind for kind in poise.Kind if kind in (poise.Kind.FIXED, poise.Kind.FREE) or kind in joints)
-
-
-def contract_solve(start, goal, name):
-    """The result; or None, where the solver refuses the problem in one sentence, from any start and for any target."""
-    try:
-        return poise.solve(start, goal, solver=name)
-    except poise.UnsupportedError as refusal:
-        sentence = str(refusal)
-        assert sentence.startswith(name)
-        assert "\n" not in sentence
-        with pytest.raises(poise.UnsupportedError):
-            poise.prepare(start, goal, solver=name)
-        return None
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-class TestContract:
-    """What holds for every solver in the folder."""
-
-    @settings(max_examples=60)
-    @given(seed=seeds)
-    def test_errors_are_those_of_forward_kinematics_and_limits_hold(self, name, seed):
-        rng = rng_of(seed)
-        s = random_skeleton(rng, 6, couple=False, kinds=kinds_for(name))
-        limits = {}
-        for joint in s.names:
-            low, high = np.sort(rng.uniform(-4, 4, size=2))
-            axis = None if s[joint].kind < BALL else tuple(rng.normal(size=3))
-            if s[joint].kind and rng.random() < 0.7:
-                limits[joint] = Range(low, high, axis=axis)
-        s = s.limited(limits)
-        start, goal = poise.Pose(s, random_q(rng, s)), Position("j5", rng.normal(size=3) * 2)
-        if (result := contract_solve(start, goal, name)) is None:
-            return
-        world = slow_kinematics.world(s, result.pose.q)[5, :3, 3]
-        assert result.errors[0] == pytest.approx(np.linalg.norm(result.goals[0].target - world), abs=1e-9)
-        assert result.violation <= 1e-9
-        assert s.legal(result.pose.q)[1] == ()
-        if result.reached:
-            assert result.errors[0] <= result.tolerance * (1 + 1e-8)
-
-    @settings(max_examples=30)
-    @given(seed=seeds)
-    def test_a_start_that_meets_the_goal_comes_back_bit_for_bit(self, name, seed):
-        rng = rng_of(seed)
-        s = random_skeleton(rng, 6, couple=False, kinds=kinds_for(name))
-        pose = poise.Pose(s, random_q(rng, s))
-        if (result := contract_solve(pose, Position("j5", pose.world["j5"].positions), name)) is None:
-            return
-        assert result.reached
-        assert result.iterations == 0
-        np.testing.assert_array_equal(result.pose.q, pose.q)
-
-    @settings(max_examples=20)
-    @given(seed=seeds)
-    def test_a_batch_gives_the_bits_of_single_solves(self, name, seed):
-        rng = rng_of(seed)
-        s = straight_chain(5).limited({"j2": Range(-1, 2, axis=(0, 0, 1))})
-        targets = rng.uniform(-4, 4, size=(2, 3, 3))
-        if (batch := contract_solve(rest(s), Position("tip", targets), name)) is None:
-            return
-        assert batch.errors.shape == (2, 3, 1)
-        for i, j in np.ndindex(2, 3):
-            one = poise.solve(rest(s), Position("tip", targets[i, j]), solver=name)
-            np.testing.assert_array_equal(one.pose.q, batch.pose.q[i, j])
-            assert one.errors[0] == batch.errors[i, j, 0]
-            assert int(one.status) == batch.status[i, j]
-
-    @given(seed=seeds, size=sizes)
-    @settings(max_examples=30)
-    def test_units_do_not_matter(self, name, seed, size):
-        size = 2.0 ** round(math.log2(size))  # a power of two scales without rounding: bits must agree
-        rng = rng_of(seed)
-        offsets, target = rng.normal(size=(6, 3)), rng.normal(size=3) * 3
-
-        def solved(unit):
-            s = poise.Skeleton.build("abcdef", range(-1, 5), [3] * 6, offsets=offsets * unit)
-            return contract_solve(rest(s), Position("f", target * unit), name)
-
-        scaled, plain = solved(size), solved(1.0)
-        assert (scaled is None) == (plain is None)
-        if scaled is not None:
-            np.testing.assert_array_equal(scaled.pose.q, plain.pose.q)
-
-    @pytest.mark.parametrize("target", [(0, 0, 0), (0, 1e-300, 0), (0, 5, 0), (0, -5, 0), (0, 2.5, 0), (1e-9, 0, 0)])
-    @pytest.mark.parametrize("kind", [1, 3])
-    def test_degenerate_targets_give_finite_legal_poses(self, name, kind, target):
-        s = straight_chain(5, kind=kind, axes=[(0, 0, 1)] * 5)
-        if (result := contract_solve(rest(s), Position("tip", target), name)) is None:
-            return
-        assert np.isfinite(result.pose.q).all()
-        assert result.reached == (result.errors[0] <= result.tolerance)
-
-    def test_zero_length_bones(self, name):
-        s = poise.Skeleton.build("abcd", range(-1, 3), [3] * 4, offsets=[(0, 0, 0), (0, 0, 0), (0, 1, 0), (0, 1, 0)])
-        result = contract_solve(rest(s), Position("d", [1, 0.5, 0.5]), name)
-        assert result is None or result.reached
-        s = poise.Skeleton.build("abc", range(-1, 2), [3] * 3)
-        result = poise.solve(rest(s), Position("c", [1, 0, 0]), solver=name)
-        assert result.status is Status.out_of_reach
-        assert np.isfinite(result.pose.q).all()
 
 
 class TestScale:
@@ -501,6 +393,7 @@ def test_a_rig_on_which_nothing_moves_has_an_empty_q():
         result = poise.solve(rest(s), Position("b", target, root="a"))
         assert result.status is status
         assert result.pose.q.shape == (0,)
-        batch = poise.solve(rest(s), Position("b", [target] * 3, root="a"))
-        assert batch.pose.q.shape == (3, 0)
-        assert batch.message(2) == result.message()
+        for start in (rest(s), poise.Pose(s, np.zeros((3, 0)))):
+            batch = poise.solve(start, Position("b", [target] * 3, root="a"))
+            assert batch.pose.q.shape == (3, 0)
+            assert batch.message(2) == result.message()

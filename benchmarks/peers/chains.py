@@ -105,9 +105,9 @@ def main() -> None:
     microseconds: list[float] = []
     end = time.perf_counter() + task["seconds"]
     for target in task["targets"]:
-        began = time.perf_counter()
+        began = time.process_time()
         answer = solve(target)
-        microseconds.append((time.perf_counter() - began) * 1e6)
+        microseconds.append((time.process_time() - began) * 1e6)
         joints.append(place(answer))
         if time.perf_counter() > end:
             break

@@ -55,7 +55,11 @@ def arms_folder() -> Path:
 
 def load(name: str) -> Robot:
     """Read a robot. Raises FileNotFoundError where its files are not here."""
-    folder = store() / "urdf" if name in G1_CHAINS else arms_folder()
+    return read(name, store() / "urdf" if name in G1_CHAINS else arms_folder())
+
+
+def read(name: str, folder: Path) -> Robot:
+    """Read NAME.urdf and NAME.json."""
     spec = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     lower, upper = (np.array(spec[key], dtype=np.float64) for key in ("lower", "upper"))
     return Robot(name, spec["base"], spec["tip"], tuple(spec["joints"]), lower, upper, str(folder / f"{name}.urdf"))

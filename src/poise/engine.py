@@ -20,7 +20,7 @@ from poise.machine import aligned, lane_width
 from poise.problem import Problem, Tolerance
 from poise.result import Answer, Trace
 from poise.tree import Tree
-from poise.tree_layout import POSITION
+from poise.tree_layout import POSITION, SLIDE
 
 _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
@@ -161,12 +161,13 @@ class TreeEngine:
         aims, seeds = aims_within(tree, self.tolerance), self.seeds
         from poise.kernels.tree_arrays import work_size  # noqa: PLC0415  (brings Numba in)
 
+        dofs = eased(tree)
         size = work_size(len(tree.nodes), len(tree.layout.dofs), nu, 3 * len(tree.terms), targets.shape[1])
         solve = kernels.tree_many.solve8 if lane_width() == 8 else kernels.tree_many.solve4  # noqa: PLR2004
 
         def work(first: int, last: int) -> None:
             solve(
-                tree.nodes, tree.frames, tree.layout.dofs, tree.terms, aims, tree.paths, tree.row_ranges, targets,
+                tree.nodes, tree.frames, dofs, tree.terms, aims, tree.paths, tree.row_ranges, targets,
                 starts, seeds, tree.near_u, tree.near_on, tree.limits, settings, aligned(size), first, last, u, errors,
                 counts, history,
             )  # fmt: skip
@@ -208,6 +209,14 @@ def aims_within(tree: Tree, tolerance: Tolerance) -> Floats:
     return aims
 
 
+def eased(tree: Tree) -> Floats:
+    """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter."""
+    dofs = tree.layout.dofs.copy()
+    for dof in {node.dof for node in tree.layout.nodes if node.kind == SLIDE}:
+        dofs[dof, 3] *= tree.size**2
+    return dofs
+
+
 @cache
 def seeds_of(dofs: int) -> Floats:
     """(s, nd) numbers in 0..1 that say where to start again, the same for all problems."""
@@ -233,9 +242,10 @@ def answer_of(problem: Problem, found: Found) -> Answer:
     return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
 
 
-def standing_still(problem: Problem, targets: Floats) -> Answer:
+def standing_still(problem: Problem, targets: Floats, *, trace: bool) -> Answer:
     """The start itself, where nothing can move."""
     k = len(targets)
     none = np.zeros(k, dtype=np.int64)
     q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
-    return Answer(q, np.zeros(k, dtype=bool), none, none)
+    history = Trace(np.linalg.norm(problem.errors(q[:1], targets[:1]), axis=-1), q[:1]) if trace else None
+    return Answer(q, np.zeros(k, dtype=bool), none, none, history)

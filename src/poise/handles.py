@@ -21,6 +21,7 @@ class Handles:
     """What a solver can do; what is not in here it refuses, and never ignores.
 
     goals      names of goals
+    beside     names of goals that it takes beside another one only; they do not count as several
     several    whether it solves more than one goal at a time
     one_joint  whether several goals must then be goals of the same joint
     joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
@@ -32,6 +33,7 @@ class Handles:
     """
 
     goals: tuple[str, ...] = ALL_GOALS
+    beside: tuple[str, ...] = ()
     several: bool = True
     one_joint: bool = False
     joints: tuple[Kind, ...] = ALL_JOINTS
@@ -46,19 +48,32 @@ class Handles:
         if request.prefer not in self.prefer:
             known = _listed(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
+        refused = self._goal_refusal(solver, problem)
+        if refused is not None:
+            return refused
+        if problem.free_root and not self.free_root:
+            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
+        return self._joint_refusal(solver, problem)
+
+    def _goal_refusal(self, solver: str, problem: Problem) -> str | None:
         names = [type(goal).__name__ for goal in problem.goals]
         foreign = next((name for name in names if name not in self.goals), None)
         if foreign is not None:
             return f"{solver} solves {_listed(self.goals)} goals, not {foreign}"
-        if len(names) > 1 and not self.several:
-            return f"{solver} solves one goal at a time; got {len(names)}"
+        alone = [name for name in names if name not in self.beside]
+        if not alone:
+            return f"{solver} takes a {names[0]} goal beside a {self._main_goals} only"
+        if len(alone) > 1 and not self.several:
+            return f"{solver} solves one goal at a time; got {len(alone)}"
         joints = list(dict.fromkeys(measure.row for measure in problem.measures))
         if self.one_joint and len(joints) > 1:
             a, b = (problem.skeleton.names[row] for row in joints[:2])
             return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
-        if problem.free_root and not self.free_root:
-            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
-        return self._joint_refusal(solver, problem)
+        return None
+
+    @property
+    def _main_goals(self) -> str:
+        return " or ".join(goal for goal in self.goals if goal not in self.beside)
 
     def _joint_refusal(self, solver: str, problem: Problem) -> str | None:
         skeleton = problem.skeleton

@@ -10,12 +10,11 @@ from poise import kernels, rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.chain import Chain
 from poise.goals import Goal, LookAt
-from poise.legal import violation
 from poise.limits import hinge_axis
 from poise.measure import point_of
 from poise.problem import Problem, Tolerance
 from poise.rates import side_rates, turn_rates
-from poise.skeleton import Kind
+from poise.skeleton import Kind, Skeleton
 from poise.status import Status
 from poise.tree import Tree
 from poise.tree_layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
@@ -44,7 +43,19 @@ def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) ->
     if missed.any():
         rows = targets if len(targets) == 1 else targets[missed]
         codes[missed] = why(problem.part(missed), q[missed], rows, tolerance)
-    return Verdict(errors, codes, violation(problem.skeleton, q))
+    return Verdict(errors, codes, largest_violation(problem.skeleton, q))
+
+
+def largest_violation(skeleton: Skeleton, q: Floats) -> float:
+    """`violation` of poise/legal.py, compiled: the largest amount by which poses q (k, nq) leave their hard limits."""
+    ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
+    rows, worst = np.ascontiguousarray(q), 0.0
+    if len(bounded) or hinges.rows:
+        worst = kernels.violation.largest(bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, rows)
+    if balls.joints:
+        most = kernels.turn_limits.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows)
+        worst = max(worst, most)
+    return worst
 
 
 def met(problem: Problem, errors: Floats, tolerance: Tolerance) -> Bools:

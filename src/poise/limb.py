@@ -10,7 +10,7 @@ from poise import rotations
 from poise.arrays import Floats
 from poise.chain import coupled_on_the_way
 from poise.errors import UnsupportedError, listed
-from poise.goals import Place, Position
+from poise.goals import Place, Pole, Position
 from poise.limits import Range, hinge_axis
 from poise.pose import rotation_part
 from poise.problem import Problem
@@ -47,8 +47,7 @@ class Frames(NamedTuple):
 
 def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     """Find the limb of a Position or Place goal; UnsupportedError with a sentence where its chain is none."""
-    goal, skeleton = problem.goals[0], problem.skeleton
-    assert isinstance(goal, Position | Place)
+    (goal, pole), skeleton = goals_of(problem), problem.skeleton
     if any(goal.offset):
         raise UnsupportedError(f"two_bone brings the origin of a joint to its target; {goal.joint!r} has an offset")
     tip = skeleton.index(goal.joint)
@@ -58,7 +57,19 @@ def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     _refuse_coupled(skeleton, Position(goal.joint, np.zeros(3), root=goal.root), (first, mid))
     limb = Limb(first, mid, tip, is_hinge(skeleton, first), keep_tip or isinstance(goal, Place))
     _refuse_kinds(skeleton, limb)
+    if pole is not None:
+        _refuse_other(skeleton, pole, limb)
     return limb
+
+
+def goals_of(problem: Problem) -> tuple[Position | Place, Pole | None]:
+    """The goal of the tip and that of the middle joint; UnsupportedError for any other combination."""
+    tips = [goal for goal in problem.goals if isinstance(goal, Position | Place)]
+    poles = [goal for goal in problem.goals if isinstance(goal, Pole)]
+    if len(tips) != 1 or len(poles) > 1:
+        given = listed(type(goal).__name__ for goal in problem.goals)
+        raise UnsupportedError(f"two_bone solves one Position or Place, alone or with one Pole; got {given}")
+    return tips[0], poles[0] if poles else None
 
 
 def _two_of(skeleton: Skeleton, tip: str, movers: list[int], middle: str | None) -> tuple[int, int]:
@@ -99,6 +110,13 @@ def _refuse_kinds(skeleton: Skeleton, limb: Limb) -> None:
         raise UnsupportedError(f"two_bone turns the tip only where it is a ball joint without limits; {tip!r} is not")
     if limb.turns and limb.planar:
         raise UnsupportedError(f"two_bone turns no tip below hinges; {first!r} is one")
+
+
+def _refuse_other(skeleton: Skeleton, pole: Pole, limb: Limb) -> None:
+    theirs, ours = pole.limb(skeleton), (limb.first, limb.middle, limb.tip)
+    if tuple(theirs) != ours:
+        a, b = (" - ".join(skeleton.names[row] for row in rows) for rows in (theirs, ours))
+        raise UnsupportedError(f"two_bone bends the limb {b}; the Pole is for {a}; its root=, joint and tip= say so")
 
 
 def is_hinge(skeleton: Skeleton, row: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -141,19 +142,18 @@ def chosen_solver(
         return solver
     if solver != "auto":
         return solvers.named(solver)
-    limb = len(goals) == 1 and prefer == "first" and not free_root and _bends_two(start, goals)
+    limb = prefer == "first" and not free_root and _bends_two(start, goals)
     return solvers.named("two_bone" if limb else "levenberg_marquardt")
 
 
 def _bends_two(start: Pose, goals: tuple[Goal, ...]) -> bool:
     """Whether two_bone takes the problem; remembered per skeleton for poses that give nothing but q."""
-    goal = goals[0]
-    if not isinstance(goal, Position | Place):
+    if [type(goal) for goal in goals if not isinstance(goal, Pole)] not in ([Position], [Place]):
         return False
     if start.translations is not None or start.scales is not None:
         return _takes("two_bone", start, goals)
     known: dict[object, bool] = start.skeleton.__dict__.setdefault("_limbs_of_two", {})
-    key = _kind_of(goal)
+    key = tuple(_kind_of(goal) for goal in goals)
     if key not in known:
         known[key] = _takes("two_bone", start, goals)
     return known[key]
@@ -185,8 +185,8 @@ def _flattened(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...]
 ) -> tuple[Pose, tuple[Goal, ...], tuple[str, ...]]:
     """Move a batch of starts inside its limits, and give starts and goals the same single batch axis."""
-    if not np.prod(start.shape):
-        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch of starts: nothing will be solved from it
+    if not np.prod(shape):
+        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
         return start, goals, ()
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
@@ -247,7 +247,7 @@ def _broadcast(goal: Goal, shape: tuple[int, ...]) -> Goal:
 def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     if value is None:
         return None
-    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(-1, *value.shape[-2:])
+    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
 
 
 def _one_by_one(

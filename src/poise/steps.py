@@ -10,7 +10,7 @@ import numpy as np
 
 from poise import kernels
 from poise.arrays import Floats, real, short
-from poise.engine import Found, aims_within, answer_of, in_chunks, seeds_of, standing_still
+from poise.engine import Found, aims_within, answer_of, eased, in_chunks, seeds_of, standing_still
 from poise.errors import InputError
 from poise.handles import ALL_GOALS, Handles
 from poise.machine import aligned, lane_width
@@ -19,7 +19,7 @@ from poise.problem import Problem, Tolerance
 from poise.request import Request
 from poise.result import Answer
 from poise.tree import Tree
-from poise.tree_layout import POSITION, SLIDE
+from poise.tree_layout import POSITION
 
 GOALS = tuple(goal for goal in ALL_GOALS if goal != "Near")
 _LONGEST_TRACE = 100_000
@@ -43,8 +43,8 @@ class Rule(NamedTuple):
 class JacobianMethod:
     """The options of all Jacobian methods; each lists them with what they mean."""
 
-    iterations: int = 300
-    restarts: int = 15
+    iterations: int = 1000
+    restarts: int = 100
     bend: float = math.radians(2)
     clamp: float = 0.5
     max_turn: float = math.pi
@@ -71,7 +71,7 @@ class JacobianMethod:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), rows as in problem.py."""
         if not problem.joints:
-            return standing_still(problem, targets)
+            return standing_still(problem, targets, trace=request.trace)
         return answer_of(problem, _found(self, problem, targets, tolerance, request))
 
 
@@ -83,7 +83,7 @@ def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance:
     u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
     most = method.iterations + method.restarts + 2 if request.trace else 0
     history, starts = np.zeros((min(most, _LONGEST_TRACE), nu + 1)), np.ascontiguousarray(tree.starts)
-    aims, dofs, seeds, settings = aims_within(tree, tolerance), _eased(tree), seeds_of(nd), _settings(method)
+    aims, dofs, seeds, settings = aims_within(tree, tolerance), eased(tree), seeds_of(nd), _settings(method)
     clamps = _clamps(tree, method.clamp)
     size = kernels.tree_arrays.work_size(len(tree.nodes), nd, nu, m, rows.shape[1])
     more = kernels.tree_steps.scratch_size(nd, nu, m)
@@ -109,14 +109,6 @@ def _settings(method: JacobianMethod) -> Floats:
         rule.number, rule.numeric, method.iterations, method.restarts, patience, method.bend, method.max_turn,
         rule.first, rule.second,
     ], dtype=np.float64)  # fmt: skip
-
-
-def _eased(tree: Tree) -> Floats:
-    """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter."""
-    dofs = tree.layout.dofs.copy()
-    for dof in {node.dof for node in tree.layout.nodes if node.kind == SLIDE}:
-        dofs[dof, 3] *= tree.size**2
-    return dofs
 
 
 def _clamps(tree: Tree, clamp: float) -> Floats:

@@ -26,6 +26,7 @@ from poise.tree_layout import (
     HINGE,
     MOVE,
     POLE,
+    POSITION,
     SLIDE,
     Layout,
     Node,
@@ -35,6 +36,7 @@ from poise.tree_layout import (
 
 _UP = np.array([0.0, 0.0, 1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_ORIGIN = (0.0, 0.0, 0.0)
 _STRONGEST = 2.0  # preference: a step goes half the way times this, and more than all of it would distort the weights
 
 
@@ -72,7 +74,7 @@ def pack_tree(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool = False)
 
 def offset_of(goal: AnyGoal) -> tuple[float, float, float]:
     """The point that a goal speaks of, in the frame of its joint."""
-    return getattr(goal, "offset", (0.0, 0.0, 0.0))
+    return getattr(goal, "offset", _ORIGIN)
 
 
 def _aim(term: Term, places: Sequence[Transform], goal: AnyGoal, packed: _Packed) -> Floats:
@@ -146,9 +148,11 @@ def _packed(start: Pose, layout: Layout, offsets: Sequence[tuple[float, float, f
     walk = _Walk(start, layout)
     for row in walk.rows:
         walk.visit(row)
-    places = [[walk.place(row) for row in (term.row, *reversed(term.limb))] for term in layout.terms]
-    for each, offset in zip(places, offsets, strict=bool(offsets)):
-        each[0] = _moved(each[0], offset)
+    points = offsets or [_ORIGIN] * len(layout.terms)
+    places = [
+        [walk.place(term, term.row, point), *(walk.place(term, row) for row in reversed(term.limb))]
+        for term, point in zip(layout.terms, points, strict=True)
+    ]
     size = span_size([f.offset for f in walk.frames] + [p.offset for each in places for p in each])
     bases = _bases(start, layout)
     scale, _, base_sheared = similar(bases[..., :3], skeleton, layout.base)
@@ -161,14 +165,6 @@ def _packed(start: Pose, layout: Layout, offsets: Sequence[tuple[float, float, f
         frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
     places = [[Transform(p.offset / size, p.rotation, p.factor) for p in each] for each in places]
     return _Packed(frames, places, size, bases, scale, walk.sheared or base_sheared)
-
-
-def _moved(place: Transform, offset: tuple[float, float, float]) -> Transform:
-    """The place with its origin moved to a point in its frame."""
-    if not any(offset):
-        return place
-    way = rotations.rotate(place.rotation, np.array(offset)) * place.factor[:, None]
-    return Transform(place.offset + way, place.rotation, place.factor)
 
 
 def _gear(skeleton: Skeleton, node: Node) -> tuple[float, float]:
@@ -231,9 +227,15 @@ class _Walk:
         axis = hinge_axis(self.skeleton.limits[node.row])
         return rotations.rotation_between(_UP, self.skeleton.axes[node.row] if axis is None else axis)
 
-    def place(self, row: int) -> Transform:
-        """Where a row is in the moved frame of the node that carries it."""
+    def place(self, term: Term, row: int, point: tuple[float, float, float] = _ORIGIN) -> Transform:
+        """Where a point of a row is in the moved frame of the node that carries it; its rotation where that counts.
+
+        A point is where it is, however the row is scaled; only what turns must not be sheared.
+        """
         carried, factor = self.carried[row]
+        offset = (carried[..., :3] @ np.array(point) + carried[..., 3]) * factor[:, None]
+        if term.kind in (POSITION, POLE):
+            return Transform(offset, _IDENTITY[None], factor)
         scale, rotation, off = similar(carried[..., :3], self.skeleton, row)
         self.sheared |= off
-        return Transform(carried[..., 3] * factor[:, None], rotations.from_matrix(rotation), factor * scale)
+        return Transform(offset, rotations.from_matrix(rotation), factor * scale)

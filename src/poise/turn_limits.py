@@ -6,6 +6,8 @@ file must not wait for a compiler; a property test holds the two to the same ans
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -116,8 +118,8 @@ def edges(limit: Limit, q: Floats) -> str:
     reach = [
         abs(value) / axis if axis > _AT_END else float(axis < np.pi) for value, axis in zip(swing, axes, strict=True)
     ]
-    if np.hypot(*reach) >= 1.0 - _AT_END:
-        found.append(f"the edge of its cone, a swing of {np.degrees(np.hypot(*swing)):.4g} deg")
+    if math.hypot(*reach) >= 1.0 - _AT_END:
+        found.append(f"the edge of its cone, a swing of {math.degrees(math.hypot(*swing)):.4g} deg")
     return " and ".join(filter(None, [*found, _end("twist", float(values[2]), limit.twist)]))
 
 

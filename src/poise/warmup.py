@@ -76,6 +76,7 @@ def compiled() -> dict[str, int]:
         "reach.reach": getattr(kernels.reach, f"reach{width}"),
         "tree_many.solve": getattr(kernels.tree_many, f"solve{width}"),
         "tree_steps.solve": getattr(kernels.tree_steps, f"solve{width}"),
+        "violation.largest": kernels.violation.largest,
         "paths.measure": getattr(kernels.paths, f"measure{width}"),
     }
     return {name: len(getattr(kernel, "signatures", ())) for name, kernel in found.items()}

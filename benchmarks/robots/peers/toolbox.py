@@ -39,3 +39,10 @@ class GaussNewton(Chan):
 
     method = "ik_GN"
     options: ClassVar[dict[str, Any]] = {"pinv": True}
+
+
+class Newton(Chan):
+    """ik_NR."""
+
+    method = "ik_NR"
+    options: ClassVar[dict[str, Any]] = {"pinv": True}

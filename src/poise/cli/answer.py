@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from poise.arrays import Floats
+from poise.cli.goals import word_of
 from poise.errors import UnsupportedError
 from poise.goals import Goal, JointGoal, Near, Orientation, Place, Position
 from poise.pose import Pose
@@ -40,7 +41,7 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
         "status": str(result.status),
         "reached": bool(result.reached),
         "message": result.message(),
-        "goal": type(goal).__name__.lower(),
+        "goal": word_of(type(goal)),
         "prefer": prefer,
         "position_error": _largest(result.position_errors),
         "angle_error": _largest(result.angle_errors),
@@ -72,7 +73,7 @@ def _goal(result: Result, i: int) -> dict[str, Any]:
     """What became of one goal."""
     goal = result.goals[i]
     return {
-        "goal": type(goal).__name__.lower(),
+        "goal": word_of(type(goal)),
         "joint": None if isinstance(goal, Near) else goal.joint,
         "target": goal.rows().tolist() if goal.width else None,
         "weight": goal.weight,

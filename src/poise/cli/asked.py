@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from poise import solvers
 from poise.cli.goals import goal_of_words
 from poise.errors import InputError
-from poise.goals import Direction, Goal, Near, Orientation, Place, Position
+from poise.goals import Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
 from poise.parameters import parameters, read_options
 from poise.pose import Pose
 from poise.request import Prefer
+from poise.skeleton import Kind
 from poise.solve import chosen_solver
 
 Numbers = tuple[float, ...]
@@ -27,19 +28,21 @@ class Asked(NamedTuple):
     rotation: Numbers | None
     direction: Numbers | None
     axis: Numbers | None
+    look_at: Numbers | None
+    pole: Numbers | None
     near: bool
     words: Sequence[str]
 
     def goals(self, start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
         """The goals, the main one first; without `main` those beside a table of targets."""
         found = [*self._main()] if main else []
-        found += self._beside()
+        found += self._beside(start)
         found += [goal_of_words(text, start) for text in self.words]
         if self.near:
             found.append(Near(start))
         if main and all(isinstance(goal, Near) for goal in found):
             raise InputError(
-                "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, both or --direction X Y Z; "
+                "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
                 "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
             )
         return tuple(found)
@@ -54,14 +57,30 @@ class Asked(NamedTuple):
             return [Orientation(joint, self.rotation, root=self.root)]
         return [Place(joint, self.to, self.rotation, root=self.root)]
 
-    def _beside(self) -> list[Goal]:
+    def _beside(self, start: Pose) -> list[Goal]:
         """What the short options add for the same joint."""
-        if self.axis is not None and self.direction is None:
-            raise InputError("--axis says which axis of the joint points along --direction X Y Z: give that too")
-        if self.direction is None:
-            return []
+        found: list[Goal] = []
         along: dict[str, Any] = {} if self.axis is None else {"axis": self.axis}
-        return [Direction(self._joint("--direction"), self.direction, root=self.root, **along)]
+        if self.axis is not None and self.direction is None and self.look_at is None:
+            raise InputError(
+                "--axis says which axis of the joint --direction or --look-at X Y Z means: give one of them"
+            )
+        if self.direction is not None:
+            found.append(Direction(self._joint("--direction"), self.direction, root=self.root, **along))
+        if self.look_at is not None:
+            found.append(LookAt(self._joint("--look-at"), self.look_at, **along))
+        if self.pole is not None:
+            tip = self._joint("--pole")
+            found.append(Pole(self._bends(start, tip), self.pole, root=self.root, tip=tip))
+        return found
+
+    def _bends(self, start: Pose, tip: str) -> str:
+        """The joint that --pole means: the last one that moves above the tip."""
+        skeleton = start.skeleton
+        chain = [name for name in skeleton.chain(self.root, tip) if skeleton[name].kind != Kind.FIXED]
+        if len(chain) < 2:  # noqa: PLR2004
+            raise InputError(f"--pole turns a limb of two joints or more; above {tip!r} there are {len(chain)}")
+        return chain[-1]
 
     def _joint(self, option: str) -> str:
         if self.joint is None:

@@ -14,7 +14,14 @@ from poise.pose import Pose
 from poise.solve import GOALS
 
 _NUMBERS = {"rotation": 4}  # of an argument that is an array; others have three
-_KINDS = {re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in GOALS}
+
+
+def word_of(kind: type) -> str:
+    """What a kind of goal is called on the command line: "look-at"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
+
+
+_KINDS = {word_of(kind): kind for kind in GOALS}
 
 HELP = (
     f"a goal in words, KIND JOINT NUMBERS name=value: {', '.join(_KINDS)}. May be given several times: "

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from poise.cli import answer, asked, many, outputs
+from poise.cli import answer, asked, frames, many, outputs
 from poise.cli.goals import HELP
 from poise.cli.targets import open_targets
 from poise.errors import InputError
@@ -59,7 +59,15 @@ def solve(
     ] = None,
     axis: Annotated[
         tuple[float, float, float] | None,
-        typer.Option("--axis", metavar="X Y Z", help="the axis of the joint that --direction means; default: 0 0 1"),
+        typer.Option("--axis", metavar="X Y Z", help="which axis --direction or --look-at means; default: 0 0 1"),
+    ] = None,
+    look_at: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option("--look-at", metavar="X Y Z", help="the joint looks at this point, those above it turn along"),
+    ] = None,
+    pole: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option("--pole", metavar="X Y Z", help="with --to: the knee or elbow above the joint points there"),
     ] = None,
     near: Annotated[
         bool, typer.Option("--near", help="stay as near to the start pose as the other goals allow")
@@ -73,6 +81,9 @@ def solve(
     ] = None,
     from_clip: Annotated[str | None, typer.Option("--from-clip", help="start from a clip's pose")] = None,
     time: Annotated[float | None, typer.Option(help="time in that clip [s]; default: 0")] = None,
+    every_frame: Annotated[
+        bool, typer.Option("--every-frame", help="solve each frame of the clip, with --targets a row for each")
+    ] = False,
     tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as reached")] = None,
     angle_tolerance: Annotated[
         float | None, typer.Option("--angle-tolerance", help="largest angle that counts as reached [rad]")
@@ -100,22 +111,28 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
-    wanted = asked.Asked(joint, root, to, rotation, direction, axis, near, goal or ())
+    wanted = asked.Asked(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
     if targets is not None:
-        _refuse_with_targets(wanted, plot=plot, prefer=prefer)
+        _refuse_with_targets(wanted, plot=plot, prefer=prefer, beside=not every_frame)
+    if every_frame and (time is not None or plot is not None or near):
+        raise InputError("--every-frame solves a whole clip: --time, --plot and --near are for one pose")
     if time is not None and from_clip is None:
         raise InputError("--time needs --from-clip: it is the time in that clip")
     rig = load(file)
     for note in rig.notes:
         typer.echo(f"note: {note}", err=True)
     rig = _limited(rig, limits, no_limits=no_limits)
-    start = rig.clip(from_clip).at(time or 0.0) if from_clip is not None else rig.pose
+    clip = frames.clip_of(rig, from_clip) if every_frame or from_clip is not None else None
+    start = rig.pose if clip is None else clip.at(0.0 if time is None else time)
     rows = None if targets is None else open_targets(targets, joint or "", root)
     goals = wanted.goals(start, main=rows is None)
     short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
     every = goals if rows is None else (rows.goal, *goals)
     chosen = asked.solver_of(solver, start, every, prefer.value, option or (), **short)
     how = many.How(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
+    if every_frame and clip is not None:
+        each = frames.goals_of(clip, rows, goals)
+        raise typer.Exit(frames.solve_clip(rig, clip, each, out, how, as_json=as_json))
     if rows is not None:
         raise typer.Exit(many.solve_table(start, rows, out, how, as_json=as_json))
     raise typer.Exit(_solve_one(rig, start, goals, how, out, plot, as_json=as_json))
@@ -139,7 +156,7 @@ def _solve_one(
     return 0 if result.reached else 1
 
 
-def _refuse_with_targets(wanted: asked.Asked, *, plot: Path | None, prefer: Preferred) -> None:
+def _refuse_with_targets(wanted: asked.Asked, *, plot: Path | None, prefer: Preferred, beside: bool) -> None:
     """Refuse options that would be ignored."""
     if wanted.joint is None:
         raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")
@@ -147,8 +164,8 @@ def _refuse_with_targets(wanted: asked.Asked, *, plot: Path | None, prefer: Pref
         raise InputError(
             "give one target with --to X Y Z and --rotation W X Y Z, or many with --targets FILE, not both"
         )
-    if wanted.direction is not None or wanted.near or wanted.words:
-        raise InputError("--targets solves for one goal: --direction, --near and --goal go with --to")
+    if beside and (wanted.direction or wanted.look_at or wanted.pole or wanted.near or wanted.words):
+        raise InputError("--targets solves for one goal: other goals go with --to, or with --every-frame")
     if plot is not None:
         raise InputError("--plot draws one pose: give it with --to, not with --targets")
     if prefer == Preferred.ALL:

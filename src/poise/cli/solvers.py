@@ -37,6 +37,7 @@ def _described(name: str) -> dict[str, Any]:
         "name": name,
         "summary": (inspect.getdoc(type(made)) or "").partition("\n")[0],
         "goals": list(handles.goals),
+        "beside": list(handles.beside),
         "several": handles.several,
         "joints": [kind.name.lower() for kind in handles.joints],
         "limits": list(handles.limits),

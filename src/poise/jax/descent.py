@@ -84,7 +84,7 @@ class Damping(NamedTuple):
 
 def damped(damping: Array) -> Damping:
     """The damping to begin with."""
-    return Damping(damping, jnp.asarray(2.0))
+    return Damping(damping + jnp.zeros(()), 2.0 + jnp.zeros(()))  # sums: Python's numbers are of another type to JAX
 
 
 def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:

@@ -43,7 +43,8 @@ def forward(
 
     world_i = world_parent . A_i . J_i(q_i) . B_i, as in Pose. Quaternions in q are normalised inside, so that any q is
     a pose; one of zero length is the identity. Gradients are finite everywhere, at no turn and at half a turn, too.
-    What `jax.jit` does not need of the Frames costs nothing. UnknownNameError for a joint that does not exist,
+    It is compiled by `jax.jit`, once per shape, and is inlined in what you compile; what that does not need of the
+    Frames costs nothing. UnknownNameError for a joint that does not exist,
     InputError for a q of the wrong size or a pose of another skeleton.
     """
     if pose is not None and (pose.shape or pose.skeleton != skeleton):
@@ -52,13 +53,16 @@ def forward(
     rows = np.array([skeleton.index(name) for name in names], dtype=np.int64)
     table = _table(skeleton, pose)
 
-    def place(q: ArrayLike) -> Frames:
-        q = as_q(skeleton, q)
+    @jax.jit
+    def place(q: Array) -> Frames:
         linear, offsets, turned = _world(table, q)
         linear, offsets = linear[..., rows, :, :], offsets[..., rows, :]
         return Frames(offsets, turned[..., rows, :], jnp.concatenate([linear, offsets[..., None]], axis=-1))
 
-    return place
+    def checked(q: ArrayLike) -> Frames:
+        return place(as_q(skeleton, q))
+
+    return checked
 
 
 def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
@@ -77,16 +81,20 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     added_q, added_v = np.concatenate(flat_q), np.concatenate(flat_v)
     turn_q, turn_v = skeleton.turn_columns, _turn_dofs(skeleton)
 
-    def moved(q: ArrayLike, v: ArrayLike) -> Array:
-        q, v = as_q(skeleton, q), jnp.asarray(v)
-        if v.shape[-1:] != (skeleton.nv,):
-            raise InputError(f"v has {skeleton.nv} numbers in its last axis; got an array of shape {v.shape}")
+    @jax.jit
+    def moved(q: Array, v: Array) -> Array:
         q = jnp.broadcast_to(q, (*jnp.broadcast_shapes(q.shape[:-1], v.shape[:-1]), skeleton.nq))
         q = q.at[..., added_q].add(v[..., added_v])
         turned = turns.multiply(turns.exp(turns.vec(v[..., turn_v])), turns.normalised(turns.quat(q[..., turn_q])))
         return q.at[..., turn_q].set(turns.stacked(turned))
 
-    return moved
+    def checked(q: ArrayLike, v: ArrayLike) -> Array:
+        q, v = as_q(skeleton, q), jnp.asarray(v)
+        if v.shape[-1:] != (skeleton.nv,):
+            raise InputError(f"v has {skeleton.nv} numbers in its last axis; got an array of shape {v.shape}")
+        return moved(q, v)
+
+    return checked
 
 
 def as_q(skeleton: Skeleton, q: ArrayLike) -> Array:
@@ -170,7 +178,7 @@ def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
         above = turns.quat(spin[parents])
         spin = turns.stacked(turns.multiply(above, turns.quat(spin)))
         linear, offsets = linear[parents] @ linear, offsets[parents] + _apply(linear[parents], offsets)
-        linear, offsets, spin = jax.lax.optimization_barrier((linear, offsets, spin))  # else a round redoes the last
+        linear, offsets, spin = map(jax.lax.optimization_barrier, (linear, offsets, spin))  # else redone next round
         parents = parents[parents]
     linear, offsets, spin = (jnp.moveaxis(part[:n], 0, len(batch)) for part in (linear, offsets, spin))
     return linear, offsets, spin

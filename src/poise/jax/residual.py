@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
-from poise.goals import Direction, Goal
+from poise.errors import InputError, UnsupportedError
+from poise.goals import Aim, AnyGoal, Direction, Goal, LookAt
 from poise.jax import turns
-from poise.jax.forward import forward
+from poise.jax.forward import Frames, as_q, forward
 from poise.pose import Pose
 from poise.problem import Problem
-from poise.tree_layout import POSITION, ROTATION
+from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.tree_pack import offset_of
 
 
 def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
@@ -24,44 +26,68 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     pose   a single pose: its translations and scales are used, and a Pin holds where it has its joint
     goals  one or several; their targets are used where the function is given none, and then without batch axes
 
-    `targets` are rows: the numbers of all goals side by side, world, file units (Position 3; Orientation 4; Place 7;
-    Direction 3; Pin 7, or 3 where only its position is held). Rows of the result, times the goal's weight:
+    `targets` are rows: the numbers of all goals side by side, world, file units (Position, Aim and LookAt 3;
+    Orientation 4; Place 7; Direction 3; Pin 7, or 3 where only its position is held). Quaternions and directions in
+    them must have length one. Rows of the result, times the goal's weight:
 
     position   (target - position) / size, where `size` is about that of the rig, a power of two [file units]
     rotation   2 sin(angle / 2) along the axis of the rotation that is left
     direction  the same, of the shortest turn that takes the axis to the target
+    aim        the same, of the shortest turn that takes the axis to the way from the goal's point to the target;
+               zero where these are one point. A LookAt is measured as an Aim: how it is shared is up to the solver
 
-    Near measures nothing and has no rows. Gradients are finite at the goal, and where directions are opposite or a
-    rotation is half a turn away; there the length has a maximum and its gradient is zero.
+    Near measures nothing and has no rows; a Pole is refused (UnsupportedError). Gradients are finite at the goal, and
+    where directions are opposite or a rotation is half a turn away; there the length has a maximum and its gradient is
+    zero.
     """
-    wanted = (goals,) if not isinstance(goals, Sequence) else tuple(goals)
+    wanted = tuple(goals) if isinstance(goals, Sequence) else (goals,)
     if pose.shape:
         raise InputError("pose must be a single pose; q may have leading axes")
     problem = Problem(pose, wanted)
+    if any(measure.kind == POLE for measure in problem.measures):
+        raise UnsupportedError("poise.jax has no residual for Pole goals")
     names = tuple(dict.fromkeys(pose.skeleton.names[measure.row] for measure in problem.measures))
+    asked = [
+        (names.index(pose.skeleton.names[measure.row]), measure, problem.goals[measure.goal])
+        for measure in problem.measures
+    ]
     place, size = forward(pose.skeleton, names, pose=pose), problem.tree.size
+    width = sum(NUMBERS[measure.kind] for measure in problem.measures)
     given = None if any(goal.shape for goal in wanted) else problem.targets(wanted, 1)[0]
+
+    @jax.jit
+    def rest(q: Array, targets: Array) -> Array:
+        at = place(q)
+        batch = jnp.broadcast_shapes(q.shape[:-1], targets.shape[:-1])
+        rows = [_rows(at, i, measure, goal, targets, size) for i, measure, goal in asked]
+        none = jnp.zeros((*batch, 0), q.dtype)
+        return jnp.concatenate([none, *(jnp.broadcast_to(part, (*batch, 3)) for part in rows)], axis=-1)
 
     def left(q: ArrayLike, targets: ArrayLike | None = None) -> Array:
         if targets is None and given is None:
             raise InputError("give targets: those of the goals are a batch")
-        at = place(q)
-        rows = jnp.asarray(given if targets is None else targets, at.positions.dtype)
-        parts: list[Array] = [jnp.zeros((*at.positions.shape[:-2], 0), at.positions.dtype)]
-        for measure in problem.measures:
-            i, goal = names.index(pose.skeleton.names[measure.row]), problem.goals[measure.goal]
-            position, turn = at.positions[..., i, :], at.rotations[..., i, :]
-            aim = rows[..., measure.column : measure.column + (4 if measure.kind == ROTATION else 3)]
-            if measure.kind == POSITION:
-                part = (aim - position) / size
-            elif measure.kind == ROTATION:
-                part = turns.stacked(turns.rotation_left(turns.quat(aim), turns.quat(turn)))
-            else:
-                assert isinstance(goal, Direction)
-                axis = turns.vec(jnp.asarray(np.array(goal.axis), position.dtype))
-                part = turns.stacked(turns.direction_left(turns.vec(aim), turns.rotate(turns.quat(turn), axis)))
-            parts.append(goal.weight * part)
-        batch = jnp.broadcast_shapes(*(part.shape[:-1] for part in parts))
-        return jnp.concatenate([jnp.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
+        at = as_q(pose.skeleton, q)
+        rows = jnp.asarray(given if targets is None else targets, at.dtype)
+        if rows.shape[-1:] != (width,):
+            message = f"targets have {width} numbers in their last axis; got an array of shape {rows.shape}"
+            raise InputError(message)
+        return rest(at, rows)
 
     return left
+
+
+def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, targets: Array, size: float) -> Array:
+    """What is left (..., 3) of one measure of joint i of the frames, times its goal's weight."""
+    wanted = targets[..., measure.column : measure.column + NUMBERS[measure.kind]]
+    affine, turn = at.affine[..., i, :, :], turns.quat(at.rotations[..., i, :])
+    point = turns.vec(affine[..., :3] @ jnp.asarray(offset_of(goal), affine.dtype) + affine[..., 3])
+    if measure.kind == POSITION:
+        part = turns.scale(turns.sub(turns.vec(wanted), point), 1.0 / size)
+    elif measure.kind == ROTATION:
+        part = turns.rotation_left(turns.quat(wanted), turn)
+    else:
+        assert isinstance(goal, Direction | Aim | LookAt)
+        axis = turns.rotate(turn, turns.vec(jnp.asarray(np.array(goal.axis), affine.dtype)))
+        way = turns.vec(wanted)
+        part = turns.direction_left(turns.way_to(way, point, axis) if measure.kind == AIM else way, axis)
+    return turns.stacked(part) * goal.weight

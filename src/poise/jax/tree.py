@@ -17,9 +17,9 @@ from poise.arrays import Floats
 from poise.jax import turns
 from poise.jax.turns import Quat, Vec
 from poise.tree import Tree
-from poise.tree_layout import BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
+from poise.tree_layout import AIM, BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
 
-_LEAST_NODES, _LEAST_TERMS = 8, 2
+_LEAST_NODES, _LEAST_TERMS = 16, 4  # most rigs and goals share one program
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -32,7 +32,7 @@ class Rig(NamedTuple):
     ranges   (2, n, 3)    lowest and highest of each value
     moves    (n, 3)       1 where there is a degree of freedom, 0 in fixed nodes, followers and padding
     terms    (2, t)       kind and node
-    aims     (t, 9)       as in kernels/tree_arrays.py
+    aims     (t, 9)       as in kernels/tree_arrays.py, without the columns of a POLE
     """
 
     parents: Array
@@ -93,7 +93,7 @@ class Packed:
         terms, padded = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
         padded[:, 3:7], padded[:, 8] = _IDENTITY, np.inf
         for i, term in enumerate(layout.terms):
-            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i]
+            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
         arrays = (parents, kinds, owners, ranges, moves, terms, padded)
         return Rig(*(jnp.asarray(array) for array in arrays))
 
@@ -154,19 +154,21 @@ def left(rig: Rig, lane: Lane, place: Place, v: Array) -> tuple[Array, Array]:
     rows = jnp.stack([*spins, *points])
     rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
     spin, point = Quat(*rows[:4]), Vec(*rows[4:])
-    local, wanted = turns.rotate(spin, turns.vec(rig.aims)), turns.quat(lane.targets)
+    wanted = turns.quat(lane.targets)
     aimed = Vec(*wanted[:3])
     # what another kind of term has there may be no unit vector: see turns.py about both sides of a `where`
     none = turns.identity_like(point.x)
     pole = Vec(*none[1:3], none[0])
-    is_rotation, is_direction = kinds == ROTATION, kinds == DIRECTION
+    is_rotation, is_aim, is_pointing = kinds == ROTATION, kinds == AIM, (kinds == DIRECTION) | (kinds == AIM)
+    point = turns.add(point, turns.rotate(spin, turns.vec(rig.aims)))
+    axis = Vec(*turns.chosen(is_aim, turns.vec(rig.aims[:, 3:6]), turns.vec(rig.aims)))
+    axis = turns.rotate(spin, Vec(*turns.chosen(is_pointing, axis, pole)))
+    way = Vec(*turns.chosen(is_aim, turns.way_to(aimed, point, axis), aimed))
     turn = turns.multiply(spin, turns.quat(rig.aims[:, 3:7]))
     rotation = turns.rotation_left(Quat(*turns.chosen(is_rotation, wanted, none)), turn)
-    direction = turns.direction_left(
-        Vec(*turns.chosen(is_direction, aimed, pole)), Vec(*turns.chosen(is_direction, local, pole))
-    )
-    position = turns.sub(turns.sub(aimed, point), local)
-    rest = Vec(*turns.chosen(is_rotation, rotation, Vec(*turns.chosen(is_direction, direction, position))))
+    direction = turns.direction_left(Vec(*turns.chosen(is_pointing, way, axis)), axis)
+    position = turns.sub(aimed, point)
+    rest = Vec(*turns.chosen(is_rotation, rotation, Vec(*turns.chosen(is_pointing, direction, position))))
     met = (turns.dot(rest, rest) <= rig.aims[:, 8]).all()
     return turns.stacked(turns.scale(rest, rig.aims[:, 7])).ravel(), met
 

@@ -16,6 +16,7 @@ from jax import Array
 
 _SERIES = 1e-3  # squared angle [rad^2] below which three terms of the series are exact to rounding
 _OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is rounding
+_SAME = 1e-24  # of the squared lengths of two points: their distance is rounding; as in kernels/goal_rows/aim.py
 
 
 class Vec(NamedTuple):
@@ -72,7 +73,7 @@ def sub(a: Vec, b: Vec) -> Vec:
 
 
 def scale(a: Vec, s: Array | float) -> Vec:
-    """A s."""
+    """s times a."""
     return Vec(a.x * s, a.y * s, a.z * s)
 
 
@@ -153,6 +154,15 @@ def direction_left(wanted: Vec, a: Vec) -> Vec:
     opposite = square < max(_OPPOSITE, 16 * float(jnp.finfo(square.dtype).eps) ** 2)
     turn = scale(cross(a, middle), 2.0 / jnp.sqrt(jnp.where(opposite, 1.0, square)))
     return Vec(*chosen(opposite, scale(_across(wanted), 2.0), turn))
+
+
+def way_to(wanted: Vec, point: Vec, axis: Vec) -> Vec:
+    """The unit vector from a point to another; where they are the same to rounding `axis`, which then is right."""
+    away = sub(wanted, point)
+    square = dot(away, away)
+    there = square <= _SAME * (dot(wanted, wanted) + dot(point, point))
+    way = scale(away, 1.0 / jnp.sqrt(jnp.where(there, 1.0, square)))
+    return Vec(*chosen(there, axis, way))
 
 
 def _across(a: Vec) -> Vec:

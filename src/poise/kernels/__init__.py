@@ -38,6 +38,7 @@ _MODULES = (
     "turns",
     "two_bone",
     "two_bone_planar",
+    "violation",
 )
 
 

@@ -7,7 +7,7 @@ from poise.kernels.compiled import inline
 from poise.kernels.lanes import bits, maximum, select, sqrt
 from poise.kernels.linear import Quat, Vec, add, cross, dot, scale, sub
 
-OPPOSITE = 1e-30  # squared length of the sum of two unit vectors that are opposite to rounding
+OPPOSITE = 1e-30  # squared length, in that of one, of the sum of two vectors that are opposite to rounding
 
 
 @inline
@@ -52,7 +52,7 @@ def unit_turn(q):
 
 @inline
 def any_across(a):
-    """A unit vector across a unit vector: its cross product with the axis that it is least along."""
+    """A unit vector across a vector: its cross product with the axis that it is least along."""
     x, y, z = maximum(a.x, -a.x), maximum(a.y, -a.y), maximum(a.z, -a.z)
     none = a.x * 0.0
     p = chosen(y <= z, Vec(-a.z, none, a.x), Vec(a.y, -a.x, none))
@@ -61,19 +61,25 @@ def any_across(a):
 
 
 @inline
-def arc_between(a, b):
-    """Shortest turn of unit vector a onto b, of any length but zero: with m = a + b it is (m.m / 2, a x m).
+def arc_between(v, length, a):
+    """Shortest turn of a vector v of this length onto a unit vector: (m.m / 2, v x m) with m = v + length a.
 
-    Half a turn about any axis across a where they are opposite; |m|^2, the squared length of it, comes too.
+    It is of any length but zero, and the square of that comes too. Half a turn about any axis across v where they are
+    opposite; the identity where v is zero.
     """
-    m = add(a, b)
-    mm = dot(m, m)
-    v, w = cross(a, m), 0.5 * mm
-    opposite = mm < OPPOSITE
+    m = add(v, scale(a, length))
+    mm, square = dot(m, m), length * length
+    u, w, stretch = cross(v, m), 0.5 * mm, square * mm
+    opposite = mm < OPPOSITE * square
+    none = mm * 0.0
     if bits(opposite):
-        v, w = chosen(opposite, any_across(a), v), select(opposite, w * 0.0, w)
-        mm = select(opposite, w * 0.0 + 1.0, mm)
-    return Quat(w, v.x, v.y, v.z), mm
+        u, w, stretch = (
+            chosen(opposite, any_across(v), u),
+            select(opposite, none, w),
+            select(opposite, none + 1.0, stretch),
+        )
+    some = length > 0.0
+    return Quat(select(some, w, none + 1.0), u.x, u.y, u.z), select(some, stretch, none + 1.0)
 
 
 @inline

@@ -77,7 +77,8 @@ def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
 def kick(kinds, ranges, start, attempt, x):
     """Start again from elsewhere: a mix of the start pose and a point of a low-discrepancy sequence.
 
-    The first attempts stay near the start, the fourth and later ones range over all that the limits allow.
+    The first attempts stay near the start, the fourth and later ones range over all that the limits allow. A slide
+    without two ends stays: there is no length that would mean the same in all units.
     The sequence is Roberts' R_d: u_i = frac(1/2 + n g^-(i+1)) with g^(d+1) = g + 1. It is the same for every
     problem, so that a result depends on nothing but its own problem.
     """
@@ -93,10 +94,11 @@ def kick(kinds, ranges, start, attempt, x):
             axis = Vec(draw(g, 4 * i + 1, attempt) - 0.5, draw(g, 4 * i + 2, attempt) - 0.5, 0.5 - u)
             if norm(axis) > 0.0:
                 put_quat(x, i, multiply(about(scale(axis, 1.0 / norm(axis)), share * BALL_KICK), quat_at(x, i)))
-        elif kinds[i] == HINGE or kinds[i] == SLIDE:
-            spread = math.pi if kinds[i] == HINGE else 0.5
-            low, high = max(ranges[i, 0], x[i, 0] - spread), min(ranges[i, 1], x[i, 0] + spread)
+        elif kinds[i] == HINGE:
+            low, high = max(ranges[i, 0], x[i, 0] - math.pi), min(ranges[i, 1], x[i, 0] + math.pi)
             x[i, 0] += share * (low + u * (high - low) - x[i, 0])
+        elif kinds[i] == SLIDE and ranges[i, 1] - ranges[i, 0] < math.inf:
+            x[i, 0] += share * (ranges[i, 0] + u * (ranges[i, 1] - ranges[i, 0]) - x[i, 0])
 
 
 @part

@@ -133,9 +133,27 @@ def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
     counts[k, 0] += int(book[SPENT * w + l]) - 1
     counts[k, 1] += 1
     if is_met or error < errors[k]:
-        errors[k] = error
-        for i in range(m):
-            x[k, i] = tested[i * w + l]
+        put_best(book, tested, w, l, m, error, x, errors)
+
+
+@part
+def put_best(book, tested, w, l, m, error, x, errors):
+    """Lane l has the best of its problem so far."""
+    k = int(book[PROBLEM * w + l])
+    errors[k] = error
+    for i in range(m):
+        x[k, i] = tested[i * w + l]
+
+
+@part
+def keep_seen(book, tested, w, l, m, error, x, errors):
+    """Keep what lane l has seen on its way, if it is the best: where an attempt began, and all while one settles.
+
+    Steps may go too far where a target cannot be met. So no answer is worse than the start.
+    """
+    began, settles = book[SPENT * w + l] == 1.0, book[CAUTION * w + l] > 0.0
+    if (began or settles) and error < errors[int(book[PROBLEM * w + l])]:
+        put_best(book, tested, w, l, m, error, x, errors)
 
 
 @part
@@ -209,8 +227,12 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
         rows[SPENT] = rows[SPENT] + 1.0
         if trace.shape[0] > 0 and book[PROBLEM * w] == first:
             note(trace, counts[first, 0] + counts[first, 1] + int(book[SPENT * w]) - 1, before, w, m, lane(error, 0))
-        for l in range(w if ends != 0 else 0):
-            if (ends >> l) & 1 and book[PROBLEM * w + l] >= 0.0:
+        looks = ends | bits((rows[SPENT] == 1.0) | (rows[CAUTION] > 0.0))
+        for l in range(w if looks != 0 else 0):
+            if book[PROBLEM * w + l] < 0.0:
+                continue
+            keep_seen(book, before, w, l, m, lane(error, l), x, errors)
+            if (ends >> l) & 1:
                 is_met = (bits(met) >> l) & 1 == 1
                 keep_best(book, before, w, l, m, lane(error, l), is_met, x, errors, counts)
                 if go_on(

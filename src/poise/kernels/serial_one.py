@@ -132,7 +132,8 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         iterations += 1
         spent += 1.0
-        if spent > most and wait < 0:
+        began, settles = attempt == 1 and spent == 1.0, attempt > rounds  # as keep_seen in serial_many.py
+        if (spent > most or began or settles) and wait < 0:
             for l in range(w):
                 if lane(error, l) < least:
                     least = lane(error, l)

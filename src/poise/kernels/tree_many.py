@@ -38,6 +38,7 @@ from poise.kernels.serial_many import (
     STALL_SHARE,
     attempt,
     keep_best,
+    keep_seen,
     note,
 )
 from poise.kernels.small_solve import factor_threes, substitute_rows
@@ -256,7 +257,10 @@ def solver(kind):
                 )
             ends, reached = bits(settle(lanes.book, error, met, most)), bits(met)
             for l in range(w):
-                if (ends >> l) & 1 and flat.book[PROBLEM * w + l] >= 0.0:
+                if flat.book[PROBLEM * w + l] < 0.0:
+                    continue
+                keep_seen(flat.book, flat.tested, w, l, nu, lane(error, l), u, errors)
+                if (ends >> l) & 1:
                     is_met = (reached >> l) & 1 == 1
                     keep_best(flat.book, flat.tested, w, l, nu, lane(error, l), is_met, u, errors, counts)
                     if go_on(tree, problems, flat, w, l, is_met, following, last):

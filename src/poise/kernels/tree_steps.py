@@ -41,6 +41,7 @@ GAIN, BENT, MARK, CAREFUL = 3, 4, 5, 6
 STALL_SHARE = 0.95  # an attempt goes on while its squared error falls by 5 % within so many iterations
 SETTLED_SHARE = 1.0 - 1e-4  # and the last one while it falls by this
 TIMES = 4.0  # by which the last one's steps grow and shrink
+SETTLING_CUT = 0.01  # least cut of its pseudo-inverse: out of reach, directions of small singular values lead nowhere
 LATE = 0.75  # share of the iterations after which only the last attempt begins
 VANISHED = 1e-18  # squared slope per squared error below which no dof lowers the error
 SCRATCH_WIDTH = 8  # lanes at most
@@ -267,7 +268,9 @@ def choose_step(kind, tree, lanes, extra, settings, error):
     elif rule == OPTIMAL:
         transpose(lanes, best_factor(kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
-        pseudo_inverse(kind, tree, lanes, extra.vectors, settings[FIRST])
+        cut = fill(kind, settings[FIRST])
+        settling = maximum(cut, fill(kind, SETTLING_CUT))
+        pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[CAREFUL] > 0.0, settling, cut))
     elif rule == DAMPED:
         damped(kind, tree, lanes, error * settings[SECOND] + settings[FIRST])
     else:

@@ -57,7 +57,8 @@ NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothin
 STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
 TIE = 1e-9  # both ways to bend are as good
 LEAST, THIGH, AXIS = 0.0, 1.0, 2.0
-LIMB, SETTINGS, ROOM = 78, 8, 88
+LIMB, SETTINGS = 78, 8
+TARGET, POLE, OUT, ROOM = LIMB, LIMB + 7, LIMB + 10, LIMB + 23  # where things stand in the scratch
 
 
 class Limb(NamedTuple):
@@ -228,7 +229,7 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
     n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
     if poled:
         off = across_part(pole, a)
-        sideways = dot(off, off) > NO_SIDE * dot(pole, pole)
+        sideways = dot(off, off) > NO_SIDE * limb.longest2
         source, n = chosen(sideways, p, source), chosen(sideways, off, n)
     return spin_between(source, n, a)
 
@@ -266,9 +267,8 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     cosine, sine, part_cosine, part_sine, angle = bend_for(kind, limb, wanted, options.weight, angles)
     chord = add(limb.still, scale(limb.across, cosine * cosine - sine * sine))
     chord = add(chord, scale(limb.around, 2.0 * cosine * sine))
-    away, length = unit(chord)
-    nowhere = (distance <= 0.0) | (length <= 0.0)
-    arc, stretch = arc_between(away, chosen(nowhere, away, a))
+    length = sqrt(dot(chord, chord))
+    arc, stretch = arc_between(chord, length, a)
     turn = arc
     if poled or options.mode != LEAST:
         turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
@@ -287,12 +287,26 @@ def aimed(kind, limb, options, r, pole, poled, angles):
 
 
 @inline
-def put_lane(row, column, q, l):
-    """Store one lane of a quaternion in four numbers of a row."""
-    row[column] = lane(q.w, l)
-    row[column + 1] = lane(q.x, l)
-    row[column + 2] = lane(q.y, l)
-    row[column + 3] = lane(q.z, l)
+def put_aside(out, at, q):
+    """Store a quaternion side by side: single lanes are read from memory faster than taken out of a register."""
+    out[at], out[at + 1], out[at + 2], out[at + 3] = q.w, q.x, q.y, q.z
+
+
+@inline
+def put_lane(row, column, numbers, at, l, w):
+    """Copy lane l of what was put aside to four numbers of a row."""
+    for j in range(4):
+        row[column + j] = numbers[(at + j) * w + l]
+
+
+@inline
+def copy(row, start):
+    """Copy a row, four numbers at a time."""
+    whole = start.shape[0] // 4 * 4
+    for j in range(0, whole, 4):
+        row[j], row[j + 1], row[j + 2], row[j + 3] = start[j], start[j + 1], start[j + 2], start[j + 3]
+    for j in range(whole, start.shape[0]):
+        row[j] = start[j]
 
 
 @inline
@@ -305,9 +319,11 @@ def gather(work, at, rows, block, w):
 
 
 @inline
-def solve_block(kind, limb, target, pole, block, count, targets, poles, columns, options, starts, q, found):
+def solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, found):
     """Solve the problems of one block."""
     first, mid, tip, angles, w = columns[0], columns[1], columns[2], columns[4] > 0, width(kind)
+    target, pole = part_of(kind, work, TARGET * w, 7), part_of(kind, work, POLE * w, 3)
+    out, numbers = part_of(kind, work, OUT * w, 13), work[OUT * w :]
     r = rotate(limb.turn, sub(vec_in(target, 0), limb.hip))
     off = sub(r, limb.tip)
     kept = dot(off, off) <= options.tolerance * options.tolerance
@@ -326,41 +342,46 @@ def solve_block(kind, limb, target, pole, block, count, targets, poles, columns,
     lower = limb.last
     if tip >= 0:
         lower = blended(limb.tip_motion, turned_tip(limb, wanted, turn, middle), options.weight)
+    put_aside(out, 0, upper)
+    put_aside(out, 4, middle)
+    put_aside(out, 8, lower)
+    out[12] = angle
     met = bits(missed <= options.tolerance) if options.weight == 1.0 else 0
     for l in range(count):
         row = q[block * w + l]
         start = starts[min(block * w + l, starts.shape[0] - 1)]
-        for j in range(start.shape[0]):
-            row[j] = start[j]
+        copy(row, start)
         keep = (keeping >> l) & 1 == 1
         found[block * w + l, 0], found[block * w + l, 1] = not keep, keep or (met >> l) & 1 == 1
         if not keep:
-            put_lane(row, first, upper, l)
+            put_lane(row, first, numbers, 0, l, w)
             if angles:
-                row[mid] = lane(angle, l)
+                row[mid] = numbers[12 * w + l]
             else:
-                put_lane(row, mid, middle, l)
+                put_lane(row, mid, numbers, 4, l, w)
             if tip >= 0:
-                put_lane(row, tip, lower, l)
+                put_lane(row, tip, numbers, 8, l, w)
 
 
 @inline
 def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, work):
     """Solve all problems, block by block."""
     options, w, k = settings_of(settings), width(kind), targets.shape[0]
-    rows = part_of(kind, work, 0, LIMB)
-    target, pole = part_of(kind, work, LIMB * w, 7), part_of(kind, work, (LIMB + 7) * w, 3)
-    if k > 0:
-        gather(work, 0, limbs, 0, w)
-        pole[0], pole[1], pole[2] = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 0.0)
+    if k == 0:
+        return
+    rows, pole = part_of(kind, work, 0, LIMB), part_of(kind, work, POLE * w, 3)
+    gather(work, 0, limbs, 0, w)
+    limb = limb_in(rows)
+    pole[0], pole[1], pole[2] = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 0.0)
     for block in range((k + w - 1) // w):
-        gather(work, LIMB, targets, block, w)
+        gather(work, TARGET, targets, block, w)
         if limbs.shape[0] > 1:
             gather(work, 0, limbs, block, w)
+            limb = limb_in(rows)
         if poles.shape[0] > 0:
-            gather(work, LIMB + 7, poles, block, w)
+            gather(work, POLE, poles, block, w)
         count = min(w, k - block * w)
-        solve_block(kind, limb_in(rows), target, pole, block, count, targets, poles, columns, options, starts, q, found)
+        solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, found)
 
 
 @kernel

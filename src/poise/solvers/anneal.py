@@ -16,7 +16,7 @@ import numpy as np
 from poise import solvers
 from poise.arrays import Bools, Floats, Ints, real
 from poise.checks import check_solver
-from poise.errors import InputError
+from poise.errors import InputError, UnsupportedError
 from poise.handles import Handles
 from poise.judge import beyond_reach, met
 from poise.options import count, one_of
@@ -82,7 +82,7 @@ class Anneal:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), rows as in problem.py."""
         silent = replace(request, progress=None)
-        best = self.inner.run(problem, targets, tolerance, silent)
+        best = self._first(problem, targets, tolerance, silent)
         costs, done = _measured(problem, best, targets, tolerance)
         best = best._replace(met=done)
         missed = _worth_another(problem, targets, tolerance, done)
@@ -97,6 +97,13 @@ class Anneal:
             best = _merged(best, missed, better, found._replace(met=done))
             missed = missed[~done]
         return best
+
+    def _first(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """What the inner solver finds; what that one refuses, this one does."""
+        try:
+            return self.inner.run(problem, targets, tolerance, request)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"anneal starts {self.inner.name} again, and {error}") from error
 
     def _elsewhere(self, problem: Problem, q: Floats, attempt: int) -> Problem:
         """The problem with a start of its own for each target, at an offset from q (k, nq)."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poise.arrays import Floats, real
-from poise.engine import Options, TreeEngine, aims_within
+from poise.engine import Options, TreeEngine, aims_within, standing_still
 from poise.errors import InputError
 from poise.handles import Handles
 from poise.options import count, one_of
@@ -42,8 +42,9 @@ class Autodiff:
                 never for a target that the lengths cannot reach
     damping     of levenberg_marquardt to begin with, as a share of the squared error, lengths in units of the rig
 
-    The first solve on a rig of a new size waits some five seconds for JAX to compile; sizes are powers of two of joints
-    and of goals, and rigs of one size share what is compiled until the interpreter ends. Targets are solved 16 at a
+    The first solve on a rig of a new size waits some five seconds for JAX to compile. Rigs of one size share what is
+    compiled until the interpreter ends; sizes are the powers of two from 16 joints and from 4 things that goals
+    measure. Targets are solved 16 at a
     time, a single one among 15 copies of itself, so that it gives the same bits as in a batch. Always in 64 bits,
     whatever JAX's own setting. For speed use levenberg_marquardt; this one is for study.
     """
@@ -70,8 +71,8 @@ class Autodiff:
 
     @property
     def handles(self) -> Handles:
-        """Points, rotations and directions; a mere preference (Near) has no residual."""
-        goals = ("Position", "Orientation", "Place", "Direction", "Pin")
+        """Points, rotations, directions and rays; a mere preference (Near) has no residual."""
+        goals = ("Position", "Orientation", "Place", "Direction", "Aim", "Pin")
         return Handles(goals=goals, limits=("Range",), prefer=("first",))
 
     @property
@@ -84,9 +85,7 @@ class Autodiff:
         """Solve for the targets (k, W), rows as in problem.py. UnsupportedError where JAX is not installed."""
         tree, k = problem.tree, len(targets)
         if not problem.joints or not k:
-            none = np.zeros(k, dtype=np.int64)
-            q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
-            return Answer(q, np.zeros(k, dtype=bool), none, none)
+            return standing_still(problem, targets, trace=request.trace)
         from poise.jax.lanes import Lanes  # noqa: PLC0415  (an extra, and slow to import; says what to install)
 
         engine = TreeEngine(problem, tolerance, self.options)

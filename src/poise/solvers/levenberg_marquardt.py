@@ -80,7 +80,7 @@ class LevenbergMarquardt:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), rows as in problem.py."""
         if not problem.joints:
-            return standing_still(problem, targets)
+            return standing_still(problem, targets, trace=request.trace)
         engine = self.engine(problem, tolerance)
         if request.prefer == "closest":
             return closest(engine, targets, request)

@@ -7,6 +7,7 @@ Systems 10(2), 1969. Near singular poses its steps would grow without bound, so 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from poise.arrays import real
@@ -22,7 +23,8 @@ class PseudoInverse(JacobianMethod):
     """Truncated pseudo-inverse for any goals but Near, any number of them, on all joints and limits.
 
     iterations  most steps, those of restarts included
-    cut         singular values below this share of the largest are left out
+    cut         singular values below this share of the largest are left out; below a hundredth where restarts have
+                found nothing and the best pose is brought to rest
     restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
                 then once from the best pose. 0: one attempt, to its last iteration
     bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
@@ -35,7 +37,8 @@ class PseudoInverse(JacobianMethod):
     clamp=inf, max_turn=inf)` is the textbook form.
     """
 
-    cut: float = 0.01
+    cut: float = 1e-4
+    max_turn: float = math.pi / 4
 
     def __post_init__(self) -> None:
         super().__post_init__()

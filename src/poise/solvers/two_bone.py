@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels
-from poise.arrays import Floats, Ints, finite, real
+from poise.arrays import Bools, Floats, Ints, finite, real
 from poise.errors import InputError, UnsupportedError
+from poise.goals import Pole
 from poise.handles import Handles
-from poise.limb import Limb, column_of, limb_of
+from poise.limb import Limb, column_of, goals_of, limb_of
 from poise.limb_plane import plane_rows
 from poise.limb_space import Bend, limb_rows
 from poise.machine import aligned, lane_width
@@ -22,13 +23,14 @@ from poise.problem import Problem, Tolerance
 from poise.request import Request
 from poise.result import Answer, Trace
 from poise.skeleton import Kind
+from poise.tree_layout import POSITION
 
 _MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/two_bone.py
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoBone:
-    """Closed form for a limb of two bones with a Position or Place goal at its tip.
+    """Closed form for a limb of two bones with a Position or Place goal at its tip, alone or with a Pole.
 
     The chain has two joints that bend: the first a ball joint without limits (or a free one), the middle a ball joint,
     a ball joint made a hinge by a Range, or a hinge. It turns about one axis only: that of the hinge, else the normal
@@ -39,6 +41,9 @@ class TwoBone:
     the pole; without one, or where it is on that line, by `bend`; where that says nothing, by the least turn. All of
     it starts from the start pose: to go on from the last frame, start there. What is out of reach is approached as
     near as can be. A target within the soft zone is not `reached`, nor is one with a weight below 1.
+
+    A Pole goal is for the middle joint of this very limb. It takes the place of the option `pole`, is measured as any
+    goal is, and costs the tip nothing, so that the weights of both goals say nothing here.
 
     mid        name of the middle joint, where more than two of the chain can move; by default those two
     bend       what decides on the swivel. "turn": the first joint turns as little from its start as it can, twist and
@@ -56,7 +61,7 @@ class TwoBone:
                grows and never overshoots. 0 straightens the limb where the target is just in reach
     weight     0 to 1: how much of the way from the start pose each joint goes
 
-    A start that meets its target stays as it is, unless there is a pole or a swivel to follow.
+    A start that meets its goals stays as it is, unless there is an option `pole` or a swivel to follow.
     """
 
     mid: str | None = None
@@ -88,34 +93,50 @@ class TwoBone:
 
     @property
     def handles(self) -> Handles:
-        """One position or place; hinges and balls, of which `run` looks at the two that bend."""
+        """One position or place, and a pole; hinges and balls, of which `run` looks at the two that bend."""
         return Handles(
-            goals=("Position", "Place"), several=False, joints=(Kind.HINGE, Kind.BALL), limits=("Range",),
-            coupled=False, free_root=False, prefer=("first",),
+            goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
+            limits=("Range",), coupled=False, free_root=False, prefer=("first",),
         )  # fmt: skip
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, 3), or (k, 7) of a Place."""
+        """Solve for the targets (k, W), rows as in problem.py."""
         limb, columns, rows = self.packed(problem)
-        if limb.planar and (self.pole is not None or self.swivel != 0.0):
-            raise UnsupportedError(
-                "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
-            )
+        _, goal = goals_of(problem)
+        self._refuse_poles(limb, goal)
         starts = np.array(problem.start.flat_q)
         q = np.empty((len(targets), problem.skeleton.nq))
         found = np.empty((len(targets), 2), dtype=np.bool_)
-        wanted = np.ascontiguousarray(targets)
+        wanted, poles = self._split(problem, targets)
+        settings = self.settings(tolerance, poled=len(poles) > 0)
         if limb.planar:
-            kernels.two_bone_planar.solve(rows, wanted, columns, self.settings(tolerance), starts, q, found)
+            kernels.two_bone_planar.solve(rows, wanted, columns, settings, starts, q, found)
         else:
-            poles = np.array([] if self.pole is None else [self.pole]).reshape(-1, 3)
             width = lane_width()
             solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
             work = aligned(kernels.two_bone.ROOM * width)
-            solve(rows, wanted, poles, columns, self.settings(tolerance), starts, q, found, work)
+            solve(rows, wanted, poles, columns, settings, starts, q, found, work)
+        if goal is not None and self.swivel == 0.0:
+            _keep_met(problem, starts, targets, tolerance, q, found)
         moved = found[:, 0].astype(np.int64)
         history = _before_and_after(problem, starts, q, targets) if request.trace else None
         return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved, history)
+
+    def _refuse_poles(self, limb: Limb, goal: Pole | None) -> None:
+        if goal is not None and self.pole is not None:
+            raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
+        if limb.planar and (goal is not None or self.pole is not None or self.swivel != 0.0):
+            raise UnsupportedError(
+                "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
+            )
+
+    def _split(self, problem: Problem, targets: Floats) -> tuple[Floats, Floats]:
+        """The rows of the tip (k, 3 | 7), and the poles (0|1|k, 3)."""
+        if len(problem.goals) == 1:
+            return np.ascontiguousarray(targets), np.array([] if self.pole is None else [self.pole]).reshape(-1, 3)
+        at = 0 if isinstance(problem.goals[0], Pole) else targets.shape[1] - 3
+        parts = np.delete(targets, np.s_[at : at + 3], axis=1), targets[:, at : at + 3]
+        return np.ascontiguousarray(parts[0]), np.ascontiguousarray(parts[1])
 
     def packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
         """The limb, where its joints stand in q, and its numbers; remembered, because long batches come in parts."""
@@ -133,20 +154,29 @@ class TwoBone:
     def _rows(self, problem: Problem, limb: Limb) -> Floats:
         return limb_rows(problem, limb, self.bend, self.branch)
 
-    def settings(self, tolerance: Tolerance) -> Floats:
+    def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/two_bone.py."""
         half = self.swivel / 2
-        always = self.pole is not None or self.swivel != 0.0
+        always = poled or self.swivel != 0.0
         sine = math.sin(min(tolerance.angle, math.pi) / 2)
         swivel = math.cos(half), math.sin(half)
         mode = _MODES[self.bend]
         return np.array([tolerance.distance, sine, self.soft, *swivel, always, self.weight, mode])
 
 
+def _keep_met(problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, found: Bools) -> None:
+    """Take back what was done to starts that meet their target and their pole already."""
+    allowed = [tolerance.distance if m.kind == POSITION else tolerance.angle for m in problem.measures]
+    before = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
+    kept = (problem.errors(before, targets) <= allowed).all(axis=-1)
+    q[kept], found[kept, 0], found[kept, 1] = before[kept], False, True
+
+
 def _before_and_after(problem: Problem, starts: Floats, q: Floats, targets: Floats) -> Trace:
     """A closed form has no iterations: the start and the answer, with the distance left."""
     rows = np.stack([starts[0], q[0]])
-    return Trace(problem.errors(rows, np.repeat(targets, 2, axis=0))[:, 0], rows)
+    distance = [m.kind for m in problem.measures].index(POSITION)
+    return Trace(problem.errors(rows, np.repeat(targets, 2, axis=0))[:, distance], rows)
 
 
 def _point(pole: ArrayLike | None) -> tuple[float, float, float] | None:

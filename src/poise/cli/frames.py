@@ -1,0 +1,84 @@
+"""`poise solve --every-frame`: every frame of a clip solved from its own pose, the clip written with what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from poise.bake import Baked, bake
+from poise.cli import outputs
+from poise.cli.bars import bar
+from poise.cli.many import How
+from poise.cli.targets import Targets
+from poise.clip import Clip
+from poise.errors import InputError
+from poise.goals import Goal
+from poise.rig import Rig, save
+from poise.status import Status
+
+
+def clip_of(rig: Rig, name: str | None) -> Clip:
+    """The clip that is meant: the one named, or the only one; InputError lists what there is."""
+    if name is not None:
+        return rig.clip(name)
+    if len(rig.clips) != 1:
+        names = ", ".join(repr(clip.name) for clip in rig.clips) or "none"
+        raise InputError(f"--every-frame needs --from-clip NAME: this file has {len(rig.clips)} clips: {names}")
+    return rig.clips[0]
+
+
+def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
+    """The goals, with the rows of a table as targets of the first: one for each frame."""
+    if rows is None:
+        return goals
+    if rows.count != len(clip):
+        raise InputError(
+            f"the clip {clip.name!r} has {len(clip)} frames, the table {rows.count} targets: give one each"
+        )
+    return (rows.goal.with_target(np.concatenate(list(rows))), *goals)
+
+
+def solve_clip(rig: Rig, clip: Clip, goals: tuple[Goal, ...], out: Path | None, how: How, *, as_json: bool) -> int:
+    """Solve, write the clip and say how many frames were reached; return the exit code."""
+    if out is not None:
+        outputs.check_pose_file(out)
+    given = how._asdict()
+    if given.pop("prefer") != "first" or given.pop("seeds") is not None:
+        raise InputError("--every-frame takes the first pose found in each frame; --prefer and --seeds go without it")
+    with bar("solving", len(clip), rate=True) as advance:
+        baked = bake(clip, goals, **given, progress=lambda done: advance(done, ""))
+    if out is not None:
+        save(Clip(baked.times, baked.poses, baked.name), out, like=rig)
+    _say(baked, out, as_json=as_json)
+    return 0 if bool(np.all(baked.result.reached)) else 1
+
+
+def _say(baked: Baked, out: Path | None, *, as_json: bool) -> None:
+    result = baked.result
+    missed = np.flatnonzero(~np.asarray(result.reached))
+    if as_json:
+        said: dict[str, Any] = {
+            "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed), "solver": result.solver,
+            "worst_position_error": _worst(result.position_errors), "worst_angle_error": _worst(result.angle_errors),
+            "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed.tolist()],
+            "seconds": result.seconds, "out": None if out is None else str(out),
+        }  # fmt: skip
+        typer.echo(json.dumps(said, indent=1, allow_nan=False))
+        return
+    typer.echo(f"{len(baked) - len(missed)} of {len(baked)} frames reached ({result.solver})")
+    for i in missed[:3].tolist():
+        typer.echo(f"frame {i}, {baked.times[i]:.3f} s: {result.message(i)}")
+    if len(missed) > 3:  # noqa: PLR2004
+        typer.echo(f"and {len(missed) - 3} more")
+    if out is not None:
+        typer.echo(f"clip {baked.name!r} in {out}")
+
+
+def _worst(errors: Any) -> float | None:
+    """The largest error of any frame, or None where there is none of its kind."""
+    asked = errors[~np.isnan(errors)]
+    return float(asked.max()) if len(asked) else None
