@@ -66,7 +66,7 @@ class TestChains:
             assert int(np.ravel(one.status)[0]) == batch.status[i]
 
     def test_units_do_not_matter(self, name, joints, limits):
-        """A power of two scales without rounding: the same bits. Any other finds what this one finds, by other roundings."""
+        """A power of two scales without rounding: the same bits. Any other finds the same with other roundings."""
 
         def solved(unit):
             s = chain(joints, limits, 3, unit)
@@ -163,10 +163,10 @@ def test_zero_length_bones(name, joints):
     for some in ([1, 3], [1, 2, 3, 4]):
         offsets[some] = 0.0
         short = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=offsets, axes=s.axes)
-        targets = targets_of(short)
-        result = asked(rest(short), Position("tip", targets + [[0.1, 0, 0]]), name, tolerance=TOLERANCE)
+        beside = targets_of(short) + np.array([0.1, 0.0, 0.0])
+        result = asked(rest(short), Position("tip", beside), name, tolerance=TOLERANCE)
         if result is not None:
-            assert_honest(result, "tip", targets + [[0.1, 0, 0]])
+            assert_honest(result, "tip", beside)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -304,7 +304,7 @@ def test_a_free_root(name):
     else:
         with pytest.raises(poise.UnsupportedError) as refusal:
             poise.solve(rest(s), goal, solver=name, free_root=True)
-        refused(name, refusal.value)
+        refused(name, str(refusal.value))
 
 
 @pytest.mark.parametrize("prefer", ["first", "closest", "all"])
@@ -315,7 +315,7 @@ def test_preferences(name, prefer):
     else:
         with pytest.raises(poise.UnsupportedError) as refusal:
             poise.solve(rest(s), goals_of(s)["Position"], solver=name, prefer=prefer)
-        refused(name, refusal.value)
+        refused(name, str(refusal.value))
 
 
 @pytest.mark.parametrize(
