@@ -66,7 +66,7 @@ class TestChains:
             assert int(np.ravel(one.status)[0]) == batch.status[i]
 
     def test_units_do_not_matter(self, name, joints, limits):
-        """A power of two scales without rounding: the same bits. Any other finds the same by other roundings."""
+        """A power of two scales without rounding: the same bits. Any other finds the same with other roundings."""
 
         def solved(unit):
             s = chain(joints, limits, 3, unit)
@@ -163,10 +163,10 @@ def test_zero_length_bones(name, joints):
     for some in ([1, 3], [1, 2, 3, 4]):
         offsets[some] = 0.0
         short = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=offsets, axes=s.axes)
-        targets = targets_of(short)
-        result = asked(rest(short), Position("tip", [*targets, [0.1, 0, 0]]), name, tolerance=TOLERANCE)
+        beside = targets_of(short) + np.array([0.1, 0.0, 0.0])
+        result = asked(rest(short), Position("tip", beside), name, tolerance=TOLERANCE)
         if result is not None:
-            assert_honest(result, "tip", [*targets, [0.1, 0, 0]])
+            assert_honest(result, "tip", beside)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -244,7 +244,7 @@ def goals_of(s):
         "Direction": poise.Direction("hand", (1, 2, 0.5)),
         "Aim": poise.Aim("hand", (1, 2, 3)),
         "LookAt": poise.LookAt("hand", (1, 2, 3)),
-        "Pole": poise.Pole("lower", (1, 2, 3)),
+        "Pole": [Position("hand", point), poise.Pole("lower", (1, 2, 3))],
         "Pin": poise.Pin("hand", rotation=False),
         "Near": poise.Near(bent),
     }
@@ -283,13 +283,16 @@ def test_limits(name, limit):
 
 
 def test_several_goals(name):
+    """Of two joints, or two of one joint: solved, or refused; always refused where goals come one at a time."""
     s, handles = limb(), handles_of(name)
-    wanted = goals_of(s)
-    second = "Position" if "Direction" not in handles.goals else "Direction"
-    two = [wanted["Position"], Position("lower", posed(s, 3, 0.5).world["lower"].positions)]
-    declared(name, handles.several and not handles.one_joint, rest(s), two)
-    if handles.several and second == "Direction":
-        declared(name, True, rest(s), [wanted["Position"], poise.Direction("hand", (0, 0, 1), axis=(0, 1, 0))])
+    wanted = goals_of(s)["Position"]
+    elbow = Position("lower", posed(s, 3, 0.5).world["lower"].positions)
+    for second in (elbow, poise.Direction("hand", (0, 0, 1), axis=(0, 1, 0))):
+        result = asked(rest(s), [wanted, second], name)
+        if result is not None:
+            assert handles.several
+            assert result.violation <= 1e-9
+            assert np.linalg.norm(result.errors) < np.linalg.norm(result.problem.errors(s.rest_q[None], result.targets))
 
 
 def test_the_same_asked_twice(name):
@@ -307,7 +310,7 @@ def test_a_free_root(name):
     else:
         with pytest.raises(poise.UnsupportedError) as refusal:
             poise.solve(rest(s), goal, solver=name, free_root=True)
-        refused(name, refusal.value)
+        refused(name, str(refusal.value))
 
 
 @pytest.mark.parametrize("prefer", ["first", "closest", "all"])
@@ -318,7 +321,7 @@ def test_preferences(name, prefer):
     else:
         with pytest.raises(poise.UnsupportedError) as refusal:
             poise.solve(rest(s), goals_of(s)["Position"], solver=name, prefer=prefer)
-        refused(name, refusal.value)
+        refused(name, str(refusal.value))
 
 
 @pytest.mark.parametrize(
@@ -337,7 +340,7 @@ def test_soft_limits_are_a_cost_or_refused(name, soft):
         return
     result = poise.solve(rest(s), goal, solver=name)
     assert result.reached
-    assert result.violation == 0.0
+    assert result.violation <= 1e-9
     assert "soft limits cost" in str(result)
     hard = s.limited({"lower": type(soft)(**{**vars(soft), "soft": 0.0})})
     inside = hard.legal(result.pose.q)[0][s.q_slice("lower")]

@@ -47,7 +47,7 @@ def arm_of(tree: Tree) -> Arm | None:
         return None
     known: dict[int, tuple[Floats, Arm]] = tree.skeleton.__dict__.setdefault("_arms", {})
     key = id(tree.layout)  # layouts live as long as their skeleton
-    geometry = np.append(tree.frames, tree.aims[0, :7])  # the last three and four numbers are those of the tip
+    geometry = np.append(tree.frames, tree.aims[-1, :7])  # the tip; of a Place the rotation, which has its point, too
     if key not in known or not np.array_equal(known[key][0], geometry):
         known[key] = geometry, _packed(tree)
     return known[key][1]
@@ -73,7 +73,7 @@ def _packed(tree: Tree) -> Arm:
     m = len(tree.layout.nodes)
     links = np.zeros((m + 1, 10))
     links[:m, :7] = tree.frames[0, :, :7]
-    links[m, :7] = tree.aims[0, :7]
+    links[m, :7] = tree.aims[-1, :7]
     gains = tree.frames[0, :, 7].copy()
     links[:m, 7:9] = tree.layout.dofs[:, :2] * gains[:, None]
     links[:m, 9] = [node.kind == SLIDE for node in tree.layout.nodes]

@@ -99,7 +99,8 @@ def _prefer(tree: Tree, goals: Sequence[AnyGoal]) -> None:
     for goal in goals:
         if not isinstance(goal, Near):
             continue
-        u, weights = tree.u_of(goal.pose.flat_q)[0], goal.weights(tree.skeleton)
+        q, weights = goal.pose.flat_q, goal.weights(tree.skeleton)
+        u = tree.u_of(np.broadcast_to(q, (len(tree.frames), q.shape[1])))[0]  # frames may differ from start to start
         for node in tree.layout.nodes:
             if node.row in weights:
                 numbers = 4 if node.kind not in (HINGE, SLIDE, MOVE, FIXED) else DOFS[node.kind]

@@ -146,13 +146,12 @@ def put_best(book, tested, w, l, m, error, x, errors):
 
 
 @part
-def keep_seen(book, tested, w, l, m, error, x, errors):
+def keep_seen(book, tested, w, l, m, caution, error, x, errors):
     """Keep what lane l has seen on its way, if it is the best: where an attempt began, and all while one settles.
 
     Steps may go too far where a target cannot be met. So no answer is worse than the start.
     """
-    began, settles = book[SPENT * w + l] == 1.0, book[CAUTION * w + l] > 0.0
-    if (began or settles) and error < errors[int(book[PROBLEM * w + l])]:
+    if (book[SPENT * w + l] == 1.0 or caution > 0.0) and error < errors[int(book[PROBLEM * w + l])]:
         put_best(book, tested, w, l, m, error, x, errors)
 
 
@@ -231,7 +230,7 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
         for l in range(w if looks != 0 else 0):
             if book[PROBLEM * w + l] < 0.0:
                 continue
-            keep_seen(book, before, w, l, m, lane(error, l), x, errors)
+            keep_seen(book, before, w, l, m, book[CAUTION * w + l], lane(error, l), x, errors)
             if (ends >> l) & 1:
                 is_met = (bits(met) >> l) & 1 == 1
                 keep_best(book, before, w, l, m, lane(error, l), is_met, x, errors, counts)

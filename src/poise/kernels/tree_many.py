@@ -259,7 +259,7 @@ def solver(kind):
             for l in range(w):
                 if flat.book[PROBLEM * w + l] < 0.0:
                     continue
-                keep_seen(flat.book, flat.tested, w, l, nu, lane(error, l), u, errors)
+                keep_seen(flat.book, flat.tested, w, l, nu, flat.book[CAUTION * w + l], lane(error, l), u, errors)
                 if (ends >> l) & 1:
                     is_met = (reached >> l) & 1 == 1
                     keep_best(flat.book, flat.tested, w, l, nu, lane(error, l), is_met, u, errors, counts)
