@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poise.kernels.chain import BALL, HINGE, MOVE, copy, record, store_frames, tip_position
+from poise.kernels.chain import BALL, HINGE, MOVE, SLIDE, copy, record, store_frames, tip_position
 from poise.kernels.compiled import inline, merged, part
 from poise.kernels.limits import clamp
 from poise.kernels.linear import (
@@ -96,9 +96,9 @@ def solved(a, damping, e):
 
 @inline
 def column_of(kind, axis, h, rotation):
-    """How a hinge or slide moves the tip per unit of its value, in the base frame."""
+    """How a hinge, per radian, or a slide, per length of its way whatever its unit, moves the tip in the base frame."""
     axis = rotate(rotation, axis)
-    return cross(axis, h) if kind == HINGE else axis
+    return cross(axis, h) if kind == HINGE else scale(axis, 1.0 / norm(axis))
 
 
 @inline
@@ -168,6 +168,8 @@ def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, w
             column = column_of(kinds[i], vec_at(axes, i), h, rotation)
             held = is_held(ranges, x, i, dot(column, e))
             step = 0.0 if held else dot(column, y)
+            if kinds[i] == SLIDE:
+                step /= norm(vec_at(axes, i))
             trial[i, 0] = clamp(x[i, 0] + step, ranges[i, 0], ranges[i, 1])
     return met
 
