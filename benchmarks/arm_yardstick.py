@@ -8,9 +8,7 @@ matrices, and the fastest of those counts. The general tree is measured as well:
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,24 +65,8 @@ def libraries(joints: int) -> dict[str, ctypes.CDLL]:
 
 
 def compiled(compiler: Path, joints: int) -> ctypes.CDLL:
-    """Compile into the cache, once per source, compiler and processor.
-
-    Linked without -ffast-math: with it, g++ adds a start-up routine that makes the whole process flush small numbers.
-    """
-    source = harness.HERE / "peers" / "arm_yardstick.cpp"
-    flags = [*FLAGS, f"-DJOINTS={joints}"]
-    words = " ".join([str(compiler), *flags, harness.machine()["cpu"]])
-    stamp = hashlib.sha256(source.read_bytes() + words.encode()).hexdigest()[:16]
-    library = harness.cache_folder() / f"arm_yardstick-{stamp}.so"
-    if not library.is_file():
-        thing = library.with_suffix(".o")
-        steps = [[*flags, "-c", str(source), "-o", str(thing)], ["-shared", str(thing), "-o", str(library)]]
-        for step in steps:
-            done = subprocess.run([str(compiler), *step], capture_output=True, text=True, check=False)
-            if done.returncode:
-                message = f"{compiler.name} could not compile the yardstick: {done.stderr[-500:]}"
-                raise RuntimeError(message)
-    return ctypes.CDLL(str(library))
+    """The yardstick for an arm with so many joints."""
+    return harness.compiled(harness.HERE / "peers" / "arm_yardstick.cpp", compiler, [*FLAGS, f"-DJOINTS={joints}"])
 
 
 def bound(function: Any, *arguments: Any) -> Call:

@@ -6,13 +6,9 @@ All start from the same slightly bent chain and run in turn, round after round, 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import harness
@@ -31,7 +27,7 @@ TARGETS = 2000
 ROUNDS = 40
 SEED = 7
 BEND = 0.01  # [rad] of each joint at the start
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=c++17", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=c++17", "-fPIC")
 
 
 def start_of(bones: int) -> poise.Pose:
@@ -52,23 +48,8 @@ def targets_of(bones: int) -> Floats:
 
 
 def compiled() -> ctypes.CDLL:
-    """Compile the yardstick into the cache (once per source, compiler and processor); RuntimeError says why not."""
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if not compiler:
-        message = "no C++ compiler (g++ or clang++) is here, so there is no yardstick to compare with"
-        raise RuntimeError(message)
-    source = harness.HERE / "peers" / "fabrik_yardstick.cpp"
-    what = " ".join([compiler, *FLAGS, harness.machine()["cpu"]])
-    stamp = hashlib.sha256(source.read_bytes() + what.encode()).hexdigest()[:16]
-    library = harness.cache_folder() / f"fabrik_yardstick-{stamp}.so"
-    if not library.is_file():
-        command = [compiler, *FLAGS, str(source), "-o", str(library)]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-        except subprocess.CalledProcessError as error:
-            message = f"{Path(compiler).name} could not compile the yardstick: {error.stderr}"
-            raise RuntimeError(message) from error
-    return ctypes.CDLL(str(library))
+    """The yardstick; RuntimeError says why there is none."""
+    return harness.compiled(harness.HERE / "peers" / "fabrik_yardstick.cpp", harness.compiler(), FLAGS)
 
 
 class Yardstick:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -103,6 +106,35 @@ def machine() -> dict[str, str]:
         cpu = names[0] if names else cpu
     packages = {name: version(name) for name in ("numpy", "numba")}
     return {"cpu": cpu, "cores": str(os.cpu_count()), "python": platform.python_version(), **packages}
+
+
+def compiled(source: Path, compiler: str | Path, flags: Sequence[str]) -> ctypes.CDLL:
+    """A shared library of a C++ source, compiled into the cache once per source, compiler, flags and processor.
+
+    Linked without -ffast-math: with it, g++ adds a start-up routine that makes the whole process flush small numbers.
+    Raises RuntimeError where it cannot be compiled.
+    """
+    words = " ".join([str(compiler), *flags, machine()["cpu"]])
+    stamp = hashlib.sha256(source.read_bytes() + words.encode()).hexdigest()[:16]
+    library = cache_folder() / f"{source.stem}-{stamp}.so"
+    if not library.is_file():
+        thing = library.with_suffix(".o")
+        steps = [[*flags, "-c", str(source), "-o", str(thing)], ["-shared", str(thing), "-o", str(library)]]
+        for step in steps:
+            done = subprocess.run([str(compiler), *step], capture_output=True, text=True, check=False)
+            if done.returncode:
+                message = f"{Path(compiler).name} could not compile {source.name}: {done.stderr[-500:]}"
+                raise RuntimeError(message)
+    return ctypes.CDLL(str(library))
+
+
+def compiler() -> str:
+    """The C++ compiler of the machine; RuntimeError where there is none."""
+    found = shutil.which("g++") or shutil.which("clang++")
+    if not found:
+        message = "no C++ compiler (g++ or clang++) is here, so there is no yardstick to compare with"
+        raise RuntimeError(message)
+    return found
 
 
 def npm_package(name: str, release: str) -> Path:

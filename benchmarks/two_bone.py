@@ -7,12 +7,8 @@ before anything is timed.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import harness
 import numpy as np
@@ -28,7 +24,7 @@ TARGETS, BATCH = 1_000_000, 100_000
 ROUNDS = 30
 SEED = 5
 SAME = 1e-9  # by how much the answers of both may differ
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=c++17", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=c++17", "-fPIC")
 KNEE = poise.Range.degrees(0, 150, axis=(1, 0, 0))
 
 
@@ -48,22 +44,8 @@ def targets(count: int) -> Floats:
 
 
 def compiled() -> ctypes.CDLL:
-    """Compile the yardstick into the cache (once per source, compiler and processor); RuntimeError says why not."""
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if not compiler:
-        message = "no C++ compiler (g++ or clang++) is here, so there is no yardstick to compare with"
-        raise RuntimeError(message)
-    source = harness.HERE / "peers" / "two_bone_yardstick.cpp"
-    known = source.read_bytes() + " ".join([compiler, *FLAGS, harness.machine()["cpu"]]).encode()
-    library = harness.cache_folder() / f"two_bone_yardstick-{hashlib.sha256(known).hexdigest()[:16]}.so"
-    if not library.is_file():
-        command = [compiler, *FLAGS, str(source), "-o", str(library)]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-        except subprocess.CalledProcessError as error:
-            message = f"{Path(compiler).name} could not compile the yardstick: {error.stderr}"
-            raise RuntimeError(message) from error
-    return ctypes.CDLL(str(library))
+    """The yardstick; RuntimeError says why there is none."""
+    return harness.compiled(harness.HERE / "peers" / "two_bone_yardstick.cpp", harness.compiler(), FLAGS)
 
 
 def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:

@@ -92,7 +92,7 @@ class TestSolve:
         answer = json.loads(done.stdout)
         assert answer["status"] == "reached"
         assert answer["reached"] is True
-        assert answer["solver"] == "ccd"
+        assert answer["solver"] == "levenberg_marquardt"
         assert answer["position_error"] <= answer["tolerance"]
         assert answer["microseconds"] > 0
         rig = poise.load(HUMANOID)

@@ -127,8 +127,9 @@ class TestSolver:
     @pytest.mark.parametrize(
         ("arguments", "solver"),
         [
-            ((*HAND, *REACH), "ccd"),
-            ((*HAND, *REACH, "--iterations", "50", "--restarts", "3"), "ccd"),
+            ((*HAND, *REACH), "levenberg_marquardt"),
+            ((*HAND, *REACH, "--root", "LeftArm"), "two_bone"),
+            ((*HAND, *REACH, "--iterations", "50", "--restarts", "3"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--damping", "0.1"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--rotation", "1", "0", "0", "0"), "levenberg_marquardt"),
             ((*TOOL, "--to", "0.3", "0.2", "0.4"), "levenberg_marquardt"),
@@ -166,7 +167,7 @@ class TestSolver:
             (("--to", "0", "0", "0", "--threads", "0"), "threads"),
             (("--rotation", "0", "0", "0", "0"), "zero length"),
             (("--rotation", "1", "0", "0"), "rotation"),
-            (("--rotation", "1", "0", "0", "0", "--solver", "ccd"), "ccd solves Position goals"),
+            (("--rotation", "1", "0", "0", "0", "--solver", "fabrik"), "fabrik solves Position and Pin goals"),
             (("--rotation", "1", "0", "0", "0", "--angle-tolerance", "-1"), "angle_tolerance must be"),
             (("--targets", "t.csv", "--prefer", "all"), "--prefer all lists the solutions of one target"),
             (("--targets", "t.csv", "--rotation", "1", "0", "0", "0"), "not both"),

@@ -113,7 +113,9 @@ class TestFrames:
         first, second = follow([0.3, 0.5, 0.2]), follow([0.3, 0.4, 0.3])
         again = poise.solve(start, Position(joint, [0.3, 0.5, 0.2]), solver="ccd")
         np.testing.assert_array_equal(first.q, again.q)
-        np.testing.assert_array_equal(second.q, poise.solve(again.pose, Position(joint, [0.3, 0.4, 0.3])).q)
+        np.testing.assert_array_equal(
+            second.q, poise.solve(again.pose, Position(joint, [0.3, 0.4, 0.3]), solver="ccd").q
+        )
         np.testing.assert_array_equal(follow.pose.q, second.q)
 
     def test_restart_begins_from_the_first_pose_when_the_target_moves(self):
@@ -264,7 +266,8 @@ class TestApproach:
         assert (rotation_angle(q[s.turn_columns], on_the_way[s.turn_columns]) <= speed * dt + 1e-9).all()
         numbers = np.setdiff1d(np.arange(s.nq), s.turn_columns)
         assert (np.abs(q - on_the_way)[numbers] <= speed * dt + 1e-9).all()
-        np.testing.assert_allclose(Approach(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0], atol=1e-9)
+        there, wanted = Approach(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0]
+        np.testing.assert_allclose(poise.Pose(s, there).world.affine, poise.Pose(s, wanted).world.affine, atol=1e-8)
 
     def test_two_frames_of_half_the_time_show_what_one_shows(self):
         start, joint = bent_chain()

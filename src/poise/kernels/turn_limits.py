@@ -160,7 +160,7 @@ def _nearest_swing(limit, x, y):
     to_x, to_y = _nearest_in_ellipse(limit, x, y)
     off = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
     angle = math.sqrt(x * x + y * y)
-    widest = max(-limit[BOUNDS], limit[BOUNDS + 1], -limit[BOUNDS + 2], limit[BOUNDS + 3])
+    widest = max(max(-limit[BOUNDS], limit[BOUNDS + 1]), max(-limit[BOUNDS + 2], limit[BOUNDS + 3]))
     if TURN - angle - widest < off:
         k = 1.0 - TURN / angle
         x, y = k * x, k * y
@@ -188,7 +188,7 @@ def _nearest_in_ellipse(limit, x, y):
     if (x / a) * (x / a) + (y / b) * (y / b) <= 1.0:
         return x, y
     aa, bb = a * a, b * b
-    t = max(0.0, a * abs(x) - aa, b * abs(y) - bb)
+    t = max(0.0, max(a * abs(x) - aa, b * abs(y) - bb))
     for _ in range(STEPS):
         g, h = a * x / (t + aa), b * y / (t + bb)
         left = g * g + h * h - 1.0
@@ -223,7 +223,7 @@ def _euler_box(limit, q):
     for _ in range(SWEEPS):
         before = angles
         angles = _swept(limit, q, angles)
-        if max(abs(angles.x - before.x), abs(angles.y - before.y), abs(angles.z - before.z)) <= SLACK:
+        if max(max(abs(angles.x - before.x), abs(angles.y - before.y)), abs(angles.z - before.z)) <= SLACK:
             break
     turn = _turned(angles)
     return 2.0 * _chord(q, turn) <= SLACK, turn
@@ -392,7 +392,7 @@ def _off_box(limit, a, b, c):
     """How far the angles are outside their ranges, at most."""
     a = abs(math.sin(0.5 * (best_angle(a, limit[BOUNDS], limit[BOUNDS + 1]) - a)))
     b = abs(math.sin(0.5 * (best_angle(b, limit[BOUNDS + 2], limit[BOUNDS + 3]) - b)))
-    return max(a, b, abs(math.sin(0.5 * (best_angle(c, limit[BOUNDS + 4], limit[BOUNDS + 5]) - c))))
+    return max(max(a, b), abs(math.sin(0.5 * (best_angle(c, limit[BOUNDS + 4], limit[BOUNDS + 5]) - c))))
 
 
 @inline
