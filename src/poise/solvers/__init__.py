@@ -58,6 +58,11 @@ def named(name: str, **options: Any) -> Solver:
 
 def check(solver: Solver, problem: Problem, request: Request) -> None:
     """Raise UnsupportedError, with the reason, for a problem that the solver does not handle."""
-    refusal = solver.handles.refusal(solver.name, problem, request)
+    known: dict[object, str | None] = problem.__dict__.setdefault("_refusals", {})  # calls are made in microseconds
+    handles = solver.handles
+    key = (solver.name, handles, request.prefer)
+    if key not in known:
+        known[key] = handles.refusal(solver.name, problem, request)
+    refusal = known[key]
     if refusal is not None:
         raise UnsupportedError(refusal)
