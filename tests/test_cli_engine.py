@@ -117,7 +117,7 @@ class TestPrefer:
         assert away["closest"] <= away["first"]
 
     def test_a_character_too(self):
-        """ccd, which a character's position gets otherwise, has no preferences."""
+        """A preference is for the engine, which is what auto takes then."""
         answer = json.loads(run(*HAND, *REACH, "--prefer", "closest", "--seeds", "4", "--json").stdout)
         assert answer["reached"]
         assert answer["solver"] == "levenberg_marquardt"
@@ -129,6 +129,8 @@ class TestSolver:
         [
             ((*HAND, *REACH), "levenberg_marquardt"),
             ((*HAND, *REACH, "--root", "LeftArm"), "two_bone"),
+            ((*HAND, *REACH, "--root", "LeftArm", "--iterations", "50"), "levenberg_marquardt"),
+            ((*HAND, *REACH, "--root", "LeftArm", "--free-root"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--iterations", "50", "--restarts", "3"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--damping", "0.1"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--rotation", "1", "0", "0", "0"), "levenberg_marquardt"),

@@ -167,6 +167,11 @@ class TestLooks:
         sides = [way - (way @ line) * line for way in (knee - hip, np.array([2, 0.5, 0]) - hip)]
         assert sides[0] @ sides[1] == pytest.approx(np.linalg.norm(sides[0]) * np.linalg.norm(sides[1]))
 
+    def test_a_look_takes_no_root(self):
+        done = run(*SOLVE, "--joint", "Head", "--look-at", "2", "1", "1", "--root", "Spine")
+        assert done.returncode == 2
+        assert "--look-at takes no --root" in done.stderr
+
     def test_a_pole_needs_a_limb(self):
         done = run(*SOLVE, "--joint", "Spine", "--to", "0", "1", "0", "--root", "Hips", "--pole", "0", "0", "1")
         assert done.returncode == 2
@@ -206,7 +211,7 @@ class TestEveryFrame:
         ("words", "says"),
         [
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--time", "1"), "--every-frame solves a whole clip"),
-            (("--joint", "LeftHand", "--to", "0", "1", "0", "--near"), "--every-frame solves a whole clip"),
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "--near"), "to stay near means one pose"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--prefer", "closest"), "takes the first pose found"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--from-clip", "run"), "no clip 'run'"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "-o", "x.urdf"), "a URDF file holds no pose"),

@@ -38,12 +38,6 @@ def turned(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, keep
     return base.skeleton.legal(fitting.q)[0]
 
 
-def posed(base: Pose, q: Floats) -> Pose:
-    """The base pose with q (frames, nq); its translations and scales go along."""
-    given = (base.translations, base.scales)
-    return Pose(base.skeleton, q, *(None if v is None else np.broadcast_to(v, (len(q), *v.shape)) for v in given))
-
-
 class _Fitting:
     """What is known so far: q, places and whole turns of the rows above."""
 

@@ -18,10 +18,9 @@ from poise.chain import Chain
 from poise.errors import UnsupportedError
 from poise.goals import Position
 from poise.problem import Problem, Tolerance
-from poise.skeleton import Kind, Skeleton
 from poise.tree import Tree
 from poise.tree_layout import BALL, FIXED, HINGE, MOVE, NUMBERS, POSITION, ROTATION, SLIDE, Node
-from poise.turn_limits import SOFT
+from poise.tree_pack import gear_of
 
 _KINDS = {HINGE: geometry.HINGE, SLIDE: geometry.SLIDE, BALL: geometry.BALL, MOVE: geometry.MOVE}
 _WHAT = ("position", "rotation", "direction")  # by kind of term
@@ -79,7 +78,7 @@ class GoalChain:
             elif node.kind == MOVE:
                 u[:, node.at : node.at + 3] = x[:, i, :3] / tree.frames[:, number, 7, None]
             else:
-                ratio, offset = _gear(tree.skeleton, node)
+                ratio, offset = gear_of(tree.skeleton, node)
                 u[:, node.at] = np.clip((x[:, i, 0] - offset) / ratio, *tree.layout.dofs[node.dof, :2])
         return tree.q_of(u, moved)
 
@@ -148,7 +147,7 @@ def _of_tree(problem: Problem) -> GoalChain:
         kinds=np.array([_KINDS[node.kind] for _, node in moving], dtype=np.int64),
         axes=np.array([_axis(tree, i, node) for i, node in moving]).reshape(-1, 3),
         ranges=np.array([_range(tree, node) for _, node in moving]).reshape(-1, 2),
-        limits=np.where(tree.limits[numbers, SOFT, None] > 0.0, 0.0, tree.limits[numbers]),
+        limits=tree.limits[numbers],
         frames=np.ascontiguousarray(tree.frames[:, numbers, :7]),
         tips=tips,
         starts=_starts(tree, moving),
@@ -164,25 +163,17 @@ def _moving(tree: Tree) -> list[tuple[int, Node]]:
     return [(i, node) for i, node in enumerate(tree.layout.nodes) if node.kind != FIXED]
 
 
-def _gear(skeleton: Skeleton, node: Node) -> tuple[float, float]:
-    """What a coupling makes of a number in u: ratio and offset."""
-    if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
-        ratio, offset = skeleton.coupling_rows[node.row].tolist()
-        return ratio, offset
-    return 1.0, 0.0
-
-
 def _axis(tree: Tree, number: int, node: Node) -> Floats:
     """Frames of a tree have z along the axis; a slide's is as long as one unit of its value."""
     if node.kind != SLIDE:
         return _UP
-    return _UP * (tree.frames[0, number, 7] / _gear(tree.skeleton, node)[0])
+    return _UP * (tree.frames[0, number, 7] / gear_of(tree.skeleton, node)[0])
 
 
 def _range(tree: Tree, node: Node) -> tuple[float, float]:
     if node.kind not in (HINGE, SLIDE):
         return (-np.inf, np.inf)
-    ratio, offset = _gear(tree.skeleton, node)
+    ratio, offset = gear_of(tree.skeleton, node)
     low, high = sorted(ratio * tree.layout.dofs[node.dof, :2] + offset)
     return (low, high)
 
@@ -196,7 +187,7 @@ def _starts(tree: Tree, moving: list[tuple[int, Node]]) -> Floats:
         elif node.kind == MOVE:
             x[:, i, :3] = u[:, node.at : node.at + 3] * tree.frames[:, number, 7, None]
         else:
-            ratio, offset = _gear(tree.skeleton, node)
+            ratio, offset = gear_of(tree.skeleton, node)
             x[:, i, 0] = ratio * u[:, node.at] + offset
     return x
 

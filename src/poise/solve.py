@@ -47,7 +47,8 @@ def solve(
     goals      one or several (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Pin, Near); leading axes of
                their targets are a batch
     solver     a name such as "ccd" (`poise solvers` lists them) or a value such as poise.CCD(iterations=50). "auto":
-               two_bone for a limb of two bones, else levenberg_marquardt; Result.solver says which
+               two_bone for a limb of two bones (prefer="first", the root not free), else levenberg_marquardt;
+               Result.solver says which
     tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length at rest if
                the skeleton has ball or free joints (a character; of the figure's size where the chain has no
                length of its own), else 1e-6 (a robot)

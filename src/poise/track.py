@@ -77,7 +77,7 @@ class Tracker:
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
         wanted = checked_goals(goals)
-        self.solver = steady(solver, start, wanted)
+        self.solver = steady(solver, start, wanted, free_root=free_root)
         self._prepared = prepare(
             start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
         )
@@ -218,11 +218,13 @@ class Tracker:
         return Result(seconds, **known)
 
 
-def steady(solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...]) -> solvers.Solver:
+def steady(
+    solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False
+) -> solvers.Solver:
     """The solver that is meant; one that was named is tuned to stay near the pose it starts from."""
     if not isinstance(solver, str):
         return solver
-    chosen: Any = chosen_solver(solver, start, goals)
+    chosen: Any = chosen_solver(solver, start, goals, free_root=free_root)
     if isinstance(chosen, LevenbergMarquardt):
         return dataclasses.replace(chosen, restarts=0, damping=_STEADY)
     return dataclasses.replace(chosen, restarts=0) if "restarts" in _options(chosen) else chosen

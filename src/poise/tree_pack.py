@@ -161,14 +161,15 @@ def _packed(start: Pose, layout: Layout, offsets: Sequence[tuple[float, float, f
     frames = np.zeros((count, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
         frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
-        ratio, offset = _gear(skeleton, node)
+        ratio, offset = gear_of(skeleton, node)
         gain = frame.factor / size if node.kind in (SLIDE, MOVE) else np.ones(1)
         frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
     places = [[Transform(p.offset / size, p.rotation, p.factor) for p in each] for each in places]
     return _Packed(frames, places, size, bases, scale, walk.sheared or base_sheared)
 
 
-def _gear(skeleton: Skeleton, node: Node) -> tuple[float, float]:
+def gear_of(skeleton: Skeleton, node: Node) -> tuple[float, float]:
+    """What a coupling makes of a number in u: ratio and offset."""
     if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
         ratio, offset = skeleton.coupling_rows[node.row].tolist()
         return ratio, offset

@@ -43,8 +43,8 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
         "message": result.message(),
         "goal": word_of(type(goal)),
         "prefer": prefer,
-        "position_error": _largest(result.position_errors),
-        "angle_error": _largest(result.angle_errors),
+        "position_error": largest(result.position_errors),
+        "angle_error": largest(result.angle_errors),
         "tolerance": result.tolerance,
         "angle_tolerance": result.angle_tolerance,
         "cost": float(np.asarray(result.cost)),
@@ -91,7 +91,7 @@ def _asked(goal: Goal | JointGoal) -> tuple[Floats | None, Floats | None]:
     return (goal.position, goal.rotation) if isinstance(goal, Place) else (None, None)
 
 
-def _largest(errors: Floats) -> float | None:
+def largest(errors: Floats) -> float | None:
     """The largest error, or None where there is none of its kind."""
     asked = errors[~np.isnan(errors)]
     return float(asked.max()) if len(asked) else None

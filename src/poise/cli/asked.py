@@ -68,6 +68,8 @@ class Asked(NamedTuple):
         if self.direction is not None:
             found.append(Direction(self._joint("--direction"), self.direction, root=self.root, **along))
         if self.look_at is not None:
+            if self.root is not None and not (self.to or self.rotation or self.direction or self.pole):
+                raise InputError("--look-at takes no --root; --goal 'look-at JOINT X Y Z over=a,b' names what turns")
             found.append(LookAt(self._joint("--look-at"), self.look_at, **along))
         if self.pole is not None:
             tip = self._joint("--pole")
@@ -89,12 +91,19 @@ class Asked(NamedTuple):
 
 
 def solver_of(
-    name: str, start: Pose, goals: tuple[Goal, ...], prefer: Prefer, options: Sequence[str] = (), **short: Any
+    name: str,
+    start: Pose,
+    goals: tuple[Goal, ...],
+    prefer: Prefer,
+    options: Sequence[str] = (),
+    *,
+    free_root: bool = False,
+    **short: Any,
 ) -> solvers.Solver:
     """Make the solver; `options` are texts name=value, `short` the options that have a flag (None: not given).
 
-    "auto" is the library's own choice, or where that lacks an option the first solver that has it. InputError for an
-    option that the named solver, or for "auto" every solver, lacks.
+    "auto" is the library's own choice, or where that lacks an option the engine, ccd, or the first other one that has
+    it. InputError for an option that the named solver, or for "auto" every solver, lacks.
     """
     given = {
         key: value.value if isinstance(value, StrEnum) else value for key, value in short.items() if value is not None
@@ -104,8 +113,8 @@ def solver_of(
         return solvers.named(name, **_together(name, options, given))
     if options:
         raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
-    own = chosen_solver("auto", start, goals, prefer).name
-    for candidate in (own, *solvers.names()):
+    own = chosen_solver("auto", start, goals, prefer, free_root=free_root).name
+    for candidate in (own, "levenberg_marquardt", "ccd", *solvers.names()):
         if given.keys() <= _names_of(candidate):
             return solvers.named(candidate, **given)
     raise InputError(f"no solver has all of {_listed(given)}; name one with --solver: {', '.join(solvers.names())}")

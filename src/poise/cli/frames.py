@@ -11,12 +11,13 @@ import typer
 
 from poise.bake import Baked, bake
 from poise.cli import outputs
+from poise.cli.answer import largest
 from poise.cli.bars import bar
 from poise.cli.many import How
 from poise.cli.targets import Targets
 from poise.clip import Clip
 from poise.errors import InputError
-from poise.goals import Goal
+from poise.goals import Goal, Near
 from poise.rig import Rig, save
 from poise.status import Status
 
@@ -33,6 +34,8 @@ def clip_of(rig: Rig, name: str | None) -> Clip:
 
 def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """The goals, with the rows of a table as targets of the first: one for each frame."""
+    if any(isinstance(goal, Near) for goal in goals):
+        raise InputError("--every-frame solves a whole clip: to stay near means one pose, the start")
     if rows is None:
         return goals
     if rows.count != len(clip):
@@ -63,7 +66,7 @@ def _say(baked: Baked, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         said: dict[str, Any] = {
             "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed), "solver": result.solver,
-            "worst_position_error": _worst(result.position_errors), "worst_angle_error": _worst(result.angle_errors),
+            "worst_position_error": largest(result.position_errors), "worst_angle_error": largest(result.angle_errors),
             "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed.tolist()],
             "seconds": result.seconds, "out": None if out is None else str(out),
         }  # fmt: skip
@@ -76,9 +79,3 @@ def _say(baked: Baked, out: Path | None, *, as_json: bool) -> None:
         typer.echo(f"and {len(missed) - 3} more")
     if out is not None:
         typer.echo(f"clip {baked.name!r} in {out}")
-
-
-def _worst(errors: Any) -> float | None:
-    """The largest error of any frame, or None where there is none of its kind."""
-    asked = errors[~np.isnan(errors)]
-    return float(asked.max()) if len(asked) else None

@@ -32,6 +32,7 @@ class Order(StrEnum):
 
     TIP_FIRST = "tip-first"
     BASE_FIRST = "base-first"
+    WINDOW = "window"
 
 
 class Hinge(StrEnum):
@@ -114,8 +115,8 @@ def solve(
     wanted = asked.Asked(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
     if targets is not None:
         _refuse_with_targets(wanted, plot=plot, prefer=prefer, beside=not every_frame)
-    if every_frame and (time is not None or plot is not None or near):
-        raise InputError("--every-frame solves a whole clip: --time, --plot and --near are for one pose")
+    if every_frame and (time is not None or plot is not None):
+        raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
     if time is not None and from_clip is None:
         raise InputError("--time needs --from-clip: it is the time in that clip")
     rig = load(file)
@@ -128,7 +129,7 @@ def solve(
     goals = wanted.goals(start, main=rows is None)
     short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
     every = goals if rows is None else (rows.goal, *goals)
-    chosen = asked.solver_of(solver, start, every, prefer.value, option or (), **short)
+    chosen = asked.solver_of(solver, start, every, prefer.value, option or (), free_root=free_root, **short)
     how = many.How(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
     if every_frame and clip is not None:
         each = frames.goals_of(clip, rows, goals)

@@ -39,6 +39,8 @@ def _described(name: str) -> dict[str, Any]:
         "goals": list(handles.goals),
         "beside": list(handles.beside),
         "several": handles.several,
+        "one_joint": handles.one_joint,
+        "soft": handles.soft,
         "joints": [kind.name.lower() for kind in handles.joints],
         "limits": list(handles.limits),
         "coupled": handles.coupled,
@@ -74,7 +76,9 @@ def _show_all(found: list[dict[str, Any]]) -> None:
 
 def _show_one(one: dict[str, Any]) -> None:
     typer.echo(f"{one['name']}: {one['summary']}\n")
-    typer.echo(f"goals: {', '.join(one['goals'])}{'; several at once' if one['several'] else '; one at a time'}")
+    together = "several at once" if one["several"] else "one at a time"
+    together += ", of one joint" if one["one_joint"] else "".join(f", {goal} beside it" for goal in one["beside"])
+    typer.echo(f"goals: {', '.join(one['goals'])}; {together}")
     typer.echo(f"joints: {', '.join(one['joints'])}; limits: {', '.join(one['limits']) or 'none'}\n")
     table = Table("option", "type", "default", "meaning", box=None, pad_edge=False)
     for option in one["options"]:

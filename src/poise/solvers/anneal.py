@@ -32,7 +32,7 @@ class Anneal:
     """Restarts around any solver: it handles what that one handles, and jumps out of what limits trap it in.
 
     solver    the solver that is started again: a name, or a value such as poise.CCD(restarts=0)
-    restarts  how often at most; up to 1,000,000. None where lengths alone forbid the target
+    restarts  how often at most; up to 1,000,000. A target that lengths alone forbid gets no restart
     spread    the largest offset, above 0 and at most 1: the share of a joint's range, or of half a turn where it has
               none, that a start may be away from the best pose so far
     schedule  "growing" begins near the best pose and ends `spread` away; "cooling" goes the other way

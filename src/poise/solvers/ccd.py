@@ -58,7 +58,7 @@ class CCD:
                 target that the lengths allow; first near the start pose, then farther away. Sweeps of
                 restarts count as iterations. A coordinate method can stall at a limit that it would have
                 to leave first; without a restart that would look as if the limits kept the target away.
-                None: 8 for a Position, 32 for more, none in the classic order, which never restarts
+                None: 8 for a Position, 32 for more, none with order="tip-first"
 
     Goals are one each of position, rotation and direction of the same joint: a Position and a Direction, a Place.
     The error that each step lowers is p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2: the squared weights of

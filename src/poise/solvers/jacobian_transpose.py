@@ -36,7 +36,7 @@ class JacobianTranspose(JacobianMethod):
                 rotation in half turns; inf: all of it
     max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
 
-    `JacobianTranspose(step="adaptive", bend=0, restarts=0, clamp=inf)` is the textbook form.
+    `JacobianTranspose(step="adaptive", bend=0, restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
     """
 
     iterations: int = 2000
