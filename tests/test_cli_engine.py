@@ -130,7 +130,6 @@ class TestSolver:
             ((*HAND, *REACH), "levenberg_marquardt"),
             ((*HAND, *REACH, "--root", "LeftArm"), "two_bone"),
             ((*HAND, *REACH, "--root", "LeftArm", "--iterations", "50"), "levenberg_marquardt"),
-            ((*HAND, *REACH, "--root", "LeftArm", "--free-root"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--iterations", "50", "--restarts", "3"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--damping", "0.1"), "levenberg_marquardt"),
             ((*HAND, *REACH, "--rotation", "1", "0", "0", "0"), "levenberg_marquardt"),

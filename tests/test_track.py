@@ -299,3 +299,12 @@ class TestApproach:
         assert Approach(s, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([3.1])
         limited = s.limited({"j0": Range(-3.1, 3.1)})
         assert Approach(limited, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])
+
+
+def test_a_free_root_is_for_the_engine():
+    start = poise.load(samples.path("humanoid.bvh")).rest
+    target = start.world["LeftHand"].positions + np.array([1.0, 0.0, 0.0])
+    follow = poise.Tracker(start, Position("LeftHand", target, root="LeftArm"), free_root=True)
+    result = follow(target)
+    assert result.solver == "levenberg_marquardt"
+    assert result.reached
