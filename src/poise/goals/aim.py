@@ -7,14 +7,14 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, frozen
+from poise.arrays import Floats
 from poise.goals.goal import checked_offset, checked_weight, set_fields
-from poise.goals.targets import points
+from poise.goals.point_target import PointTarget
 from poise.limits import unit_axis
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class Aim(PointTarget):
     """The ray from the joint's point `offset` along its own `axis` goes through the world point `target`.
 
     target  (..., 3) [file units]; leading axes are a batch
@@ -30,7 +30,6 @@ class Aim:
     """
 
     measures = ("aim",)
-    width = 3
 
     joint: str
     target: Floats
@@ -51,22 +50,7 @@ class Aim:
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
         set_fields(self, root=root, weight=checked_weight(weight, repr(joint)))
-        rows = self.parse(target)
-        frozen(rows)
-        set_fields(self, target=rows)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The batch axes of the target."""
-        return self.target.shape[:-1]
-
-    def rows(self) -> Floats:
-        """Return the points aimed at (*shape, 3), read-only."""
-        return self.target
-
-    def parse(self, value: ArrayLike) -> Floats:
-        """Turn other points (..., 3) into rows (..., 3); InputError as in the constructor."""
-        return points(value, f"the target of {self.joint!r}", planar=False)
+        self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""

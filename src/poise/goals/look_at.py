@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, frozen
+from poise.arrays import Floats
 from poise.errors import InputError
 from poise.goals.goal import checked_offset, checked_weight, names_and_weights, set_fields
-from poise.goals.targets import points
+from poise.goals.point_target import PointTarget
 from poise.limits import unit_axis
 from poise.skeleton import Kind, Skeleton
 
@@ -19,7 +19,7 @@ _TOGETHER = 3  # joints that turn where none are named: spine, neck, head
 
 
 @dataclass(frozen=True, eq=False)
-class LookAt:
+class LookAt(PointTarget):
     """The ray from the joint's point `offset` along its own `axis` goes through `target`, several joints turning.
 
     target  (..., 3) [file units, world]; leading axes are a batch
@@ -38,7 +38,6 @@ class LookAt:
     """
 
     measures = ("aim",)
-    width = 3
     root = None
 
     joint: str
@@ -60,22 +59,7 @@ class LookAt:
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), over=None if over is None else _shares(over, joint))
         set_fields(self, offset=checked_offset(offset, joint), weight=checked_weight(weight, repr(joint)))
-        rows = self.parse(target)
-        frozen(rows)
-        set_fields(self, target=rows)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The batch axes of the target."""
-        return self.target.shape[:-1]
-
-    def rows(self) -> Floats:
-        """Return the points looked at (*shape, 3), read-only."""
-        return self.target
-
-    def parse(self, value: ArrayLike) -> Floats:
-        """Turn other points (..., 3) into rows (..., 3); InputError as in the constructor."""
-        return points(value, f"the target of {self.joint!r}", planar=False)
+        self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""

@@ -7,10 +7,10 @@ from typing import NamedTuple, NoReturn, Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, frozen
+from poise.arrays import Floats
 from poise.errors import InputError
 from poise.goals.goal import checked_weight, set_fields
-from poise.goals.targets import points
+from poise.goals.point_target import PointTarget
 from poise.skeleton import Skeleton
 
 
@@ -23,7 +23,7 @@ class Limb(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Pole:
+class Pole(PointTarget):
     """Seen along the line from a limb's first joint to its tip, `joint` (knee, elbow) stands towards `target`.
 
     target  (..., 3) [file units, world]; leading axes are a batch
@@ -41,7 +41,7 @@ class Pole:
     """
 
     measures = ("pole",)
-    width = 3
+    aimed = "pole"
 
     joint: str
     target: Floats
@@ -59,22 +59,7 @@ class Pole:
         weight: float = 1.0,
     ) -> None:
         set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, repr(joint)))
-        rows = self.parse(target)
-        frozen(rows)
-        set_fields(self, target=rows)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The batch axes of the target."""
-        return self.target.shape[:-1]
-
-    def rows(self) -> Floats:
-        """Return the poles (*shape, 3), read-only."""
-        return self.target
-
-    def parse(self, value: ArrayLike) -> Floats:
-        """Turn other points (..., 3) into rows (..., 3); InputError as in the constructor."""
-        return points(value, f"the pole of {self.joint!r}", planar=False)
+        self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other poles."""

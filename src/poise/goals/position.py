@@ -7,13 +7,13 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from poise.arrays import Floats, frozen
+from poise.arrays import Floats
 from poise.goals.goal import checked_offset, checked_weight, set_fields
-from poise.goals.targets import points
+from poise.goals.point_target import PointTarget
 
 
 @dataclass(frozen=True, eq=False)
-class Position:
+class Position(PointTarget):
     """The origin of `joint`, or its point `offset`, is at `target` [file units, world].
 
     target  (..., 3), or (..., 2) for planar chains (z is then 0); leading axes are a batch of targets
@@ -27,7 +27,7 @@ class Position:
     """
 
     measures = ("position",)
-    width = 3
+    planar = True
 
     joint: str
     target: Floats
@@ -46,22 +46,7 @@ class Position:
     ) -> None:
         set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
         set_fields(self, offset=checked_offset(offset, joint))
-        rows = self.parse(target)
-        frozen(rows)
-        set_fields(self, target=rows)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The batch axes of the target."""
-        return self.target.shape[:-1]
-
-    def rows(self) -> Floats:
-        """Return the targets (*shape, 3), read-only."""
-        return self.target
-
-    def parse(self, value: ArrayLike) -> Floats:
-        """Turn other points (..., 3) or (..., 2) into rows (..., 3); InputError as in the constructor."""
-        return points(value, f"the target of {self.joint!r}")
+        self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""

@@ -147,12 +147,13 @@ class TwoBone:
             tip = column_of(skeleton, limb.tip) if limb.turns else -1
             at = [column_of(skeleton, limb.first), column_of(skeleton, limb.middle), tip]
             are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
-            rows = plane_rows(problem, limb, self.branch) if limb.planar else self._rows(problem, limb)
+            rows = (
+                plane_rows(problem, limb, self.branch)
+                if limb.planar
+                else limb_rows(problem, limb, self.bend, self.branch)
+            )
             known[self] = limb, np.array([*at, *are_angles], dtype=np.int64), rows
         return known[self]
-
-    def _rows(self, problem: Problem, limb: Limb) -> Floats:
-        return limb_rows(problem, limb, self.bend, self.branch)
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/two_bone.py."""
