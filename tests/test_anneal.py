@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 import poise
 from poise import Position, Range, solvers
-from poise.legal import violation
 from poise.scatter import DRAWS, scattered
+from tests.reference.slow_limits import violation
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 
 PLAIN = poise.CCD(restarts=0, iterations=30)

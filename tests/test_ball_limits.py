@@ -11,9 +11,10 @@ from hypothesis import given, settings
 
 import poise
 from poise import rotations
-from poise.legal import soft_cost, violation
+from poise.legal import soft_cost
 from poise.sidecar import apply_sidecar
 from poise.solve import prepare
+from tests.reference.slow_limits import violation
 from tests.strategies import figure, random_q, rng_of, seeds, straight_chain
 
 CONE = poise.SwingTwist.degrees((0, 1, 0), (45, 30), (-20, 20))

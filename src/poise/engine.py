@@ -232,14 +232,17 @@ Engine = ArmEngine | TreeEngine
 def answer_of(problem: Problem, found: Found) -> Answer:
     """What was found, as configurations of the skeleton."""
     tree = problem.tree
-    history = None
-    if found.trace is not None:
-        rows = found.trace
-        lone = all(term.kind == POSITION for term in tree.layout.terms) and len(tree.layout.terms) == 1
-        scale = float(tree.unit[0]) / problem.goals[0].weight if lone else 1.0
-        history = Trace(np.sqrt(rows[:, 0]) * scale, tree.q_of(rows[:, 1:], np.arange(len(rows)) > 0))
+    history = None if found.trace is None else trace_of(tree, found.trace[:, 0], found.trace[:, 1:])
     q = tree.q_of(found.u, found.iterations > 0)
     return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+
+
+def trace_of(tree: Tree, errors: Floats, u: Floats) -> Trace:
+    """Weighted squared errors (t,) and configurations (t, nu) as a trace; of a lone position, distances."""
+    terms = tree.layout.terms
+    lone = len(terms) == 1 and terms[0].kind == POSITION
+    scale = float(tree.unit[0]) / float(tree.aims[0, 7]) if lone else 1.0
+    return Trace(np.sqrt(errors) * scale, tree.q_of(u, np.arange(len(u)) > 0))
 
 
 def standing_still(problem: Problem, targets: Floats, *, trace: bool) -> Answer:

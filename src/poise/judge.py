@@ -47,7 +47,7 @@ def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) ->
 
 
 def largest_violation(skeleton: Skeleton, q: Floats) -> float:
-    """`violation` of poise/legal.py, compiled: the largest amount by which poses q (k, nq) leave their hard limits."""
+    """The largest amount [rad, file units] by which poses q (k, nq) leave their hard limits."""
     ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
     rows, worst = np.ascontiguousarray(q), 0.0
     if len(bounded) or hinges.rows:

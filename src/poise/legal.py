@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poise import kernels, rotations
+from poise import rotations
 from poise.arrays import Floats, Ints
 from poise.errors import InputError
 from poise.euler import wrapped
@@ -154,18 +154,3 @@ def _excess(skeleton: Skeleton, i: int, limit: Limit, q: Floats) -> Floats:
         return np.maximum(np.maximum(limit.low - value, value - limit.high), 0.0)
     angle = rotations.twist_angle(q[..., _quaternions(skeleton, (i,))[0]], np.array(limit.axis))
     return np.abs(wrapped(angle - nearest_angle(angle, limit.low, limit.high)))
-
-
-def violation(skeleton: Skeleton, q: Floats) -> float:
-    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its hard limits."""
-    ranges, bounded = skeleton.value_ranges, skeleton.bounded
-    values = q if len(bounded) == len(ranges) else q[..., bounded]  # a character's q is mostly free
-    worst = float(np.maximum(ranges[bounded, 0] - values, values - ranges[bounded, 1]).max(initial=0.0))
-    hinges = skeleton.ball_hinges
-    if hinges.rows:
-        worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
-    balls = skeleton.ball_limits
-    if balls.joints:
-        rows = np.ascontiguousarray(q.reshape(-1, skeleton.nq))
-        worst = max(worst, kernels.turn_limits.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows))
-    return worst

@@ -1,7 +1,7 @@
 # pyright: standard
 """By how much configurations leave hard ranges: values of q, and ball joints that a range makes hinges.
 
-The judge asks it of every answer. Its array twin is `violation` in poise/legal.py; whole rotations are measured in
+The judge asks it of every answer. Its oracle over arrays is among the tests; whole rotations are measured in
 kernels/turn_limits.py.
 """
 

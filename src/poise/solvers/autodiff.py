@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poise.arrays import Floats, real
-from poise.engine import Options, TreeEngine, aims_within, standing_still
+from poise.engine import Options, TreeEngine, aims_within, standing_still, trace_of
 from poise.errors import InputError
 from poise.handles import Handles
 from poise.options import count, one_of
 from poise.problem import Problem, Tolerance
 from poise.request import Request
-from poise.result import Answer, Trace
-from poise.tree import Tree
-from poise.tree_layout import POSITION
+from poise.result import Answer
 
 if TYPE_CHECKING:
     from poise.jax.lanes import Found, Lanes
@@ -93,7 +91,10 @@ class Autodiff:
         lanes = Lanes(tree, aims, rows, self.method, self.damping, request.trace)
         found = self._attempts(engine, lanes)
         q = tree.q_of(found.u, found.iterations > 0)
-        return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), _history(lanes, tree))
+        history = None
+        if lanes.history:
+            history = trace_of(tree, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
+        return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
 
     def _attempts(self, engine: TreeEngine, lanes: Lanes) -> Found:
         """From the start, then from elsewhere where that fell short; what nothing meets is brought to rest."""
@@ -112,17 +113,6 @@ class Autodiff:
         if options.polish and len(rows):
             found = found.better(rows, lanes.solve(rows, found.u[rows], options.polish, _SETTLED))
         return found
-
-
-def _history(lanes: Lanes, tree: Tree) -> Trace | None:
-    """Errors and q of all that was tried."""
-    if not lanes.history:
-        return None
-    errors, u = (np.concatenate(column) for column in zip(*lanes.history, strict=True))
-    terms = tree.layout.terms
-    lone = len(terms) == 1 and terms[0].kind == POSITION
-    scale = float(tree.unit[0]) / float(tree.aims[0, 7]) if lone else 1.0
-    return Trace(np.sqrt(errors) * scale, tree.q_of(u, np.arange(len(u)) > 0))
 
 
 Solver = Autodiff

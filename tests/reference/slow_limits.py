@@ -1,0 +1,21 @@
+"""How far configurations leave their hard limits, joint by joint with arrays: the oracle of the judge's kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.legal import _nearest_hinges
+from poise.turn_limits import nearest_turns, turn_excess
+
+
+def violation(skeleton, q):
+    """Largest amount [rad, file units] by which any configuration of q (..., nq) leaves its hard limits."""
+    ranges = skeleton.value_ranges
+    worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
+    hinges = skeleton.ball_hinges
+    if hinges.rows:
+        worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
+    for _, columns, row in zip(*skeleton.ball_limits, strict=True):
+        turns = q[..., columns]
+        worst = max(worst, float(np.max(turn_excess(turns, nearest_turns(row, turns)), initial=0.0)))
+    return worst
