@@ -1,0 +1,1 @@
+"""The ground that figures stand on."""
