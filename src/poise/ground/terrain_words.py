@@ -24,8 +24,9 @@ class _Shape:
     make: Callable[..., Terrain]
 
     def usage(self, name: str) -> str:
-        parts = [*self.numbers[: self.needs], *(f"[{number}]" for number in self.numbers[self.needs :])]
-        return f"{name}:{','.join(parts)}" if self.needs else name
+        """How it is written, what may be left out in brackets."""
+        text = f"{name}:{','.join(self.numbers[: self.needs])}" if self.needs else name
+        return text + "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
 
 
 _SHAPES = {
@@ -58,9 +59,8 @@ def terrain_of(
     """
     name, colon, rest = text.partition(":")
     suffix = Path(text).suffix.lower()
-    placed = {
-        key: value for key, value in (("size", size), ("height", height), ("origin", origin)) if value is not None
-    }
+    options = {"size": size, "height": height, "origin": origin}
+    placed = [key for key, value in options.items() if value is not None]
     if placed and (suffix not in _MAPS or name in _SHAPES):
         message = f"{' and '.join(placed)} belong to a height map ({', '.join(_MAPS)}), not to {text!r}"
         raise InputError(message)

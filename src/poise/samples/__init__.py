@@ -1,4 +1,5 @@
-"""Small rigs that come with Poise: a skinned humanoid with a walk (GLB, BVH) and a six-axis robot arm (URDF).
+"""Small rigs that come with Poise: a skinned humanoid with a walk (GLB, BVH), a six-axis robot arm (URDF),
+20 m of gentle hills as a height map (npz, metres).
 
 Made by scripts/make_samples.py of the source repository, from numbers only.
 """
@@ -16,14 +17,15 @@ from poise.errors import UnknownNameError
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf")
+NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
 
 _open_files = ExitStack()
 atexit.register(_open_files.close)
 
 
 def path(name: str) -> Path:
-    """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`. The name may leave out its suffix.
+    """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`, or
+    `poise.Terrain.heightmap(samples.path("hills.npz"))`. The name may leave out its suffix.
 
     An unknown name is an UnknownNameError that lists what exists.
     """
