@@ -1,7 +1,6 @@
-"""Small rigs that come with Poise: a skinned humanoid with a walk (GLB, BVH), a six-axis robot arm (URDF),
-20 m of gentle hills as a height map (npz, metres).
+"""Small files that come with Poise: a walking humanoid (GLB, BVH), a robot arm (URDF), a height map of hills (npz).
 
-Made by scripts/make_samples.py of the source repository, from numbers only.
+The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. Made by scripts/make_samples.py of the source repository, from numbers only.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ atexit.register(_open_files.close)
 
 
 def path(name: str) -> Path:
-    """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`, or
-    `poise.Terrain.heightmap(samples.path("hills.npz"))`. The name may leave out its suffix.
+    """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`. The name may leave out its suffix.
 
+    The hills are for `poise.Terrain.heightmap(samples.path("hills.npz"))`.
     An unknown name is an UnknownNameError that lists what exists.
     """
     for known in NAMES:
