@@ -100,7 +100,7 @@ def _first_hit(place: Floats, speed: Floats, z: Floats, climb: Floats, rise: Flo
     step = np.where(speed > 0.0, rise, -rise)
     first, change, stops = over + climb * to_end, climb * per_tread - step, np.maximum(step, 0.0)
     gains = change < 0.0
-    count = np.where(first <= stops, 0.0, np.ceil((first - stops) / np.where(gains, -change, 1.0)))
+    count = np.where((first <= stops) | ~moves, 0.0, np.ceil((first - stops) / np.where(gains, -change, 1.0)))
     at_end = to_end + count * per_tread
     end = over + climb * at_end - count * step
     falls = climb < 0.0

@@ -248,6 +248,8 @@ class Terrain:
 
         wavelength  spacing of the lattice that bumps come from; the ground has height 0 at the origin and at all
                     the lattice's corners
+
+        A ray that is level or nearly so is followed for 1000 wavelengths.
         """
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
             message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {short(seed)}"
@@ -326,7 +328,8 @@ class Terrain:
                 of f over +-step (1e-8 of a coordinate where that is more)
         step    a length that f is smooth over
 
-        A ray is followed in steps of at least ten times `step` and takes the ground for no steeper than 76 degrees.
+        A ray is followed for a million times `step`, at least ten at once, and takes the ground for no steeper than
+        76 degrees.
         """
         if not callable(f) or not (normal is None or callable(normal)):
             message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"
