@@ -87,7 +87,7 @@ class TestFrames:
     def test_the_up_axis_can_be_stated(self, tmp_path):
         assert Terrain.mesh(saved(tmp_path, RAMP, ".stl"), up="y").heights([3, 0, 1]) == pytest.approx(0.75)
 
-    def test_nodes_stand_where_the_scene_says_mirrored_ones_too(self, tmp_path):
+    def test_nodes_stand_where_the_scene_says(self, tmp_path):
         scene = trimesh.Scene()
         move, mirror = np.eye(4), np.diag([-1.0, 1, 1, 1])
         move[:3, 3] = 10, 5, 0
@@ -96,6 +96,11 @@ class TestFrames:
         ground = Terrain.mesh(saved(tmp_path, scene, ".glb")).sample([[13, 6, 1], [-3, 0, 1]])
         assert ground.heights == pytest.approx([5.75, 0.75])
         assert (ground.normals[:, 1] > 0.9).all()
+
+    def test_a_mirrored_body_is_not_inside_out(self, tmp_path):
+        scene = trimesh.Scene()
+        scene.add_geometry(trimesh.creation.box((2, 2, 2)), transform=np.diag([-1.0, 1, 1, 1]))
+        assert Terrain.mesh(saved(tmp_path, scene, ".glb")).heights([0, -1, 0]) == 1.0
 
 
 class TestNothingElseIsRead:
