@@ -96,7 +96,6 @@ class TestEdges:
         assert not terrain.hit([2, 2, 0], [0, 0, 1]).hit
         assert terrain.hit([3, 2.6, 0], [-1, 0, 0]).hit
 
-
     def test_a_level_ray_that_starts_on_a_level_map_hits_it_there(self):
         terrain = Terrain.heightmap(np.ones((3, 3)))
         assert terrain.hit([0.2, 1, 0.1], [1, 0, 0.5]).distances == 0

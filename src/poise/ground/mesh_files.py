@@ -12,7 +12,7 @@ import numpy as np
 from poise.arrays import Bools, Floats
 from poise.errors import FileError
 from poise.ground.mesh import Mesh
-from poise.ground.needs import needed
+from poise.ground.needs import needed, said
 from poise.io._files import read_bytes
 from poise.io._gltf_buffers import read_inside
 from poise.io._gltf_json import BrokenError
@@ -58,14 +58,15 @@ def _triangles(path: Path) -> Floats:
     trimesh = needed("trimesh", "trimesh", "terrain meshes")
     options = {} if suffix == ".stl" else {"skip_materials": True}
     try:
-        scene = trimesh.load_scene(
-            io.BytesIO(data), file_type=suffix[1:], resolver=_Folder(path), process=False, **options
-        )
-        parts = [_placed(scene, node) for node in scene.graph.nodes_geometry]
+        with np.errstate(all="ignore"):  # numbers are looked at afterwards
+            scene = trimesh.load_scene(
+                io.BytesIO(data), file_type=suffix[1:], resolver=_Folder(path), process=False, **options
+            )
+            parts = [_placed(scene, node) for node in scene.graph.nodes_geometry]
     except BrokenError as error:
         raise FileError(path, error.reason) from error
     except Exception as error:  # trimesh raises what comes
-        raise FileError(path, f"cannot be read: {type(error).__name__}: {error}") from error
+        raise FileError(path, f"cannot be read: {said(error)}") from error
     return np.concatenate([part for part in parts if part is not None] or [np.empty((0, 3, 3))])
 
 
