@@ -1,0 +1,138 @@
+"""Legs: thighs and shins that bring the ankles to their feet; heels that lift where a leg is too short; toes last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise import kernels, rotations
+from poise.arrays import Floats
+from poise.ground.feet import Feet
+from poise.ground.footing import Footing
+from poise.ground.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, TOES, Motion
+from poise.ground.plants import UP
+from poise.ground.smooth import eased, last_of
+from poise.ground.soles import Soles
+
+_HEEL_UP = np.radians(35.0)  # a heel is lifted so far at most, beyond its animated lift
+_HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground, and ends after the ball has
+_TOES_UP = np.radians(60.0)  # toes are bent upwards so far at most
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """World rotations to be put before the animated ones of thigh, shin, foot and toes, and where the ankles come.
+
+    turns   (F, L, 4, 4)
+    ankles  (F, L, 3) [m]
+    """
+
+    turns: Floats
+    ankles: Floats
+
+
+def bend_axes(motion: Motion) -> Floats:
+    """(F, L, 3) the axis about which each knee bends: one for the whole clip, in the thigh's frame.
+
+    The mean of thigh x shin, which weighs every frame by the sine of its bend; where a knee never bends, the axis that
+    lets it bend towards the toes.
+    """
+    places = motion.places
+    thigh, shin = places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]
+    normal = np.cross(_unit(thigh), _unit(shin))
+    inverse = rotations.inverse(motion.turns[:, :, THIGH])
+    mean = rotations.rotate(inverse, normal).mean(axis=0)
+    weak = np.linalg.norm(mean, axis=-1) < np.radians(1.0)
+    if weak.any():
+        front = places[:, :, BALL] - places[:, :, ANKLE]
+        mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, _unit(thigh))).mean(axis=0), mean)
+    return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(_unit(mean), thigh.shape))
+
+
+def heel_room(motion: Motion, feet: Feet) -> Floats:
+    """By which angle (F, L) [rad] each heel may be lifted: once only the ball stands, and a little after."""
+    times = motion.times[:, None]
+    before, freed = last_of(feet.free), last_of(~feet.free)
+    since = np.where(before >= 0, times - motion.times[before], np.inf)
+    start = _at_before(freed, before)
+    opened = np.where(before >= 0, motion.times[before] - motion.times[np.maximum(start, 0)], 0.0)
+    return _HEEL_UP * eased(opened / _HEEL_TIME) * eased(1.0 - since / _HEEL_TIME)
+
+
+def _at_before(freed: np.ndarray, before: np.ndarray) -> np.ndarray:
+    return freed[np.maximum(before, 0), np.arange(freed.shape[1])]
+
+
+def lifted(feet: Feet, angles: Floats) -> Feet:
+    """Lift heels by angles (F, L) [rad]: turn each foot about its ball."""
+    turn = rotations.about(_across(feet), angles)
+    ankles = feet.pivots + rotations.rotate(turn, feet.ankles - feet.pivots)
+    return Feet(rotations.multiply(turn, feet.turns), ankles, feet.rise, feet.pivots, feet.free)
+
+
+def needed_lift(feet: Feet, hips: Floats, longest: Floats, room: Floats) -> Floats:
+    """The least angles (F, L) [rad] by which heels must be lifted for the legs to reach: none where they do.
+
+    With w from the ball to the hip and r to the ankle, |w - R(angle) r| = longest is A cos + B sin = C.
+    """
+    w, r, p = hips - feet.pivots, feet.ankles - feet.pivots, _across(feet)
+    along = _dot(w, p) * _dot(r, p)
+    wanted = 0.5 * (_dot(w, w) + _dot(r, r) - longest**2) - along
+    angle = _first_angle(_dot(w, r) - along, _dot(w, np.cross(p, r)), wanted)
+    return np.clip(angle, 0.0, room)
+
+
+def _first_angle(a: Floats, b: Floats, c: Floats) -> Floats:
+    """The least angle from 0 up at which a cos + b sin reaches c; where it never does, the one at its largest."""
+    size = np.hypot(a, b)
+    angle = np.arctan2(b, a) - np.arccos(np.clip(c / np.maximum(size, 1e-300), -1.0, 1.0))
+    return np.where(a >= c, 0.0, angle)
+
+
+def bend_legs(motion: Motion, axes: Floats, feet: Feet, hips: Floats, longest: Floats) -> Turned:
+    """Bend every leg so that its ankle is at its foot's, or as near as it reaches."""
+    shape = motion.places.shape[:2]
+    count = shape[0] * shape[1]
+    thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
+    flat = [np.ascontiguousarray(values).reshape(count, *values.shape[2:]) for values in (motion.places, axes, hips)]
+    kernels.legs.bend_all(*flat, feet.ankles.reshape(count, 3).copy(), longest.ravel(), thighs, shins, reached)
+    foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, foot], axis=2)
+    return Turned(turns, reached.reshape(*shape, 3))
+
+
+def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Turned:
+    """Bend toes upwards where their tips would be in the ground."""
+    foot, has = turned.turns[:, :, FOOT], np.array([leg.toes is not None for leg in motion.figure.legs])
+    ball = turned.ankles + rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+    tip = rotations.rotate(rotations.multiply(foot, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
+    level = tip * [1.0, 1.0, 0.0]
+    across = _unit(np.cross(level, UP))  # turning about it raises the tip
+    angle = np.zeros(ball.shape[:2])
+    for _ in range(3):
+        there = rotations.rotate(rotations.about(across, angle), tip)
+        height = footing.heights(ball + there) - ball[..., 2]
+        angle = np.maximum(angle, _first_angle(tip[..., 2], np.linalg.norm(level, axis=-1), height))
+    angle = np.where(has, np.clip(angle, 0.0, _TOES_UP), 0.0)
+    if not angle.any():
+        return turned
+    turns = turned.turns.copy()
+    turns[:, :, TOES] = rotations.multiply(rotations.about(across, angle), foot)
+    return Turned(turns, turned.ankles)
+
+
+def _across(feet: Feet) -> Floats:
+    """The level axis (F, L, 3) across each foot: turning about it lifts the heel over the ball."""
+    return _unit(np.cross(UP, (feet.pivots - feet.ankles) * [1.0, 1.0, 0.0]))
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return (a * b).sum(axis=-1)
+
+
+def _unit(v: Floats) -> Floats:
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+
+
+
