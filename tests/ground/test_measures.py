@@ -11,24 +11,24 @@ import pytest
 from poise import rotations
 from poise.ground import measures
 from poise.ground.contacts import Contacts
-from poise.ground.measures import Feet, Measures, measures_of
+from poise.ground.measures import Paths, Measures, measures_of
 
 LEVEL = np.array([0.0, 0.0, 1.0])
 
 
-def feet_of(points, times, normal=LEVEL) -> Feet:
+def path_of(points, times, normal=LEVEL) -> Paths:
     """One foot whose heel, ball and tip move as points (F, 3), 0.1 m apart, on level ground through the origin."""
     spread = np.array([[0.0, 0, 0], [0.1, 0, 0], [0.2, 0, 0]])
     places = (points[:, None, :] + spread)[:, None]
-    return Feet(times, places, places[..., 2], np.broadcast_to(normal, places.shape))
+    return Paths(times, places, places[..., 2], np.broadcast_to(normal, places.shape))
 
 
-def still(times) -> Feet:
-    return feet_of(np.zeros((len(times), 3)), times)
+def still(times) -> Paths:
+    return path_of(np.zeros((len(times), 3)), times)
 
 
-def held_all(feet: Feet) -> np.ndarray:
-    return np.ones((len(feet.times), 1, 2), bool)
+def held_all(paths: Paths) -> np.ndarray:
+    return np.ones((len(paths.times), 1, 2), bool)
 
 
 def leg(bends, legs: int = 1) -> Any:
@@ -47,46 +47,46 @@ def leg(bends, legs: int = 1) -> Any:
 class TestSkate:
     def test_a_foot_that_slides_at_two_centimetres_a_second(self, fps):
         times = np.arange(fps + 1) / fps
-        feet = feet_of(times[:, None] * [0.02, 0, 0], times)
-        assert measures.skate(feet, held_all(feet)) == pytest.approx(2)
-        np.testing.assert_allclose(measures.skates(feet, held_all(feet)), [[2, 2]])
+        paths = path_of(times[:, None] * [0.02, 0, 0], times)
+        assert measures.skate(paths, held_all(paths)) == pytest.approx(2)
+        np.testing.assert_allclose(measures.skates(paths, held_all(paths)), [[2, 2]])
 
     def test_only_steps_with_contact_at_both_ends_count(self, fps):
         times = np.arange(2 * fps + 1) / fps
         speed = np.where(times < 1 - 0.5 / fps, 0.02, 5.0)  # from the second on the foot is in the air
-        feet = feet_of(np.cumsum(np.append(0, speed[:-1] / fps))[:, None] * [1.0, 0, 0], times)
+        paths = path_of(np.cumsum(np.append(0, speed[:-1] / fps))[:, None] * [1.0, 0, 0], times)
         held = np.broadcast_to((times < 1 + 0.5 / fps)[:, None, None], (len(times), 1, 2))
-        assert measures.skate(feet, held) == pytest.approx(2)
+        assert measures.skate(paths, held) == pytest.approx(2)
 
     def test_up_and_down_is_no_skate_on_level_ground_but_along_a_wall_it_is(self, fps):
         times = np.arange(fps + 1) / fps
         path = times[:, None] * [0.0, 0, 0.02]
-        level, wall = feet_of(path, times), feet_of(path, times, np.array([1.0, 0, 0]))
+        level, wall = path_of(path, times), path_of(path, times, np.array([1.0, 0, 0]))
         assert measures.skate(level, held_all(level)) == 0
         assert measures.skate(wall, held_all(wall)) == pytest.approx(2)
 
     def test_a_heel_that_slides_and_a_ball_that_stands(self, fps):
         times = np.arange(fps + 1) / fps
-        feet = still(times)
-        feet.points[:, 0, 0, 1] = 0.04 * times
-        assert measures.skate(feet, held_all(feet)) == pytest.approx(2)  # over the time of both
-        np.testing.assert_allclose(measures.skates(feet, held_all(feet)), [[4, 0]], atol=1e-12)
+        paths = still(times)
+        paths.points[:, 0, 0, 1] = 0.04 * times
+        assert measures.skate(paths, held_all(paths)) == pytest.approx(2)  # over the time of both
+        np.testing.assert_allclose(measures.skates(paths, held_all(paths)), [[4, 0]], atol=1e-12)
 
 
 def test_a_slope_counts_the_way_along_it():
     times = np.arange(11) / 10
     slope = np.array([-np.sin(0.3), 0, np.cos(0.3)])
-    feet = feet_of(times[:, None] * [0.02 * np.cos(0.3), 0, 0.02 * np.sin(0.3)], times, slope)
-    assert measures.skate(feet, held_all(feet)) == pytest.approx(2)
+    paths = path_of(times[:, None] * [0.02 * np.cos(0.3), 0, 0.02 * np.sin(0.3)], times, slope)
+    assert measures.skate(paths, held_all(paths)) == pytest.approx(2)
 
 
 def test_a_cut_is_no_motion():
     times = np.array([0.0, 0.1, 0.2, 0.2, 0.3, 0.4, 9.0, 9.1])
     path = np.zeros((8, 3))
     path[3:, 0], path[6:, 0] = 5.0, -3.0
-    feet = feet_of(path, times)
-    assert measures.skate(feet, held_all(feet)) == 0
-    assert measures.slip(feet, held_all(feet)) == 0
+    paths = path_of(path, times)
+    assert measures.skate(paths, held_all(paths)) == 0
+    assert measures.slip(paths, held_all(paths)) == 0
     np.testing.assert_allclose(measures.spans(times), [0.1, 0.1, 0, 0.1, 0.1, 0, 0.1])
     assert [rows.tolist() for rows in measures.runs(np.ones(8, bool), times)] == [[0, 1, 2], [3, 4, 5], [6, 7]]
 
@@ -96,37 +96,46 @@ def test_slip_is_measured_from_the_median_of_each_contact():
     path = np.zeros((8, 3))
     path[2] = [0.004, 0, 0.009]  # one frame off: 4 mm along the ground
     path[5:] = [7.0, 7.0, 0.0]  # the next step
-    feet = feet_of(path, times)
-    held = held_all(feet)
+    paths = path_of(path, times)
+    held = held_all(paths)
     held[4] = False
-    assert measures.slip(feet, held) == pytest.approx(4)
-    assert measures.lift(feet, held) == pytest.approx(9)
+    assert measures.slip(paths, held) == pytest.approx(4)
+    assert measures.lift(paths, held) == pytest.approx(9)
 
 
 def test_a_foot_seven_millimetres_under_the_ground():
     times = np.arange(25) / 24
-    feet = feet_of(np.broadcast_to([0.0, 0, -0.007], (25, 3)), times)
-    assert measures.penetration(feet) == pytest.approx(7)
-    assert measures.sunk(feet) == pytest.approx(3 * 7)  # three points for a second
-    assert measures.floating(feet, np.ones((25, 1), bool)) == (0, 0)
+    paths = path_of(np.broadcast_to([0.0, 0, -0.007], (25, 3)), times)
+    assert measures.penetration(paths) == pytest.approx(7)
+    assert measures.sunk(paths) == pytest.approx(3 * 7)  # three points for a second
+    assert measures.floating(paths, np.ones((25, 1), bool)) == (0, 0)
 
 
 def test_a_tip_alone_in_the_ground_counts_without_contact():
-    feet = still(np.arange(3.0))
-    feet.heights[2, 0, 2] = -0.003
-    assert measures.penetration(feet) == pytest.approx(3)
-    assert measures.sunk(feet) == pytest.approx(1.5)  # a triangle, 1 s wide, that the end cuts
-    assert measures.lift(feet, np.zeros((3, 1, 2), bool)) == 0
+    paths = still(np.arange(3.0))
+    paths.heights[2, 0, 2] = -0.003
+    assert measures.penetration(paths) == pytest.approx(3)
+    assert measures.sunk(paths) == pytest.approx(1.5)  # a triangle, 1 s wide, that the end cuts
+    assert measures.lift(paths, np.zeros((3, 1, 2), bool)) == 0
 
 
 def test_floating_is_of_the_lowest_point_while_the_foot_stands():
     times = np.arange(5.0)
-    feet = still(times)
-    feet.heights[:] = np.array([0, 0.010, 0.004, 0.5, 0.5])[:, None, None]
-    feet.heights[:, :, 0] += 0.1  # the heel is up
-    largest, mean = measures.floating(feet, np.array([1, 1, 1, 0, 0], bool)[:, None])
+    paths = still(times)
+    paths.heights[:] = np.array([0, 0.010, 0.004, 0.5, 0.5])[:, None, None]
+    paths.heights[:, :, 0] += 0.1  # the heel is up
+    largest, mean = measures.floating(paths, np.array([1, 1, 1, 0, 0], bool)[:, None])
     assert largest == pytest.approx(10)
     assert mean == pytest.approx((0.5 * 0 + 10 + 4) / 2.5)  # the first frame stands for half a step
+
+
+def test_paths_are_heights_over_the_ground():
+    soles = SimpleNamespace(points=lambda _: np.array([0.1, 0.2, 0.5]) * np.ones((2, 1, 3, 3)))
+    ground = SimpleNamespace(sample=lambda points: (points[..., 0] + 0.3, 0 * points + LEVEL, None))
+    motion: Any = SimpleNamespace(times=np.arange(2.0))
+    paths = measures.paths_of(motion, soles, ground)
+    np.testing.assert_allclose(paths.heights, 0.1)
+    np.testing.assert_array_equal(paths.normals, np.broadcast_to(LEVEL, (2, 1, 3, 3)))
 
 
 def test_shares_of_uneven_steps():

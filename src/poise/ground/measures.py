@@ -13,7 +13,9 @@ import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
+from poise.ground.footing import Footing
 from poise.ground.motion import ANKLE, HIP, KNEE, THIGH, Motion
+from poise.ground.soles import Soles
 from poise.rotations import inverse, rotate
 
 _GAP = 10.0  # a step this many times as long as the median is a gap
@@ -22,8 +24,8 @@ _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
 
 
 @dataclass(frozen=True, eq=False)
-class Feet:
-    """The sole points of F frames and L feet, and the ground below them.
+class Paths:
+    """Where the sole points of L feet go in F frames, and the ground below them.
 
     times    (F,) [s]
     points   (F, L, 3, 3) heel, ball and tip [m], z up
@@ -35,6 +37,13 @@ class Feet:
     points: Floats
     heights: Floats
     normals: Floats
+
+
+def paths_of(motion: Motion, soles: Soles, footing: Footing) -> Paths:
+    """Follow the soles of a motion over the ground."""
+    points = soles.points(motion)
+    heights, normals, _ = footing.sample(points)
+    return Paths(motion.times, points, points[..., 2] - heights, normals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,24 +74,24 @@ class Measures:
     contact: Floats
 
 
-def measures_of(feet: Feet, contacts: Contacts, motion: Motion, knees: Floats | None = None) -> Measures:
+def measures_of(paths: Paths, contacts: Contacts, motion: Motion, knees: Floats | None = None) -> Measures:
     """All measures of a motion on its ground.
 
     knees  (L, 3) the axes about which knees bend, `knee_axes` of the source; of the motion itself if None
     """
     held = np.stack([contacts.heel, contacts.ball], axis=2)
-    largest, mean = floating(feet, contacts.any)
+    largest, mean = floating(paths, contacts.any)
     return Measures(
-        skate=skate(feet, held),
-        skates=skates(feet, held),
-        slip=slip(feet, held),
-        lift=lift(feet, held),
-        penetration=penetration(feet),
-        sunk=sunk(feet),
+        skate=skate(paths, held),
+        skates=skates(paths, held),
+        slip=slip(paths, held),
+        lift=lift(paths, held),
+        penetration=penetration(paths),
+        sunk=sunk(paths),
         floating=largest,
         floating_mean=mean,
         backward=backward(motion, knee_axes(motion) if knees is None else knees),
-        contact=shares(feet.times) @ contacts.any,
+        contact=shares(paths.times) @ contacts.any,
     )
 
 
@@ -103,27 +112,27 @@ def shares(times: Floats) -> Floats:
     return weights / total if total > 0 else np.full(len(times), 1.0 / max(len(times), 1))
 
 
-def skate(feet: Feet, held: Bools) -> float:
+def skate(paths: Paths, held: Bools) -> float:
     """Way of all heels and balls along the ground while in contact over their time in contact [cm/s]; 0 without any.
 
     sum |d - (d . n) n| / sum t over the steps d between frames that are both in contact; n is the mean normal of the
     ground at both ends. held (F, L, 2): when heels and balls are in contact.
     """
-    way, time = _way(feet, held)
+    way, time = _way(paths, held)
     return _CM * float(way.sum() / time.sum()) if time.any() else 0.0
 
 
-def skates(feet: Feet, held: Bools) -> Floats:
+def skates(paths: Paths, held: Bools) -> Floats:
     """The same for each heel and ball (L, 2) [cm/s]; 0 without contact."""
-    way, time = _way(feet, held)
+    way, time = _way(paths, held)
     return _CM * way / np.where(time > 0, time, 1.0)
 
 
-def _way(feet: Feet, held: Bools) -> tuple[Floats, Floats]:
+def _way(paths: Paths, held: Bools) -> tuple[Floats, Floats]:
     """Way along the ground [m] and time [s] in contact (L, 2)."""
-    time = np.where(held[1:] & held[:-1], spans(feet.times)[:, None, None], 0.0)
-    normals = feet.normals[1:, :, :2] + feet.normals[:-1, :, :2]
-    steps = _along(np.diff(feet.points[:, :, :2], axis=0), normals)
+    time = np.where(held[1:] & held[:-1], spans(paths.times)[:, None, None], 0.0)
+    normals = paths.normals[1:, :, :2] + paths.normals[:-1, :, :2]
+    steps = _along(np.diff(paths.points[:, :, :2], axis=0), normals)
     return (np.linalg.norm(steps, axis=-1) * (time > 0)).sum(axis=0), time.sum(axis=0)
 
 
@@ -134,7 +143,7 @@ def _along(steps: Floats, normals: Floats) -> Floats:
     return steps - across * normals
 
 
-def slip(feet: Feet, held: Bools) -> float:
+def slip(paths: Paths, held: Bools) -> float:
     """How far a heel or ball in contact is from the place of that contact, along the ground, at most [mm].
 
     The place of a contact is the median of its points, each coordinate for itself: a single frame that is off does not
@@ -142,8 +151,8 @@ def slip(feet: Feet, held: Bools) -> float:
     """
     farthest = 0.0
     for leg, point in np.ndindex(held.shape[1:]):
-        for rows in runs(held[:, leg, point], feet.times):
-            places, normals = feet.points[rows, leg, point], feet.normals[rows, leg, point]
+        for rows in runs(held[:, leg, point], paths.times):
+            places, normals = paths.points[rows, leg, point], paths.normals[rows, leg, point]
             off = _along(places - np.median(places, axis=0), normals)
             farthest = max(farthest, float(np.linalg.norm(off, axis=-1).max()))
     return _MM * farthest
@@ -156,29 +165,29 @@ def runs(held: Bools, times: Floats) -> list[Ints]:
     return np.split(frames, np.flatnonzero(apart) + 1) if len(frames) else []
 
 
-def lift(feet: Feet, held: Bools) -> float:
+def lift(paths: Paths, held: Bools) -> float:
     """How far above or below the ground a heel or ball in contact is, at most [mm]; 0 without contact."""
-    return _MM * float(np.abs(feet.heights[:, :, :2])[held].max(initial=0.0))
+    return _MM * float(np.abs(paths.heights[:, :, :2])[held].max(initial=0.0))
 
 
-def penetration(feet: Feet) -> float:
+def penetration(paths: Paths) -> float:
     """How deep a heel, ball or tip is in the ground, straight up to it, at most, over all frames [mm]."""
-    return _MM * float((-feet.heights).max(initial=0.0))
+    return _MM * float((-paths.heights).max(initial=0.0))
 
 
-def sunk(feet: Feet) -> float:
+def sunk(paths: Paths) -> float:
     """Depth of every heel, ball and tip in the ground, integrated over time by trapezoids and added up [mm s]."""
-    depth = np.maximum(-feet.heights, 0.0).sum(axis=(1, 2))
-    return _MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(feet.times))
+    depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
+    return _MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
 
 
-def floating(feet: Feet, standing: Bools) -> tuple[float, float]:
+def floating(paths: Paths, standing: Bools) -> tuple[float, float]:
     """Height above the ground of the lowest point of a foot in contact, standing (F, L) [mm]: at most, and its mean.
 
     The mean is over the time of all feet in contact. Both are 0 without contact.
     """
-    height = np.maximum(feet.heights.min(axis=2), 0.0)
-    weights = shares(feet.times)[:, None] * standing
+    height = np.maximum(paths.heights.min(axis=2), 0.0)
+    weights = shares(paths.times)[:, None] * standing
     total = weights.sum()
     mean = float((weights * height).sum() / total) if total > 0 else 0.0
     return _MM * float(height[standing].max(initial=0.0)), _MM * mean
