@@ -11,7 +11,7 @@ import pytest
 from poise import rotations
 from poise.ground import measures
 from poise.ground.contacts import Contacts
-from poise.ground.measures import Paths, Measures, measures_of
+from poise.ground.measures import Measures, Paths, measures_of
 
 LEVEL = np.array([0.0, 0.0, 1.0])
 
@@ -71,6 +71,13 @@ class TestSkate:
         paths.points[:, 0, 0, 1] = 0.04 * times
         assert measures.skate(paths, held_all(paths)) == pytest.approx(2)  # over the time of both
         np.testing.assert_allclose(measures.skates(paths, held_all(paths)), [[4, 0]], atol=1e-12)
+
+
+def test_speeds_in_every_frame():
+    times = np.array([0.0, 1, 2, 2, 3])
+    path = np.array([0.0, 3, 5, 50, 51])[:, None] * [1.0, 0, 0]  # a cut at 2 s
+    expected = np.array([3, 2.5, 2, 1, 1])[:, None, None] * np.ones((1, 1, 2))
+    np.testing.assert_allclose(measures.speeds(path_of(path, times)), expected)
 
 
 def test_a_slope_counts_the_way_along_it():

@@ -130,10 +130,24 @@ def skates(paths: Paths, held: Bools) -> Floats:
 
 def _way(paths: Paths, held: Bools) -> tuple[Floats, Floats]:
     """Way along the ground [m] and time [s] in contact (L, 2)."""
-    time = np.where(held[1:] & held[:-1], spans(paths.times)[:, None, None], 0.0)
+    way, time = _steps(paths)
+    both = held[1:] & held[:-1]
+    return (way * both).sum(axis=0), (time * both).sum(axis=0)
+
+
+def speeds(paths: Paths) -> Floats:
+    """Speed (F, L, 2) of heels and balls along the ground [m/s]: way over time of the steps on either side."""
+    way, time = (np.pad(part, ((1, 1), (0, 0), (0, 0))) for part in _steps(paths))
+    time = time[1:] + time[:-1]
+    return (way[1:] + way[:-1]) / np.where(time > 0, time, 1.0)
+
+
+def _steps(paths: Paths) -> tuple[Floats, Floats]:
+    """Way of heels and balls along the ground (F - 1, L, 2) [m] and time (F - 1, 1, 1) [s] between frames."""
+    time = spans(paths.times)[:, None, None]
     normals = paths.normals[1:, :, :2] + paths.normals[:-1, :, :2]
     steps = _along(np.diff(paths.points[:, :, :2], axis=0), normals)
-    return (np.linalg.norm(steps, axis=-1) * (time > 0)).sum(axis=0), time.sum(axis=0)
+    return np.linalg.norm(steps, axis=-1) * (time > 0), time
 
 
 def _along(steps: Floats, normals: Floats) -> Floats:
