@@ -20,8 +20,8 @@ from poise.ground.plants import UP, Plants
 from poise.ground.smooth import Rows, above, eased, last_of, next_of
 from poise.ground.soles import Soles
 
-_SETTLE = 0.12  # [s] in which a foot turns from its animated to its planted rotation
-_COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
+_SETTLE = 0.3  # [s] in which a foot turns from its animated to its planted rotation
+_COAST = 0.3  # [s] in which an ankle's speed over the animated one dies away
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 
 

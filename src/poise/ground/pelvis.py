@@ -10,7 +10,7 @@ from poise.ground.smooth import above, averaged
 
 _SMOOTH = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _SINK = 0.2  # [s] before and after: how early the pelvis sinks for a leg that would be too short
-STRETCHED = 0.99  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
+STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
 
 
 def longest_chords(motion: Motion) -> Floats:

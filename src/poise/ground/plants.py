@@ -96,25 +96,25 @@ def _averages(
     motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Mean rotation (P, 4) of the foot in each stance, and where heel, ball and tip then are (P, 3)."""
-    points = soles.points(motion)
-    both = contacts.heel & contacts.ball
-    turns, places = [], []
+    points = soles.points(motion)[:, :, : TIP_POINT]
+    on = np.stack([contacts.heel, contacts.ball], axis=-1)
+    both = on.all(axis=-1)
+    turns, balls = [], []
     for leg, start, end, flat in zip(*stances, strict=True):
         run = slice(start, end)
         chosen = both[run, leg] if flat else np.ones(end - start, bool)
         turns.append(_mean_turn(motion.turns[run, leg, FOOT][chosen]))
-        spots = points[run, leg]
-        on = [contacts.heel[run, leg], contacts.ball[run, leg]]
-        chosen_by = [chosen & on[0] if flat or on[0].any() else chosen, chosen & on[1] if flat or on[1].any() else chosen]
-        anchor = BALL_POINT if on[1].any() else HEEL_POINT
-        places.append((leg, anchor, spots[chosen_by[anchor]][:, anchor].mean(axis=0)))
-    turn = np.array(turns).reshape(-1, 4)
-    legs = stances.leg
-    offsets = [rotations.rotate(turn, kind[legs]) for kind in (soles.heel, soles.ball)]
-    ankle = np.array([place for _, _, place in places]).reshape(-1, 3)
-    ankle = ankle - np.where(np.array([a == BALL_POINT for _, a, _ in places], bool)[:, None], offsets[1], offsets[0])
-    heel, ball = ankle + offsets[0], ankle + offsets[1]
-    return turn, heel, ball, ball + (ball - heel) * 0.35
+        along = rotations.rotate(turns[-1], soles.ball[leg] - soles.heel[leg])
+        spots = points[run, leg] + np.array([along, np.zeros(3)])
+        balls.append(_middle(spots[on[run, leg]]))
+    turn, ball = np.array(turns).reshape(-1, 4), np.array(balls).reshape(-1, 3)
+    along = rotations.rotate(turn, (soles.ball - soles.heel)[stances.leg])
+    return turn, ball - along, ball, ball + 0.35 * along
+
+
+def _middle(points: Floats) -> Floats:
+    """The middle (3,) of the box around points (k, 3): a foot that slid is planted half way."""
+    return 0.5 * (points.min(axis=0) + points.max(axis=0))
 
 
 def _mean_turn(turns: Floats) -> Floats:
