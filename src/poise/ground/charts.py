@@ -11,8 +11,9 @@ from poise.arrays import Bools, Floats, Ints
 
 WIDTH = 400  # of the drawing; a column of the page shows it at about this size, so that its letters stay readable
 _LEFT, _RIGHT, _TOP, _HEIGHT = 44, 10, 22, 150  # room for numbers, the plot's own height
-_BAR, _FOOT = 10, 20  # a row of bars, the numbers of the time
+_BAR, _FOOT = 12, 20  # a row of bars, the numbers of the time
 _TICKS = 5
+_ROOM = 1.5
 _MANY = 600  # frames; of more the lowest and highest of each bin are drawn
 
 
@@ -44,6 +45,22 @@ def chart(times: Floats, curves: list[Curve], bars: list[Bars], words: str, low:
     for row, bar in enumerate(bars):
         parts += _bars(scale, times, bar, _TOP + _HEIGHT + _BAR * row)
     return "\n".join([*parts, "</svg>"])
+
+
+def shown_range(before: Floats, after: Floats) -> tuple[float, float]:
+    """All that comes after but for a jump of a frame or two, and what came before up to half as much again."""
+    low, high = _usual(after)
+    room = _ROOM * max(high - low, 1e-3)
+    old_low, old_high = _usual(before)
+    low, high = min(low, max(old_low, high - room)), max(high, min(old_high, low + room), low + 1e-3)
+    return low - 0.03 * (high - low), high + 0.03 * (high - low)
+
+
+def _usual(values: Floats) -> tuple[float, float]:
+    """From zero or what is lowest to what is highest, both no farther than a third beyond 98 % of the values."""
+    low, high = np.percentile(values, [1, 99])
+    margin = (max(high, 0.0) - min(low, 0.0)) / 3
+    return max(min(values.min(), 0.0), low - margin), min(max(values.max(), 0.0), high + margin)
 
 
 class _Scale(NamedTuple):
@@ -106,11 +123,11 @@ def _bars(scale: _Scale, times: Floats, bar: Bars, top: int) -> list[str]:
     """A bar for each run of frames that are held, half a step wider on either side, and the row's name."""
     half = 0.5 * float(np.median(np.diff(times))) if len(times) > 1 else 0.5
     edges = np.flatnonzero(np.diff(np.pad(bar.held, 1).astype(np.int8)))
-    parts = [f'<text x="{_LEFT - 5}" y="{top + 9}" text-anchor="end">{escape(bar.label)}</text>']
+    parts = [f'<text x="{_LEFT - 5}" y="{top + 11}" text-anchor="end">{escape(bar.label)}</text>']
     for start, end in edges.reshape(-1, 2):
         ends = np.clip([times[start] - half, times[end - 1] + half], scale.first, scale.last)
         left, right = scale.x(ends)
         parts.append(
-            f'<rect class="{bar.style}" x="{left:.1f}" y="{top + 2}" width="{max(right - left, 1):.1f}" height="7"/>'
+            f'<rect class="{bar.style}" x="{left:.1f}" y="{top + 3}" width="{max(right - left, 1):.1f}" height="8"/>'
         )
     return parts

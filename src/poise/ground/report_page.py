@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poise.arrays import Floats
-from poise.ground.charts import WIDTH, Bars, Curve, chart
+from poise.ground.charts import WIDTH, Bars, Curve, chart, shown_range
 from poise.ground.measures import speeds
 from poise.ground.soles import BALL_POINT, HEEL_POINT
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from poise.ground.report import Report
 
 _POINTS = ((HEEL_POINT, "heel"), (BALL_POINT, "ball"))
-_ROOM = 1.5  # a curve before planting is drawn as far as this many times what there is after it
+_POWERS = str.maketrans({"^": "", "2": "\N{SUPERSCRIPT TWO}", "3": "\N{SUPERSCRIPT THREE}"})
 
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: #1f2933; --muted: #5f6b76; --paper: #fff; --line: #dfe4e8;
@@ -36,7 +36,7 @@ td.n, th.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space
 svg {{ width: 100%; height: auto; font-size: 11px; fill: var(--muted) }}
 svg path {{ stroke: var(--line); fill: none }} svg path.zero {{ stroke: var(--muted) }}
 svg .words {{ fill: var(--ink) }} polyline {{ fill: none; stroke-width: 1.6; stroke-linejoin: round }}
-.heel {{ stroke: var(--heel) }} .ball {{ stroke: var(--ball) }} .before {{ stroke-width: 1; opacity: .45 }}
+.heel {{ stroke: var(--heel) }} .ball {{ stroke: var(--ball) }} .before {{ stroke-width: 1; opacity: .6 }}
 rect.heel {{ fill: var(--heel); stroke: none }} rect.ball {{ fill: var(--ball); stroke: none }}
 .key svg {{ width: 26px; height: 10px; margin-right: 4px }} .key span {{ margin-right: 14px; white-space: nowrap }}
 """
@@ -63,13 +63,13 @@ def page_of(report: Report) -> str:
 
 
 def _table(report: Report) -> str:
-    rows = [
-        f'<tr><td>{escape(row.name)}</td><td class="n">{number(row.before)}</td><td class="n">{number(row.after)}</td>'
-        f"<td>{row.unit}{f'<br><span class=muted>{escape(row.remark)}</span>' if row.remark else ''}</td></tr>"
-        for row in report.rows
-    ]
+    lines: list[str] = []
+    for row in report.rows:
+        remark = f'<br><span class="muted">{escape(row.remark)}</span>' if row.remark else ""
+        numbers = "".join(f'<td class="n">{number(value)}</td>' for value in (row.before, row.after))
+        lines.append(f"<tr><td>{escape(row.name)}</td>{numbers}<td>{row.unit.translate(_POWERS)}{remark}</td></tr>")
     head = '<tr><th></th><th class="n">before</th><th class="n">after</th><th></th></tr>'
-    return f"<table>{head}{''.join(rows)}</table>"
+    return f"<table>{head}{''.join(lines)}</table>"
 
 
 def number(value: float) -> str:
@@ -94,7 +94,7 @@ def _leg(report: Report, leg: int) -> str:
     heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(report.paths)]
     swings = [_curves(speeds(paths)[:, leg], before=k == 0) for k, paths in enumerate(report.paths)]
     drawn = [
-        chart(contacts.times, [*before, *after], bars, words, *_range(before, after))
+        chart(contacts.times, [*before, *after], bars, words, *shown_range(_values(before), _values(after)))
         for (before, after), words in ((heights, "height above the ground [cm]"), (swings, "speed along it [m/s]"))
     ]
     figures = "".join(f"<figure style='margin:0'>{svg}</figure>" for svg in drawn)
@@ -105,14 +105,8 @@ def _curves(values: Floats, *, before: bool) -> list[Curve]:
     return [Curve(f"{name} before" if before else name, values[:, point]) for point, name in _POINTS]
 
 
-def _range(before: list[Curve], after: list[Curve]) -> tuple[float, float]:
-    """From the lowest to the highest: all that comes after, and what came before up to half as much again."""
-    new = np.concatenate([curve.values for curve in after])
-    low, high = min(float(new.min()), 0.0), float(new.max())
-    room = _ROOM * max(high - low, 1e-3)
-    old = np.clip(np.concatenate([curve.values for curve in before]), high - room, low + room)
-    low, high = min(low, float(old.min())), max(high, float(old.max()), low + 1e-3)
-    return low - 0.03 * (high - low), high + 0.03 * (high - low)
+def _values(curves: list[Curve]) -> Floats:
+    return np.concatenate([curve.values for curve in curves])
 
 
 def _notes(report: Report) -> str:
