@@ -9,7 +9,7 @@ import numpy as np
 from poise.arrays import Floats, Ints
 from poise.ground.charts import shown_range
 from poise.ground.footing import Footing
-from poise.ground.measures import runs, speeds
+from poise.ground.measures import Paths, runs, speeds
 from poise.ground.motion import Motion, motion_of
 from poise.ground.soles import BALL_POINT, HEEL_POINT
 from poise.plot.canvas import canvas, written
@@ -31,7 +31,8 @@ def rendered_feet(kind: str, planted: Planted) -> bytes:
     figure, report = planted.figure, planted.report
     motions = motion_of(planted.travelled, figure), motion_of(planted, figure)
     view = _view_of(motions[1])
-    low, high = _extent(view, motions)
+    lines = [_lines(view, *pair) for pair in zip(motions, report.paths, strict=True)]
+    low, high = _extent(lines)
     scale = min((_WIDTH - 2 * _EDGE) / (high[0] - low[0]), _TALLEST / (high[1] - low[1]))
     tall = scale * (high[1] - low[1])
     total = _HEAD + tall + _AXIS + 2 * (_GAP + _CHART) + _FOOT
@@ -42,7 +43,7 @@ def rendered_feet(kind: str, planted: Planted) -> bytes:
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
         _draw_ground(axes, view, Footing(planted.terrain, figure), low, high)
-        _draw_legs(axes, view, motions, report.contacts.legs)
+        _draw_legs(axes, lines, report.contacts.legs)
         _key(drawing, total, report.contacts.legs)
         for leg, name in enumerate(report.contacts.legs):
             _charts(drawing, total, planted, leg, name)
@@ -73,10 +74,15 @@ def _view_of(motion: Motion) -> _View:
     return _View(along, hips[0], np.unique(np.linspace(0, len(motion) - 1, count).round().astype(int)))
 
 
-def _extent(view: _View, motions: tuple[Motion, ...]) -> tuple[Floats, Floats]:
+def _lines(view: _View, motion: Motion, paths: Paths) -> Floats:
+    """Each leg that is drawn as a line (n, L, 6, 2): hip, knee, ankle, heel, ball, tip of the sole [m]."""
+    return view.seen(np.concatenate([motion.places[:, :, :3], paths.points], axis=2)[view.frames])
+
+
+def _extent(lines: list[Floats]) -> tuple[Floats, Floats]:
     """Corners (2,) of what is shown [m]."""
-    points = np.concatenate([view.seen(motion.places[view.frames]).reshape(-1, 2) for motion in motions])
-    return points.min(axis=0) - [0.3, 0.25], points.max(axis=0) + [0.3, 0.1]
+    points = np.concatenate(lines).reshape(-1, 2)
+    return points.min(axis=0) - np.array([0.3, 0.25]), points.max(axis=0) + np.array([0.3, 0.1])
 
 
 def _draw_ground(axes: Any, view: _View, footing: Footing, low: Floats, high: Floats) -> None:
@@ -91,13 +97,12 @@ def _draw_ground(axes: Any, view: _View, footing: Footing, low: Floats, high: Fl
     _plain(axes)
 
 
-def _draw_legs(axes: Any, view: _View, motions: tuple[Motion, ...], legs: tuple[str, ...]) -> None:
+def _draw_legs(axes: Any, lines: list[Floats], legs: tuple[str, ...]) -> None:
     """Draw the legs before in grey, those after in a colour for each leg."""
-    for motion, width, colours in ((motions[0], 1.0, [_BEFORE] * len(legs)), (motions[1], 2.0, _LEGS)):
-        lines = view.seen(motion.places[view.frames])
+    for seen, width, colours in ((lines[0], 1.0, [_BEFORE] * len(legs)), (lines[1], 2.0, _LEGS)):
         for leg in range(len(legs)):
             style = {"color": colours[leg % len(colours)], "lw": width, "solid_capstyle": "round", "zorder": 2 + width}
-            axes.plot(*lines[:, leg].transpose(2, 1, 0), **style, solid_joinstyle="round")
+            axes.plot(*seen[:, leg].transpose(2, 1, 0), **style, solid_joinstyle="round")
 
 
 def _key(drawing: Any, total: float, legs: tuple[str, ...]) -> None:
