@@ -20,7 +20,8 @@ from poise.ground.plants import UP, Plants
 from poise.ground.smooth import Rows, above, eased, last_of, next_of
 from poise.ground.soles import Soles
 
-_SETTLE = 0.3  # [s] in which a foot turns from its animated to its planted rotation
+_SETTLE = 0.2  # [s] in which a foot turns from its animated to its planted rotation
+_EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
 _COAST = 0.3  # [s] in which an ankle's speed over the animated one dies away
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 
@@ -119,7 +120,7 @@ def _ground_under(
 
 def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Rows) -> Floats:
     """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
-    flat = contacts.heel & contacts.ball
+    flat = _held(times, contacts)
     if not flat.any():
         return turns
     count = len(times)
@@ -127,11 +128,27 @@ def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, w
     since = np.where(before >= 0, times[:, None] - times[before], np.inf)
     until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
     nearer = np.where(since <= until, before, np.minimum(after, count - 1))
-    planted = plants.turn[_at(which, np.maximum(nearer, 0))]
+    planted = plants.turn[np.maximum(_at(which, np.maximum(nearer, 0)), 0)]
     ramp = np.minimum(_SETTLE, 0.5 * (since + until))
     weight = eased(1.0 - np.minimum(since, until) / np.maximum(ramp, 1e-9))
-    some = np.broadcast_to(flat.any(axis=0), weight.shape)
-    return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(some, weight, 0.0)))
+    return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0)))
+
+
+def _held(times: Floats, contacts: Contacts) -> NDArray[np.bool_]:
+    """(F, L) when a foot keeps its planted rotation: while heel and ball stand.
+
+    Less a moment beside frames in which the ball stands alone: the foot turns about it, and starts to so early that
+    the heel's speed does not jump.
+    """
+    flat, alone = contacts.heel & contacts.ball, contacts.ball & ~contacts.heel
+    count = len(times)
+    before, after = last_of(~flat), next_of(~flat)
+    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
+    until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
+    early = np.minimum(_EARLY, 0.25 * (since + until))
+    began = _at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
+    ends = _at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)
+    return flat & ~began & ~ends
 
 
 def _ankles(

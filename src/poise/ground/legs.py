@@ -71,6 +71,17 @@ def lifted(feet: Feet, angles: Floats) -> Feet:
     return Feet(rotations.multiply(turn, feet.turns), ankles, feet.rise, feet.pivots, feet.free)
 
 
+def soft_chords(motion: Motion, feet: Feet, hips: Floats, longest: Floats) -> Floats:
+    """How far (F, L) each ankle may be from its hip: as far as asked up to the animated distance d, then less and less.
+
+    d + r (1 - exp(-(D - d) / r)) for a distance D beyond it, with r = longest - d: C1, monotone, never above `longest`.
+    """
+    asked = np.linalg.norm(feet.ankles - hips, axis=-1)
+    posed = np.linalg.norm(motion.places[:, :, ANKLE] - motion.places[:, :, HIP], axis=-1)
+    room = np.maximum(longest - posed, 1e-9 * longest)
+    return np.where(asked <= posed, longest, posed + room * -np.expm1(-np.maximum(asked - posed, 0.0) / room))
+
+
 def needed_lift(feet: Feet, hips: Floats, longest: Floats, room: Floats) -> Floats:
     """The least angles (F, L) [rad] by which heels must be lifted for the legs to reach: none where they do.
 

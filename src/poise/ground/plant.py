@@ -15,7 +15,7 @@ from poise.ground.contacts import Contacts, stances
 from poise.ground.feet import place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
-from poise.ground.legs import Turned, bend_axes, bend_legs, heel_room, lifted, needed_lift, raise_toes
+from poise.ground.legs import Turned, bend_axes, bend_legs, heel_room, lifted, needed_lift, raise_toes, soft_chords
 from poise.ground.motion import HIP, Motion, motion_of
 from poise.ground.pelvis import longest_chords, pelvis_heights
 from poise.ground.plants import find_plants
@@ -41,10 +41,10 @@ def pipeline(clip, terrain, figure, contacts=None, soles=None, steepest=STEEPEST
     feet = place_feet(motion, soles, contacts, plants, footing)
     longest = longest_chords(motion)
     room = heel_room(motion, feet)
-    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest)
+    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
     hips = motion.places[:, :, HIP] + np.stack([0 * up, 0 * up, up], axis=-1)[:, None]
-    feet = lifted(feet, needed_lift(feet, hips, longest, room))
-    turned = bend_legs(motion, bend_axes(motion), feet, hips, longest)
+    feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
+    turned = bend_legs(motion, bend_axes(motion), feet, hips, np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest)))
     turned = raise_toes(motion, soles, turned, footing)
     offsets = offsets + np.stack([0 * up, 0 * up, up], axis=-1)
     return write_poses(clip.poses, motion, offsets, turned), motion, soles, contacts, plants, feet, turned
