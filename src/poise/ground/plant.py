@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
-
 import numpy as np
 
-from poise.arrays import Floats
-from poise.clip import Clip
-from poise.errors import InputError
-from poise.ground.contacts import Contacts, stances
+from poise.ground.contacts import stances
 from poise.ground.feet import place_feet
-from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
-from poise.ground.legs import Turned, bend_axes, bend_legs, heel_room, lifted, needed_lift, raise_toes, soft_chords
-from poise.ground.motion import HIP, Motion, motion_of
+from poise.ground.legs import bend_axes, bend_legs, heel_room, lifted, needed_lift, raise_toes, soft_chords
+from poise.ground.motion import HIP, motion_of
 from poise.ground.pelvis import longest_chords, pelvis_heights
 from poise.ground.plants import find_plants
-from poise.ground.soles import Soles
-from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place as ground_speed
 from poise.ground.travel import travelled
 from poise.ground.written import write_poses
