@@ -34,6 +34,7 @@ class Feet:
 
     turns   (F, L, 4) world rotation of the foot
     ankles  (F, L, 3)
+    tilt    (F, L, 4) rotation of level ground to the ground under the foot
     rise    (F, L) how much higher the ground under the foot is than the clip's
     pivots  (F, L, 3) the point about which the foot may be turned further: the ball
     free    (F, L) whether the heel is free to be lifted: only the ball stands
@@ -41,6 +42,7 @@ class Feet:
 
     turns: Floats
     ankles: Floats
+    tilt: Floats
     rise: Floats
     pivots: Floats
     free: NDArray[np.bool_]
@@ -72,9 +74,9 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     offsets = _carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = _at(rise, between.before) * (1 - eased(between.share)) + _at(rise, between.after) * eased(between.share)
     ankles = motion.places[:, :, ANKLE] + offsets
-    ankles = _cleared(motion, ankles, turns, soles, between, standing, footing)
+    ankles = _cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
-    return Feet(turns, ankles, rise, pivots, contacts.ball & ~contacts.heel)
+    return Feet(turns, ankles, tilt, rise, pivots, contacts.ball & ~contacts.heel)
 
 
 def _which(plants: Plants, contacts: Contacts) -> Rows:
@@ -195,7 +197,14 @@ def _early_up(share: Floats, up: NDArray[np.bool_]) -> Floats:
 
 
 def _cleared(
-    motion: Motion, ankles: Floats, turns: Floats, soles: Soles, between: _Between, standing: NDArray[np.bool_], footing: Footing
+    motion: Motion,
+    ankles: Floats,
+    turns: Floats,
+    tilt: Floats,
+    soles: Soles,
+    between: _Between,
+    standing: NDArray[np.bool_],
+    footing: Footing,
 ) -> Floats:
     """Lift swinging feet so that heel, ball and tip pass over the ground.
 
@@ -203,9 +212,11 @@ def _cleared(
     tips lack at most.
     """
     arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
-    toes = rotations.multiply(turns, rotations.multiply(rotations.inverse(motion.turns[:, :, FOOT]), motion.turns[:, :, TOES]))
-    joint = rotations.rotate(rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT])), motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
-    arms.append(joint + rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape)))
+    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    toes = rotations.rotate(
+        rotations.multiply(tilt, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ankles.shape)
+    )
+    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + toes)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
     bends = np.where([leg.toes is not None for leg in motion.figure.legs], _TOES, 0.0)
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))

@@ -34,7 +34,9 @@ def pipeline(clip, terrain, figure, contacts=None, soles=None, steepest=STEEPEST
     up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
     hips = motion.places[:, :, HIP] + np.stack([0 * up, 0 * up, up], axis=-1)[:, None]
     feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
-    turned = bend_legs(motion, bend_axes(motion), feet, hips, np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest)))
+    turned = bend_legs(
+        motion, bend_axes(motion), feet, hips, np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
+    )
     turned = raise_toes(motion, soles, turned, footing)
     offsets = offsets + np.stack([0 * up, 0 * up, up], axis=-1)
     return write_poses(clip.poses, motion, offsets, turned), motion, soles, contacts, plants, feet, turned

@@ -94,11 +94,9 @@ def find_plants(
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift)
 
 
-def _averages(
-    motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
-) -> tuple[Floats, Floats, Floats]:
+def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances) -> tuple[Floats, Floats, Floats]:
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
-    points = soles.points(motion)[:, :, : TIP_POINT]
+    points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
     both = on.all(axis=-1)
     turns, balls = [], []
@@ -151,9 +149,9 @@ def _standing(
 
 
 def _toe_lengths(motion: Motion, soles: Soles) -> Floats:
-    """How far (L,) the tips are in front of the balls [m]."""
+    """How far (L,) the tips come from the balls [m], as toes bend: nearly always less."""
     points = soles.points(motion)
-    return np.median(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), axis=0)
+    return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
 
 
 def _off_edges(heel: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
