@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise import kernels, rotations
 from poise.arrays import Floats
@@ -19,7 +20,9 @@ from poise.ground.soles import Soles
 _HEEL_UP = np.radians(35.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground, and ends after the ball has
 _TOES_UP = np.radians(90.0)  # toes are bent upwards so far at most
-_TRIES = 13  # angles of toes that are tried first
+_TRIES = 13  # angles of toes, and distances, that are tried
+_BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
+_IN = 0.001  # [m] a sole may be so deep in the ground
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +135,34 @@ def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -
     turns = turned.turns.copy()
     turns[:, :, TOES] = rotations.multiply(rotations.about(across, angle), toes)
     return Turned(turns, turned.ankles)
+
+
+def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing: NDArray[np.bool_], footing: Footing) -> Feet:
+    """Move swinging feet that still are in the ground back along themselves, else up, until they are out of it.
+
+    What is left then is the riser of a step just in front of a foot that leaves the ground.
+    """
+    foot = turned.turns[:, :, FOOT]
+    joint = turned.ankles + rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+    toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
+    places = np.stack(
+        [turned.ankles + rotations.rotate(feet.turns, np.broadcast_to(p, joint.shape)) for p in (soles.heel, soles.ball)]
+        + [joint + rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))], axis=2
+    )
+    depth = (footing.heights(places) - places[..., 2]).max(axis=-1)
+    frame, leg = np.nonzero((depth > _IN) & ~standing)
+    if not len(frame):
+        return feet
+    back = np.cross(_across(feet)[frame, leg], UP)
+    tried = np.linspace(0.0, _BACK, _TRIES)[:, None, None] * back
+    spots = places[frame, leg] + tried[:, :, None]
+    depths = (footing.heights(spots) - spots[..., 2]).max(axis=-1)
+    out = depths <= 0.0
+    first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
+    ankles = feet.ankles.copy()
+    ankles[frame, leg] += tried[first, np.arange(len(frame))]
+    ankles[frame, leg, 2] += np.maximum(depths[first, np.arange(len(frame))], 0.0)
+    return dataclasses.replace(feet, ankles=ankles)
 
 
 def _toe_angles(ball: Floats, tip: Floats, across: Floats, footing: Footing) -> Floats:
