@@ -10,8 +10,10 @@ import numpy as np
 from poise.arrays import Floats
 from poise.bones import BONES, REQUIRED, SIDES
 from poise.errors import InputError
+from poise.humanoid import four_legs, structure, two_legs
 from poise.humanoid.figure import Figure, Found
-from poise.humanoid.names import by_names
+from poise.humanoid.names import Names
+from poise.humanoid.trunk import trunk
 from poise.io._gltf_local import local_parts
 from poise.io._gltf_nodes import world
 from poise.pose import Pose
@@ -66,20 +68,54 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     figure = _figure(rig)
-    found = by_names(figure)
-    if isinstance(rig, Rig):
-        index = figure.skeleton.index
-        given = {role: Found(index(joint), 1.0, "the file's VRM map") for role, joint in rig.humanoid.items()}
-        taken = {one.row for one in given.values()}
-        found = {role: one for role, one in found.items() if one.row not in taken} | given
-    return _roles(figure, found)
+    body = structure.body(figure)
+    if body.four_legs:
+        rows = four_legs.legs(figure, body)
+        found = _with_trunk(figure, four_legs.as_limbs(rows))
+        found = {role: one for role, one in found.items() if not _is_of_a_limb(role)}
+        legs = [_leg(figure, name, leg) for name, leg in rows.items()]
+        return _roles(figure, _given(rig, found), legs, "quadruped")
+    limbs = Names(figure).limbs()
+    limbs |= two_legs.limbs(figure, body, limbs)
+    found = _given(rig, _with_trunk(figure, two_legs.checked(figure, limbs)))
+    legs = [
+        _leg(figure, side, [found[f"{side}{role}"].row for role in two_legs.LEG if f"{side}{role}" in found])
+        for side in SIDES
+        if all(f"{side}{role}" in found for role in two_legs.LEG[:3])
+    ]
+    return _roles(figure, found, legs, "humanoid" if len(legs) == len(SIDES) else "other")
+
+
+def _is_of_a_limb(role: str) -> bool:
+    return role.startswith(SIDES) and not role.endswith("Eye")
+
+
+def _with_trunk(figure: Figure, limbs: dict[str, Found]) -> dict[str, Found]:
+    """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
+    names = Names(figure)
+    found = limbs
+    if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
+        sure = min(names.sure, *(one.confidence for one in limbs.values()))
+        found = limbs | trunk(figure, limbs, sure)
+    return found | names.details(found["head"].row if "head" in found else -1)
+
+
+def _given(rig: Rig | Skeleton, found: dict[str, Found]) -> dict[str, Found]:
+    """What the file itself says instead of what was found."""
+    if isinstance(rig, Skeleton):
+        return found
+    index = rig.skeleton.index
+    given = {role: Found(index(joint), 1.0, "the file's VRM map") for role, joint in rig.humanoid.items()}
+    taken = {one.row for one in given.values()}
+    return {role: one for role, one in found.items() if one.row not in taken} | given
 
 
 def _figure(rig: Rig | Skeleton) -> Figure:
     if isinstance(rig, Skeleton):
         return Figure(rig, _positions(Pose(rig, rig.rest_q)))
     skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
-    return Figure(rig.skeleton, _positions(rig.rest), skinned)
+    first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if rig.skeleton.up is None else None
+    return Figure(rig.skeleton, _positions(rig.rest), None if first is None else _positions(first), skinned)
 
 
 def _positions(pose: Pose) -> Floats:
@@ -90,21 +126,19 @@ def _positions(pose: Pose) -> Floats:
     return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
 
 
-def _roles(figure: Figure, found: dict[str, Found]) -> Roles:
+def _leg(figure: Figure, name: str, rows: list[int]) -> Leg:
+    upper, lower, foot, *toes = (figure.skeleton.names[row] for row in rows)
+    return Leg(name, upper, lower, foot, toes[0] if toes else None)
+
+
+def _roles(figure: Figure, found: dict[str, Found], legs: list[Leg], kind: str) -> Roles:
     names = figure.skeleton.names
     ordered = {role: found[role] for role in BONES if role in found}
-    joints = {role: names[one.row] for role, one in ordered.items()}
-    legs = tuple(
-        Leg(side, *(joints[f"{side}{part}"] for part in ("UpperLeg", "LowerLeg", "Foot")), joints.get(f"{side}Toes"))
-        for side in SIDES
-        if all(f"{side}{part}" in joints for part in ("UpperLeg", "LowerLeg", "Foot"))
-    )
-    missing = tuple(role for role in REQUIRED if role not in joints)
     return Roles(
-        joints=joints,
+        joints={role: names[one.row] for role, one in ordered.items()},
         confidence={role: one.confidence for role, one in ordered.items()},
         reasons={role: one.reason for role, one in ordered.items()},
-        legs=legs,
-        kind="humanoid" if len(legs) == len(SIDES) else "other",
-        missing=missing,
+        legs=tuple(legs),
+        kind=kind,
+        missing=tuple(role for role in REQUIRED if role not in ordered),
     )
