@@ -37,7 +37,7 @@ def facing(figure: Figure, legs: list[list[int]]) -> Facing:
     """Where a figure on two legs looks, given the rows of each from the thigh out.
 
     Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Where the pose at rest shows neither, the
-    first frame of a clip may; else, and for every robot, the format's habit holds: +Z with Y up (glTF), +X with Z up.
+    first frame of a clip may; else, and for every robot, the habit of the format holds: see `habitual`.
     """
     for points, where in ((figure.positions, ""), (figure.moved, " in the first frame")):
         if points is None or not legs or figure.is_robot:
@@ -46,10 +46,21 @@ def facing(figure: Figure, legs: list[list[int]]) -> Facing:
         for source, ahead, least in _signs(figure, points, legs):
             level = ahead - up * float(ahead @ up)
             if float(np.linalg.norm(level)) > least:
-                return Facing(up, unit(level), np.cross(up, unit(level)), points, source + where)
+                return Facing(up, unit(level), _across(up, unit(level)), points, source + where)
     up = figure.up if figure.up is not None else _up(figure, figure.positions, legs) if legs else np.eye(3)[1]
-    habit = np.eye(3)[0] if abs(up[2]) > _SNAP else np.eye(3)[2]
-    return Facing(up, habit, np.cross(up, habit), figure.positions, _HABIT)
+    habit = habitual(figure, up)
+    return Facing(up, habit, _across(up, habit), figure.positions, _HABIT)
+
+
+def habitual(figure: Figure, up: Floats) -> Floats:
+    """Forward (3,) by habit: +Z with Y up (glTF, BVH), with Z up +X of robots (REP 103) and -Y of characters."""
+    x, y, z = np.eye(3)
+    return z if abs(up[2]) < _SNAP else x if figure.is_robot else -y
+
+
+def _across(up: Floats, forward: Floats) -> Floats:
+    """To the left (3,)."""
+    return np.asarray(np.cross(up, forward), dtype=np.float64)
 
 
 def _up(figure: Figure, points: Floats, legs: list[list[int]]) -> Floats:

@@ -28,7 +28,7 @@ class Found(NamedTuple):
 class Figure:
     """A skeleton in one pose.
 
-    positions  (n, 3) of the joints at rest, in file units
+    positions  (n, 3) of the joints at rest, in a unit of the figure's own size
     moved      (n, 3) the same in the first frame of a clip, where rest poses cannot be relied on; or None
     skinned    rows of the joints that deform a mesh; empty where the file has none
     """
@@ -162,5 +162,5 @@ class Figure:
         return [top, *reversed(rows)] if bottom == top else []
 
     def distance(self, a: int, b: int) -> float:
-        """How far apart two joints are [file units]."""
+        """How far apart two joints are."""
         return float(np.linalg.norm(self.positions[a] - self.positions[b]))

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from poise.arrays import Floats
+from poise.humanoid.facing import habitual
 from poise.humanoid.figure import Figure, Found
-from poise.humanoid.structure import Body, Pair, segments, start, unit
+from poise.humanoid.structure import Body, Pair, start, unit, upper_bone
 from poise.humanoid.words import cut
 
-WHOLE = 0.8  # confidence in four limbs that stand like legs
+STANDS = 0.8  # confidence in four limbs that stand like legs
 _ORDER = ("front left", "front right", "hind left", "hind right")
 _FRONT, _HIND = (
     frozenset({"front", "fore", "fl", "fr", "lf", "rf"}),
@@ -40,8 +41,8 @@ def legs(figure: Figure, body: Body) -> dict[str, list[int]]:
         place = np.mean(figure.positions[rows], axis=0) - middle
         end = "front" if float((figure.positions[rows[0]] - middle) @ ahead) > 0.0 else "hind"
         side = _said(figure, rows) or ("left" if float(place @ left) > 0.0 else "right")
-        joints, first = segments(figure, rows, down)
-        found[f"{end} {side}"] = joints[first : first + 4]
+        first = upper_bone(figure, rows, down)
+        found[f"{end} {side}"] = rows[first : first + 4]
     return {name: found[name] for name in _ORDER if name in found}
 
 
@@ -49,7 +50,7 @@ def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Found]:
     """The hind legs as the legs of a figure on two, the front legs as its arms: what carries the trunk."""
     parts = {"front": ("UpperArm", "LowerArm", "Hand"), "hind": ("UpperLeg", "LowerLeg", "Foot", "Toes")}
     return {
-        f"{side}{role}": Found(row, WHOLE, "one of four legs")
+        f"{side}{role}": Found(row, STANDS, "one of four legs")
         for name, rows in legs.items()
         for end, side in [name.split()]
         for role, row in zip(parts[end], rows, strict=False)
@@ -74,5 +75,5 @@ def _ahead(figure: Figure, limbs: list[list[int]], front: Pair, hind: Pair, up: 
     elif front.attach != hind.attach:
         way = start(figure, front) - start(figure, hind)
     else:
-        way = np.eye(3)[0] if abs(up[2]) > abs(up[1]) else np.eye(3)[2]
+        way = habitual(figure, up)
     return unit(way - up * float(way @ up))

@@ -67,17 +67,19 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
-    figure = _figure(rig)
+    figure, given = _figure(rig), _given(rig)
     body = structure.body(figure)
-    if body.four_legs:
+    if body.four_legs and not any(map(_is_of_a_limb, given)):
         rows = four_legs.legs(figure, body)
-        found = _with_trunk(figure, four_legs.as_limbs(rows))
+        found = _with_trunk(figure, four_legs.as_limbs(rows), four_legs.STANDS)
         found = {role: one for role, one in found.items() if not _is_of_a_limb(role)}
         legs = [_leg(figure, name, leg) for name, leg in rows.items()]
-        return _roles(figure, _given(rig, found), legs, "quadruped")
-    limbs = Names(figure).limbs()
+        return _roles(figure, _overlaid(found, given), legs, "quadruped")
+    names = Names(figure)
+    limbs = _overlaid(names.limbs(), {role: one for role, one in given.items() if _is_of_a_limb(role)})
+    sure = names.sure if limbs else two_legs.SEEN
     limbs |= two_legs.limbs(figure, body, limbs)
-    found = _given(rig, _with_trunk(figure, two_legs.checked(figure, limbs)))
+    found = two_legs.checked(figure, _overlaid(_with_trunk(figure, limbs, sure), given), given)
     legs = [
         _leg(figure, side, [found[f"{side}{role}"].row for role in two_legs.LEG if f"{side}{role}" in found])
         for side in SIDES
@@ -90,24 +92,30 @@ def _is_of_a_limb(role: str) -> bool:
     return role.startswith(SIDES) and not role.endswith("Eye")
 
 
-def _with_trunk(figure: Figure, limbs: dict[str, Found]) -> dict[str, Found]:
-    """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
-    names = Names(figure)
-    found = limbs
-    if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
-        sure = min(names.sure, *(one.confidence for one in limbs.values()))
-        found = limbs | trunk(figure, limbs, sure)
-    return found | names.details(found["head"].row if "head" in found else -1)
-
-
-def _given(rig: Rig | Skeleton, found: dict[str, Found]) -> dict[str, Found]:
-    """What the file itself says instead of what was found."""
+def _given(rig: Rig | Skeleton) -> dict[str, Found]:
+    """What the sidecar and the file itself say."""
     if isinstance(rig, Skeleton):
-        return found
-    index = rig.skeleton.index
-    given = {role: Found(index(joint), 1.0, "the file's VRM map") for role, joint in rig.humanoid.items()}
+        return {}
+    index, sidecar = rig.skeleton.index, rig.sidecar_roles
+    return {
+        role: Found(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
+        for role, joint in rig.humanoid.items()
+        if role in BONES
+    }
+
+
+def _overlaid(found: dict[str, Found], given: dict[str, Found]) -> dict[str, Found]:
+    """What was found, but for roles and joints that are given."""
     taken = {one.row for one in given.values()}
     return {role: one for role, one in found.items() if one.row not in taken} | given
+
+
+def _with_trunk(figure: Figure, limbs: dict[str, Found], sure: float) -> dict[str, Found]:
+    """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
+    found = limbs
+    if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
+        found = limbs | trunk(figure, limbs, sure)
+    return found | Names(figure).details(found["head"].row if "head" in found else -1)
 
 
 def _figure(rig: Rig | Skeleton) -> Figure:
@@ -119,11 +127,17 @@ def _figure(rig: Rig | Skeleton) -> Figure:
 
 
 def _positions(pose: Pose) -> Floats:
-    """World positions (n, 3), with arrays only: nobody waits for a compiler here."""
+    """World positions (n, 3), scaled so that the largest number is 1: no unit is too large or too small.
+
+    With arrays only: nobody waits for a compiler here.
+    """
     s, parts = pose.skeleton, local_parts(pose)
     if not len(s):
         return np.zeros((0, 3))
-    return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+    points = world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+    points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # a node may be scaled out of the numbers there are
+    largest = float(np.abs(points).max())
+    return points / largest if largest > 0.0 else points
 
 
 def _leg(figure: Figure, name: str, rows: list[int]) -> Leg:

@@ -8,7 +8,7 @@ leaves it open.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +20,12 @@ _ALIKE = 0.12  # of their lengths: bones of partners differ by less on average (
 _LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, controls
 _JOINTS = 3  # a limb turns at two joints and ends at a third
 _TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
+_TINY = 1e-300
 _PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35  # cosines, and of a limb's length: what makes four limbs legs
 
 
 class Pair(NamedTuple):
-    """Two limbs that mirror each other: the joint that carries both, and the rows of each from there out."""
+    """Two limbs that mirror each other: the joint that carries both, and each one's rows from there out."""
 
     attach: int
     limbs: tuple[list[int], list[int]]
@@ -64,11 +65,12 @@ def pairs(figure: Figure) -> list[Pair]:
         if attach in inside:
             inside.update(children)
             continue
-        limbs = [figure.longest_way(child) for child in children if figure.below[child] >= _JOINTS]
+        ways = [figure.longest_way(child) for child in children if figure.below[child] >= _JOINTS]
+        limbs = [limb for limb in (_places(figure, way) for way in ways) if len(limb) >= _JOINTS]
         for a, b in _partners(figure, limbs):
             length = (_length(figure, a) + _length(figure, b)) / 2.0
             found.append(Pair(attach, (a, b), length))
-            inside.update((a[0], b[0]))
+            inside.update(child for child in children for row in (a[0], b[0]) if figure.is_above(child, row))
     return found
 
 
@@ -88,19 +90,20 @@ def _partners(figure: Figure, limbs: list[list[int]]) -> list[tuple[list[int], l
     return chosen
 
 
-def _bones(figure: Figure, rows: list[int]) -> list[float]:
-    return [figure.distance(a, b) for a, b in zip(rows, rows[1:], strict=False)]
+def bones(figure: Figure, rows: list[int]) -> list[float]:
+    """The distances from each joint of a limb to the next."""
+    return [figure.distance(a, b) for a, b in pairwise(rows)]
 
 
 def _length(figure: Figure, rows: list[int]) -> float:
-    return sum(_bones(figure, rows))
+    return sum(bones(figure, rows))
 
 
 def _difference(figure: Figure, a: list[int], b: list[int]) -> float:
     """Mean difference of two limbs' bone lengths, 0 alike to 1."""
-    bones = list(zip_longest(_bones(figure, a), _bones(figure, b), fillvalue=0.0))
-    total = sum(first + second for first, second in bones)
-    return round(sum(abs(first - second) for first, second in bones) / total, 4) if total > 0.0 else 1.0
+    both = list(zip_longest(bones(figure, a), bones(figure, b), fillvalue=0.0))
+    total = sum(first + second for first, second in both)
+    return round(sum(abs(first - second) for first, second in both) / total, 4) if total > 0.0 else 1.0
 
 
 def _direction(figure: Figure, pair: Pair) -> Floats:
@@ -166,23 +169,6 @@ def _in_order(figure: Figure, found: list[Pair]) -> tuple[Pair, Pair]:
     return (a, b) if (more[0], figure.depth[a.attach]) <= (more[1], figure.depth[b.attach]) else (b, a)
 
 
-def segments(figure: Figure, rows: list[int], along: Floats | None = None) -> tuple[list[int], int]:
-    """The joints of a limb, one for each place, and where among them its upper bone begins.
-
-    That is where the two bones in line are that take it furthest. Lengths are measured along a direction (3,), the
-    limb's own if none is given, so that a collar bone, a shoulder blade or a long foot, which point elsewhere, count
-    little. A first bone that begins near the middle of the body is a collar bone even if it is long.
-    """
-    rows = _places(figure, rows)
-    points = figure.positions[rows]
-    along = unit(points[-1] - points[0]) if along is None else along
-    steps = np.abs(np.diff(points, axis=0) @ along)
-    sums = steps[:-1] + steps[1:]
-    if not len(sums):
-        return rows, 0
-    return rows, int(np.argmax(np.round(sums / max(float(sums.max()), 1e-300), 6)))
-
-
 def _places(figure: Figure, rows: list[int]) -> list[int]:
     """One joint for each place: of hinges that stand together the last, which carries the bone; of others the first."""
     near = _TOGETHER * _length(figure, rows)
@@ -193,3 +179,16 @@ def _places(figure: Figure, rows: list[int]) -> list[int]:
         else:
             places.append([row])
     return [place[-1] if figure.hinged[place[-1]] else place[0] for place in places]
+
+
+def upper_bone(figure: Figure, rows: list[int], along: Floats | None = None) -> int:
+    """Where in a limb's rows its upper bone begins: the two bones in line that take it furthest.
+
+    Lengths are measured along a direction (3,), the limb's own if none is given, so that a collar bone, a shoulder
+    blade or a long foot, which point elsewhere, count little.
+    """
+    points = figure.positions[rows]
+    along = unit(points[-1] - points[0]) if along is None else along
+    steps = np.abs(np.diff(points, axis=0) @ along)
+    sums = steps[:-1] + steps[1:]
+    return int(np.argmax(np.round(sums / max(float(sums.max()), _TINY), 6)))

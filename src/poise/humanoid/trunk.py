@@ -27,7 +27,7 @@ def trunk(figure: Figure, limbs: Mapping[str, Found], sure: float) -> dict[str, 
     if hips is None:
         return found
     found["hips"] = hips
-    way = [row for row in figure.path(hips.row, top)[1:] if not found.get("head", hips).row == row]
+    way = [row for row in figure.path(hips.row, top)[1:] if row != found.get("head", hips).row]
     necks = [row for row in way if figure.words[row].part == "neck" or _is_below(figure, chest, row)]
     if necks:
         found["neck"] = Found(necks[0], min(sure, ORDER), "the first joint between the arms and the head")

@@ -9,7 +9,7 @@ import numpy as np
 from poise.bones import SIDES
 from poise.humanoid.facing import Facing, facing
 from poise.humanoid.figure import Figure, Found
-from poise.humanoid.structure import Body, Pair, segments
+from poise.humanoid.structure import Body, Pair, bones, upper_bone
 
 LEG = ("UpperLeg", "LowerLeg", "Foot", "Toes")
 ARM = ("UpperArm", "LowerArm", "Hand")
@@ -40,15 +40,14 @@ def limbs(figure: Figure, body: Body, named: Mapping[str, Found]) -> dict[str, F
 
 
 def _leg(figure: Figure, rows: list[int]) -> dict[str, int]:
-    rows, first = segments(figure, rows)
-    return dict(zip(LEG, rows[first:], strict=False))
+    return dict(zip(LEG, rows[upper_bone(figure, rows) :], strict=False))
 
 
 def _arms(figure: Figure, pair: Pair) -> list[dict[str, int]]:
     """The joints of both arms; a first bone is the collar bone if it leads from the middle of the body outwards."""
     arms: list[dict[str, int]] = []
     for rows, other in (pair.limbs, pair.limbs[::-1]):
-        rows, first = segments(figure, rows)
+        first = upper_bone(figure, rows)
         if first == 0 and _begins_inside(figure, rows, other):
             first = 1
         shoulder = {"Shoulder": rows[first - 1]} if first > 0 else {}
@@ -58,11 +57,11 @@ def _arms(figure: Figure, pair: Pair) -> list[dict[str, int]]:
 
 def _begins_inside(figure: Figure, rows: list[int], other: list[int]) -> bool:
     """Whether a limb's first joint is much nearer to its partner's than the second, and the next two bones are long."""
-    bones = [figure.distance(a, b) for a, b in zip(rows, rows[1:], strict=False)]
-    if len(bones) < len(ARM):
+    lengths = bones(figure, rows)
+    if len(lengths) < len(ARM):
         return False
     inside = figure.distance(rows[0], other[0]) < _INSIDE * figure.distance(rows[1], other[1])
-    return inside and bones[1] + bones[2] > _NEARLY * (bones[0] + bones[1])
+    return inside and lengths[1] + lengths[2] > _NEARLY * (lengths[0] + lengths[1])
 
 
 def _sides(figure: Figure, pair: Pair, looks: Facing) -> tuple[tuple[str, ...], str]:
@@ -75,19 +74,19 @@ def _sides(figure: Figure, pair: Pair, looks: Facing) -> tuple[tuple[str, ...], 
     return (SIDES if places[0] >= places[1] else SIDES[::-1]), looks.source
 
 
-def checked(figure: Figure, found: dict[str, Found]) -> dict[str, Found]:
+def checked(figure: Figure, found: dict[str, Found], given: Mapping[str, Found]) -> dict[str, Found]:
     """Say so where names call a limb left and the figure's feet or knees show that it is the right one."""
-    legs = [[found[f"{side}{role}"].row for role in LEG if f"{side}{role}" in found] for side in SIDES]
     if any(f"{side}{role}" not in found for side in SIDES for role in LEG[:3]):
         return found
+    legs = [[found[f"{side}{role}"].row for role in LEG if f"{side}{role}" in found] for side in SIDES]
     looks = facing(figure, legs)
     apart = np.mean(
         [looks.points[a] - looks.points[b] for a, b in zip(*(rows[:3] for rows in legs), strict=True)], axis=0
     )
     if not looks.is_seen or float(apart @ looks.left) >= -_APART * float(np.linalg.norm(apart)):
         return found
-    why = f"; but {looks.source} show that this is the other side"
-    return {
-        role: Found(one.row, one.confidence * _CONFLICT, one.reason + why) if role.startswith(SIDES) else one
-        for role, one in found.items()
+    why = f"; but by {looks.source} this is the other side"
+    doubted = [role for role in found if role.startswith(SIDES) and role not in given]
+    return found | {
+        role: Found(found[role].row, found[role].confidence * _CONFLICT, found[role].reason + why) for role in doubted
     }
