@@ -16,22 +16,24 @@ from poise.ground.speeds import Shots, lowest_near, shots_of, velocities
 class Thresholds:
     """When a point of a sole stands: in metres of a figure that is 1.7 m tall, and in seconds.
 
-    on_speed, off_speed    [m/s] horizontal speed below which a contact starts, above which it ends
-    on_height              [m] height over the foot's own floor below which a contact starts
-    heel_off, ball_off     [m] height above which it ends: the ball rolls up over the toes before it leaves
-    floor                  [s] the floor is the lowest that the foot is within this time, before and after
-    window                 [s] over which speeds are taken
-    gap, apart             a shorter gap [s] is closed if the point is back within `apart` [m] of where it stood
-    shortest               [s] shorter contacts are dropped
+    on_speed            [m/s] speed below which a contact starts: the point has come to rest
+    off_speed, rise     [m/s] horizontal and upward speed above which it ends
+    on_height           [m] height over the foot's own floor below which a contact starts
+    heel_off, ball_off  [m] height above which it ends: the ball rolls up over the toes before it leaves
+    floor               [s] the floor is the lowest that the foot is within this time, before and after
+    window              [s] over which speeds are taken
+    gap, apart          [s], [m] a shorter gap is closed if the point is back that near to where it stood
+    shortest            [s] shorter contacts are dropped
     """
 
-    on_speed: float = 0.3
-    off_speed: float = 0.4
+    on_speed: float = 0.4
+    off_speed: float = 0.5
+    rise: float = 0.8
     on_height: float = 0.02
-    heel_off: float = 0.02
+    heel_off: float = 0.018
     ball_off: float = 0.032
     floor: float = 0.4
-    window: float = 0.05
+    window: float = 0.04
     gap: float = 0.1
     apart: float = 0.03
     shortest: float = 0.03
@@ -81,12 +83,13 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     shots = shots_of(motion)
     points = soles.points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
     moves = velocities(motion.times, points, shots, rule.window)
-    speed = np.sqrt((moves * moves).sum(axis=-1))
+    sliding = np.sqrt((moves[..., :2] ** 2).sum(axis=-1))
+    speed = np.hypot(sliding, moves[..., 2])
     height = points[..., 2] - _floors(motion, points[..., 2], shots, rule)
     off_height = np.array([rule.heel_off, rule.ball_off])
     stands = _hysteresis(
         (speed < rule.on_speed) & (height < rule.on_height),
-        (speed < rule.off_speed) & (height < off_height),
+        (sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height),
         shots,
     )
     stands = _tidied(stands, points, motion.times, shots, rule)
