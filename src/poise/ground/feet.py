@@ -20,8 +20,11 @@ from poise.ground.plants import UP, Plants
 from poise.ground.smooth import Rows, above, eased, last_of, next_of
 from poise.ground.soles import Soles
 
-_SETTLE = 0.3  # [s] in which a foot turns from its animated to its planted rotation
+_SETTLE = 0.15  # [s] in which a foot turns from its animated to its planted rotation
+_EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
 _COAST = 0.3  # [s] in which an ankle's speed over the animated one dies away
+_STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
+_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 
 
@@ -31,6 +34,7 @@ class Feet:
 
     turns   (F, L, 4) world rotation of the foot
     ankles  (F, L, 3)
+    tilt    (F, L, 4) rotation of level ground to the ground under the foot
     rise    (F, L) how much higher the ground under the foot is than the clip's
     pivots  (F, L, 3) the point about which the foot may be turned further: the ball
     free    (F, L) whether the heel is free to be lifted: only the ball stands
@@ -38,6 +42,7 @@ class Feet:
 
     turns: Floats
     ankles: Floats
+    tilt: Floats
     rise: Floats
     pivots: Floats
     free: NDArray[np.bool_]
@@ -69,9 +74,9 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     offsets = _carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = _at(rise, between.before) * (1 - eased(between.share)) + _at(rise, between.after) * eased(between.share)
     ankles = motion.places[:, :, ANKLE] + offsets
-    ankles = _cleared(motion, ankles, turns, soles, standing, footing)
+    ankles = _cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
-    return Feet(turns, ankles, rise, pivots, contacts.ball & ~contacts.heel)
+    return Feet(turns, ankles, tilt, rise, pivots, contacts.ball & ~contacts.heel)
 
 
 def _which(plants: Plants, contacts: Contacts) -> Rows:
@@ -119,7 +124,7 @@ def _ground_under(
 
 def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Rows) -> Floats:
     """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
-    flat = contacts.heel & contacts.ball
+    flat = _held(times, contacts)
     if not flat.any():
         return turns
     count = len(times)
@@ -127,11 +132,27 @@ def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, w
     since = np.where(before >= 0, times[:, None] - times[before], np.inf)
     until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
     nearer = np.where(since <= until, before, np.minimum(after, count - 1))
-    planted = plants.turn[_at(which, np.maximum(nearer, 0))]
+    planted = plants.turn[np.maximum(_at(which, np.maximum(nearer, 0)), 0)]
     ramp = np.minimum(_SETTLE, 0.5 * (since + until))
     weight = eased(1.0 - np.minimum(since, until) / np.maximum(ramp, 1e-9))
-    some = np.broadcast_to(flat.any(axis=0), weight.shape)
-    return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(some, weight, 0.0)))
+    return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0)))
+
+
+def _held(times: Floats, contacts: Contacts) -> NDArray[np.bool_]:
+    """(F, L) when a foot keeps its planted rotation: while heel and ball stand.
+
+    Less a moment beside frames in which the ball stands alone: the foot turns about it, and starts to so early that
+    the heel's speed does not jump.
+    """
+    flat, alone = contacts.heel & contacts.ball, contacts.ball & ~contacts.heel
+    count = len(times)
+    before, after = last_of(~flat), next_of(~flat)
+    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
+    until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
+    early = np.minimum(_EARLY, 0.25 * (since + until))
+    began = _at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
+    ends = _at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)
+    return flat & ~began & ~ends
 
 
 def _ankles(
@@ -149,10 +170,13 @@ def _ankles(
 def _carried_on(times: Floats, offsets: Floats, between: _Between, standing: NDArray[np.bool_]) -> Floats:
     """Offsets (F, L, 3) in the air: eased from one stance to the next, leaving and arriving at the speed they have there.
 
+    A foot that must go higher rises early, one that must go lower sinks late: so people step over edges.
+
     A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.2 s or the whole swing.
     """
-    weight = eased(between.share)[..., None]
-    result = _at(offsets, between.before) * (1 - weight) + _at(offsets, between.after) * weight
+    start, end = _at(offsets, between.before), _at(offsets, between.after)
+    result = start + (end - start) * eased(between.share)[..., None]
+    result[..., 2] = start[..., 2] + (end - start)[..., 2] * _early_up(between.share, end[..., 2] > start[..., 2])
     speed = np.zeros_like(offsets)
     steps = np.diff(times)[:, None, None]
     speed[1:] = np.diff(offsets, axis=0) / np.maximum(steps, 1e-9)
@@ -167,17 +191,39 @@ def _carried_on(times: Floats, offsets: Floats, between: _Between, standing: NDA
     return np.where(standing[..., None], offsets, result)
 
 
+def _early_up(share: Floats, up: NDArray[np.bool_]) -> Floats:
+    """How far a foot has risen, or sunk, at a share of its swing."""
+    return np.where(up, eased(share / _STEPPED), eased((share - 1.0 + _STEPPED) / _STEPPED))
+
+
 def _cleared(
-    motion: Motion, ankles: Floats, turns: Floats, soles: Soles, standing: NDArray[np.bool_], footing: Footing
+    motion: Motion,
+    ankles: Floats,
+    turns: Floats,
+    tilt: Floats,
+    soles: Soles,
+    between: _Between,
+    standing: NDArray[np.bool_],
+    footing: Footing,
 ) -> Floats:
-    """Lift swinging feet so that heel and ball pass over the ground."""
+    """Lift swinging feet so that heel, ball and tip pass over the ground.
+
+    The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
+    tips lack at most.
+    """
     arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
+    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    toes = rotations.rotate(
+        rotations.multiply(tilt, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ankles.shape)
+    )
+    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + toes)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
-    needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths), 0.0))
+    bends = np.where([leg.toes is not None for leg in motion.figure.legs], _TOES, 0.0)
+    needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():
         return ankles
     half = round(_CLEAR / motion.step) if motion.step > 0 else 0
-    lift = np.where(standing, 0.0, np.minimum(above(needed, half), needed.max(axis=0)))
+    free = eased(np.minimum(between.since, between.until) / _CLEAR)
     ankles = ankles.copy()
-    ankles[..., 2] += lift
+    ankles[..., 2] += np.maximum(above(needed, half) * free, needed)
     return ankles

@@ -22,7 +22,7 @@ def longest_chords(motion: Motion) -> Floats:
     return np.maximum(STRETCHED * (thigh + shin), posed)
 
 
-def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats) -> Floats:
+def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats, standing) -> Floats:
     """How much higher (F,) the pelvis goes than animated [m].
 
     It follows the ground under the feet, averaged over time. For each leg the pelvis must stay below the height at
@@ -34,5 +34,6 @@ def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats
     away = motion.places[:, :, HIP] - ankles
     across = (away[..., :2] ** 2).sum(axis=-1)
     high = np.sqrt(np.maximum(longest**2 - across, (0.5 * longest) ** 2))
-    missing = np.maximum(base - (high - away[..., 2]).min(axis=1), 0.0)
+    highest = np.where(standing, high - away[..., 2], np.inf)
+    missing = np.maximum(base - highest.min(axis=1), 0.0)
     return base - above(missing, round(_SINK / step))

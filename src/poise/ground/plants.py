@@ -12,11 +12,12 @@ from poise import rotations
 from poise.arrays import Floats
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
-from poise.ground.motion import ANKLE, FOOT, Motion
-from poise.ground.soles import BALL_POINT, HEEL_POINT, TIP_POINT, Soles
+from poise.ground.motion import FOOT, Motion
+from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
 
 UP = np.array([0.0, 0.0, 1.0])
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
+_MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
 _STEP = 0.01  # [m] places tried along the foot, to get off an edge
 
 
@@ -74,9 +75,10 @@ def find_plants(
     under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m].
     """
     stances = stances_of(contacts)
-    turn, heel, ball, tip = _averages(motion, soles, contacts, stances)
+    turn, heel, ball = _averages(motion, soles, contacts, stances)
     along = ball - heel
-    shift = _off_edges(heel, ball, tip, footing, farthest)
+    tip = along * (_toe_lengths(motion, soles)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
+    shift = _off_edges(heel, ball + tip, footing, farthest)
     direction = along * [1.0, 1.0, 0.0]
     direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-12)
     moved = ball + shift[:, None] * direction
@@ -92,11 +94,9 @@ def find_plants(
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift)
 
 
-def _averages(
-    motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Mean rotation (P, 4) of the foot in each stance, and where heel, ball and tip then are (P, 3)."""
-    points = soles.points(motion)[:, :, : TIP_POINT]
+def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances) -> tuple[Floats, Floats, Floats]:
+    """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
+    points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
     both = on.all(axis=-1)
     turns, balls = [], []
@@ -109,7 +109,7 @@ def _averages(
         balls.append(_middle(spots[on[run, leg]]))
     turn, ball = np.array(turns).reshape(-1, 4), np.array(balls).reshape(-1, 3)
     along = rotations.rotate(turn, (soles.ball - soles.heel)[stances.leg])
-    return turn, ball - along, ball, ball + 0.35 * along
+    return turn, ball - along, ball
 
 
 def _middle(points: Floats) -> Floats:
@@ -148,13 +148,20 @@ def _standing(
     return heel, ball
 
 
-def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
+def _toe_lengths(motion: Motion, soles: Soles) -> Floats:
+    """How far (L,) the tips come from the balls [m], as toes bend: nearly always less."""
+    points = soles.points(motion)
+    return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
+
+
+def _off_edges(heel: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
     """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none."""
     tries = np.arange(0.0, farthest + 0.5 * _STEP, _STEP)
     shifts = np.concatenate([[0.0], np.stack([tries[1:], -tries[1:]], axis=1).ravel()])
     along = (tip - heel) * [1.0, 1.0, 0.0]
     unit = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-    shares = np.linspace(0.0, 1.0, 5)
+    heel, along = heel - _MARGIN * unit, along + 2.0 * _MARGIN * unit
+    shares = np.linspace(0.0, 1.0, 7)
     first = _roughness(heel[:, None, None] + along[:, None, None] * shares[:, None], footing)[:, 0]
     result = np.zeros(len(heel))
     rough = np.flatnonzero(first > _EDGE)
@@ -168,6 +175,6 @@ def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthe
 
 
 def _roughness(points: Floats, footing: Footing) -> Floats:
-    """How far the ground (..., 5 points of a line) is from a straight slope [m]: largest second difference."""
+    """How far the ground (..., points of a line) is from a straight slope [m]: largest second difference."""
     heights = footing.heights(points)
     return np.abs(np.diff(heights, n=2, axis=-1)).max(axis=-1)

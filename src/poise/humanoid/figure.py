@@ -28,18 +28,25 @@ class Found(NamedTuple):
 class Figure:
     """A skeleton in one pose.
 
-    positions  (n, 3) of the joints, in file units
+    positions  (n, 3) of the joints at rest, in a unit of the figure's own size
+    moved      (n, 3) the same in the first frame of a clip, where rest poses cannot be relied on; or None
     skinned    rows of the joints that deform a mesh; empty where the file has none
     """
 
     skeleton: Skeleton
     positions: Floats
+    moved: Floats | None = None
     skinned: frozenset[int] = frozenset()
 
     @cached_property
     def parents(self) -> list[int]:
         """The row above each row, -1 above a root."""
         return self.skeleton.parents.tolist()
+
+    @cached_property
+    def up(self) -> Floats | None:
+        """The unit vector (3,) that the file says is up, or None."""
+        return None if self.skeleton.up is None else np.eye(3)["xyz".index(self.skeleton.up)]
 
     @cached_property
     def depth(self) -> list[int]:
@@ -55,14 +62,17 @@ class Figure:
         return (self.skeleton.kinds == Kind.HINGE).tolist()
 
     @cached_property
+    def is_robot(self) -> bool:
+        """Whether it has no ball joints: it is made of hinges."""
+        return not (self.skeleton.kinds == Kind.BALL).any()
+
+    @cached_property
     def usable(self) -> list[bool]:
         """Which joints may have a role: those that move; of robots also those that are fixed.
 
         Fixed nodes of a character are meshes, props and the ends of bones.
         """
-        kinds = self.skeleton.kinds
-        robot = not (kinds == Kind.BALL).any()
-        return [robot or moves for moves in (kinds != Kind.FIXED).tolist()]
+        return [self.is_robot or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
 
     @cached_property
     def words(self) -> list[Word]:
@@ -73,6 +83,52 @@ class Figure:
         counts = Counter(word for one in words for word in set(one.unknown))
         shared = {word for word, count in counts.items() if count > _SHARED * len(names)}
         return [one._replace(unknown=tuple(w for w in one.unknown if w not in shared)) for one in words]
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The rows below each row that count: usable joints, helpers only where they carry one that is none."""
+        below: list[list[int]] = [[] for _ in self.parents]
+        for row in reversed(range(len(below))):
+            below[row].reverse()
+            counts = self.usable[row] and (below[row] or not self.words[row].helper)
+            if counts and self.parents[row] >= 0:
+                below[self.parents[row]].append(row)
+        return below
+
+    @cached_property
+    def _reach(self) -> list[float]:
+        """The length of the longest way down from each joint."""
+        reach = [0.0] * len(self.parents)
+        for row in reversed(range(len(reach))):
+            reach[row] = max((reach[child] + self.bones[child] for child in self.children[row]), default=0.0)
+        return reach
+
+    @cached_property
+    def bones(self) -> list[float]:
+        """The distance of each joint from its parent; 0 of a root."""
+        parents = np.array(self.parents, dtype=np.int64)
+        return (np.linalg.norm(self.positions - self.positions[parents], axis=1) * (parents >= 0)).tolist()
+
+    @cached_property
+    def below(self) -> list[int]:
+        """How many joints the longest way down from each one has, itself included."""
+        below = [1] * len(self.parents)
+        for row in reversed(range(len(below))):
+            child = self._next(row)
+            below[row] += below[child] if child >= 0 else 0
+        return below
+
+    def _next(self, row: int) -> int:
+        """The child that the longest way down leads on to, or -1."""
+        return max(self.children[row], key=lambda child: self._reach[child] + self.bones[child], default=-1)
+
+    def longest_way(self, row: int) -> list[int]:
+        """Rows of the longest way down from a joint, itself included."""
+        rows: list[int] = []
+        while row >= 0:
+            rows.append(row)
+            row = self._next(row)
+        return rows
 
     def named(self, part: str, side: str = "") -> list[int]:
         """Rows that a name gives this part and side; loose matches only where there are no strict ones."""
@@ -106,5 +162,5 @@ class Figure:
         return [top, *reversed(rows)] if bottom == top else []
 
     def distance(self, a: int, b: int) -> float:
-        """How far apart two joints are [file units]."""
+        """How far apart two joints are."""
         return float(np.linalg.norm(self.positions[a] - self.positions[b]))

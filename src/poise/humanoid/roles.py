@@ -10,8 +10,10 @@ import numpy as np
 from poise.arrays import Floats
 from poise.bones import BONES, REQUIRED, SIDES
 from poise.errors import InputError
+from poise.humanoid import four_legs, structure, two_legs
 from poise.humanoid.figure import Figure, Found
-from poise.humanoid.names import by_names
+from poise.humanoid.names import Names
+from poise.humanoid.trunk import trunk
 from poise.io._gltf_local import local_parts
 from poise.io._gltf_nodes import world
 from poise.pose import Pose
@@ -65,46 +67,92 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
-    figure = _figure(rig)
-    found = by_names(figure)
-    if isinstance(rig, Rig):
-        index = figure.skeleton.index
-        given = {role: Found(index(joint), 1.0, "the file's VRM map") for role, joint in rig.humanoid.items()}
-        taken = {one.row for one in given.values()}
-        found = {role: one for role, one in found.items() if one.row not in taken} | given
-    return _roles(figure, found)
+    figure, given = _figure(rig), _given(rig)
+    body = structure.body(figure)
+    if body.four_legs and not any(map(_is_of_a_limb, given)):
+        rows = four_legs.legs(figure, body)
+        found = _with_trunk(figure, four_legs.as_limbs(rows), four_legs.STANDS)
+        found = {role: one for role, one in found.items() if not _is_of_a_limb(role)}
+        legs = [_leg(figure, name, leg) for name, leg in rows.items()]
+        return _roles(figure, _overlaid(found, given), legs, "quadruped")
+    names = Names(figure)
+    limbs = _overlaid(names.limbs(), {role: one for role, one in given.items() if _is_of_a_limb(role)})
+    sure = names.sure if limbs else two_legs.SEEN
+    limbs |= two_legs.limbs(figure, body, limbs)
+    found = two_legs.checked(figure, _overlaid(_with_trunk(figure, limbs, sure), given), given)
+    legs = [
+        _leg(figure, side, [found[f"{side}{role}"].row for role in two_legs.LEG if f"{side}{role}" in found])
+        for side in SIDES
+        if all(f"{side}{role}" in found for role in two_legs.LEG[:3])
+    ]
+    return _roles(figure, found, legs, "humanoid" if len(legs) == len(SIDES) else "other")
+
+
+def _is_of_a_limb(role: str) -> bool:
+    return role.startswith(SIDES) and not role.endswith("Eye")
+
+
+def _given(rig: Rig | Skeleton) -> dict[str, Found]:
+    """What the sidecar and the file itself say."""
+    if isinstance(rig, Skeleton):
+        return {}
+    index, sidecar = rig.skeleton.index, rig.sidecar_roles
+    return {
+        role: Found(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
+        for role, joint in rig.humanoid.items()
+        if role in BONES
+    }
+
+
+def _overlaid(found: dict[str, Found], given: dict[str, Found]) -> dict[str, Found]:
+    """What was found, but for roles and joints that are given."""
+    taken = {one.row for one in given.values()}
+    return {role: one for role, one in found.items() if one.row not in taken} | given
+
+
+def _with_trunk(figure: Figure, limbs: dict[str, Found], sure: float) -> dict[str, Found]:
+    """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
+    found = limbs
+    if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
+        found = limbs | trunk(figure, limbs, sure)
+    return found | Names(figure).details(found["head"].row if "head" in found else -1)
 
 
 def _figure(rig: Rig | Skeleton) -> Figure:
     if isinstance(rig, Skeleton):
         return Figure(rig, _positions(Pose(rig, rig.rest_q)))
     skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
-    return Figure(rig.skeleton, _positions(rig.rest), skinned)
+    first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if rig.skeleton.up is None else None
+    return Figure(rig.skeleton, _positions(rig.rest), None if first is None else _positions(first), skinned)
 
 
 def _positions(pose: Pose) -> Floats:
-    """World positions (n, 3), with arrays only: nobody waits for a compiler here."""
+    """World positions (n, 3), scaled so that the largest number is 1: no unit is too large or too small.
+
+    With arrays only: nobody waits for a compiler here.
+    """
     s, parts = pose.skeleton, local_parts(pose)
     if not len(s):
         return np.zeros((0, 3))
-    return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+    points = world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+    points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # a node may be scaled out of the numbers there are
+    largest = float(np.abs(points).max())
+    return points / largest if largest > 0.0 else points
 
 
-def _roles(figure: Figure, found: dict[str, Found]) -> Roles:
+def _leg(figure: Figure, name: str, rows: list[int]) -> Leg:
+    upper, lower, foot, *toes = (figure.skeleton.names[row] for row in rows)
+    return Leg(name, upper, lower, foot, toes[0] if toes else None)
+
+
+def _roles(figure: Figure, found: dict[str, Found], legs: list[Leg], kind: str) -> Roles:
     names = figure.skeleton.names
     ordered = {role: found[role] for role in BONES if role in found}
-    joints = {role: names[one.row] for role, one in ordered.items()}
-    legs = tuple(
-        Leg(side, *(joints[f"{side}{part}"] for part in ("UpperLeg", "LowerLeg", "Foot")), joints.get(f"{side}Toes"))
-        for side in SIDES
-        if all(f"{side}{part}" in joints for part in ("UpperLeg", "LowerLeg", "Foot"))
-    )
-    missing = tuple(role for role in REQUIRED if role not in joints)
     return Roles(
-        joints=joints,
+        joints={role: names[one.row] for role, one in ordered.items()},
         confidence={role: one.confidence for role, one in ordered.items()},
         reasons={role: one.reason for role, one in ordered.items()},
-        legs=legs,
-        kind="humanoid" if len(legs) == len(SIDES) else "other",
-        missing=missing,
+        legs=tuple(legs),
+        kind=kind,
+        missing=tuple(role for role in REQUIRED if role not in ordered),
     )

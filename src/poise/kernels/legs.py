@@ -25,10 +25,6 @@ from poise.kernels.linear import (
     vec_at,
 )
 
-STRAIGHT = 0.03  # a knee nearer to the line of its leg than this share of the thigh has no direction of its own
-FORWARD = 0.06  # how strongly, in shares of the thigh, the bend axis then says where forward is
-
-
 @inline
 def turn_between(a, b, c, d):
     """The rotation that takes the unit vectors a, b to c, d; both pairs are perpendicular."""
@@ -49,50 +45,47 @@ def unit_across(v, a):
 
 
 @inline
-def knee_side(offset, chord, axis, thigh):
-    """Where the knee points, across the chord: as posed; near a straight leg more and more to the front.
+def knee_offset(offset, front, height):
+    """The knee's way from the chord, made `height` long: as posed; what is missing goes to the front.
 
-    `offset` is the knee's way from the chord. A knee behind the chord comes to the front: it bends the legal way only.
+    So a pose that needs no change keeps its knee, and a leg that was almost straight, whose knee has no side of its
+    own, bends as its hinge says. A knee behind the chord comes forward: it bends the legal way only.
     """
-    front, _ = unit_across(cross(chord, axis), chord)
-    lack = max(0.0, 1.0 - norm(offset) / (STRAIGHT * thigh))
-    side = add(offset, scale(front, FORWARD * thigh * lack * lack))
-    back = min(0.0, dot(side, front))
-    side = sub(side, scale(front, back))
-    length = norm(side)
-    if length > 1e-9 * thigh:
-        return scale(side, 1.0 / length)
-    return front
+    offset = sub(offset, scale(front, min(0.0, dot(offset, front))))
+    oo, of = dot(offset, offset), dot(offset, front)
+    if height * height >= oo:
+        return add(offset, scale(front, math.sqrt(max(of * of + height * height - oo, 0.0)) - of))
+    return scale(offset, height / math.sqrt(oo))
 
 
 @inline
 def bend(hip, knee, ankle, axis, new_hip, target, most):
     """Turns of thigh and shin (world, before the animated ones) that bring the ankle to a target, and where it comes.
 
-    The knee's angle follows from the cosine law. Its side is turned with the chord by the shortest arc, so that the
-    swivel stays the animated one (notes: the artist's pose). `axis` is the bend axis: shin over thigh about it is
-    legal. `most` is the longest chord; a target beyond stays on its line. The same hip and target: no turn.
+    The knee's distance from the chord (hip to ankle) follows from the cosine law. Its side is that of the posed knee,
+    turned with the chord by the shortest arc, and so is `axis`, the axis about which the shin may bend against the
+    thigh. `most` is the longest chord; a target beyond stays on its line. The same hip and target: no turn.
     """
-    v, u = sub(knee, hip), sub(ankle, knee)
-    l1, l2 = norm(v), norm(u)
-    v, u = scale(v, 1.0 / max(l1, 1e-300)), scale(u, 1.0 / max(l2, 1e-300))
-    old, new = sub(ankle, hip), sub(target, new_hip)
-    before, after = norm(old), norm(new)
+    v, u, old, new = sub(knee, hip), sub(ankle, knee), sub(ankle, hip), sub(target, new_hip)
+    l1, l2, before, after = norm(v), norm(u), norm(old), norm(new)
     a0 = scale(old, 1.0 / max(before, 1e-300))
     a1 = scale(new, 1.0 / after) if after > 1e-9 * (l1 + l2) else a0
-    offset = sub(sub(knee, hip), scale(a0, dot(sub(knee, hip), a0)))
-    n0 = knee_side(offset, a0, axis, l1)
-    n1, _ = unit_across(rotate(rotation_between(a0, a1), n0), a1)
-    reach = min(max(after, abs(l1 - l2) * (1.0 + 1e-9) + 1e-12), most)
-    cosine = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * l1 * reach, 1e-300)
-    cosine = min(1.0, max(-1.0, cosine))
-    sine = math.sqrt(1.0 - cosine * cosine)
-    v1 = add(scale(a1, cosine), scale(n1, sine))
-    u1 = scale(sub(scale(a1, reach), scale(v1, l1)), 1.0 / max(l2, 1e-300))
-    m0, m1 = cross(n0, a0), cross(n1, a1)
-    thigh = turn_between(v, unit_across(m0, v)[0], v1, unit_across(m1, v1)[0])
-    shin = turn_between(u, unit_across(m0, u)[0], u1, unit_across(m1, u1)[0])
-    return thigh, shin, add(new_hip, scale(a1, reach))
+    reach = min(max(after, abs(l1 - l2) * (1.0 + 1e-9) + 1e-9 * l1), most)
+    along = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * reach, 1e-300)
+    front, _ = unit_across(cross(a0, axis), a0)
+    offset = knee_offset(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
+    arc = rotation_between(a0, a1)
+    v1 = add(scale(a1, along), rotate(arc, offset))
+    u1 = sub(scale(a1, reach), v1)
+    axis1 = rotate(arc, axis)
+    return bone_turn(v, axis, v1, axis1), bone_turn(u, axis, u1, axis1), add(new_hip, scale(a1, reach))
+
+
+@inline
+def bone_turn(bone, axis, bone1, axis1):
+    """The rotation that takes a bone to bone1, and the part of an axis across the one to that across the other."""
+    b, b1 = scale(bone, 1.0 / max(norm(bone), 1e-300)), scale(bone1, 1.0 / max(norm(bone1), 1e-300))
+    return turn_between(b, unit_across(axis, b)[0], b1, unit_across(axis1, b1)[0])
 
 
 @kernel
