@@ -85,6 +85,13 @@ def test_a_cut_is_no_acceleration():
     np.testing.assert_allclose(accelerations(times, places), 0, atol=1e-9)
 
 
+def test_a_reference_pose_before_the_first_frame_is_no_acceleration():
+    times, places = np.arange(60) / 60, np.zeros((60, 1, 3))
+    places[0] = 1.0
+    assert accelerations(times, places)[0] > 1
+    np.testing.assert_allclose(accelerations(times, places, [1]), 0, atol=1e-9)
+
+
 def test_uneven_times_are_sampled_evenly():
     times, _ = swinging(240, 2.0)
     keep = np.sort(np.random.default_rng(8).permutation(len(times))[: len(times) * 3 // 4])

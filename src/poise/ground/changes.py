@@ -5,6 +5,7 @@ A frame of the one is compared with the same frame of the other; lengths are met
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -73,14 +74,17 @@ def _worst(joints: tuple[str, ...], ratios: Floats) -> tuple[str, float]:
     return joints[row], float(ratios[row])
 
 
-def changes_of(source: Clip, result: Clip, figure: Figure) -> Changes:
-    """Compare two clips of the same skeleton frame by frame. No frames, or other times: InputError."""
+def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] = ()) -> Changes:
+    """Compare two clips of the same skeleton frame by frame. No frames, or other times: InputError.
+
+    cuts  frames in which the figure stands elsewhere: no acceleration is measured from the frame before
+    """
     if not len(source) or not np.array_equal(source.times, result.times):
         raise InputError(f"{source.name!r} and {result.name!r} cannot be compared: they need the same times")
     places = [clip.poses.world.positions / figure.metre for clip in (source, result)]
     moved = places[1] - places[0]
     carrier = rotations.rotate(figure.turn, moved[:, figure.skeleton.index(figure.mover)])
-    swung = [accelerations(source.times, place) for place in places]
+    swung = [accelerations(source.times, place, cuts) for place in places]
     return Changes(
         joints=tuple(figure.skeleton.names),
         accelerations=np.stack([most for most, _ in swung]),
@@ -107,23 +111,24 @@ def _largest_turn(source: Clip, result: Clip) -> float:
     return float(np.degrees(2 * np.arctan2(sine, np.abs(turn[..., 0]))).max())
 
 
-def accelerations(times: Floats, places: Floats) -> tuple[Floats, Floats]:
+def accelerations(times: Floats, places: Floats, cuts: Sequence[int] = ()) -> tuple[Floats, Floats]:
     """Accelerations that 99 % of frames stay below, and peak jerks, (J,) each, of points (F, J, 3).
 
-    Each stretch between gaps is sampled at its median rate, low-passed, and differenced: (p+ - 2 p + p-) / t^2 and the
+    Each stretch between gaps and cuts is sampled at its median rate, low-passed, and differenced: (p+ - 2 p + p-) / t^2 and the
     difference of neighbours of that over t. The first and last 1/12 s are left out: there the filter sees beyond the
     end. What is shorter than that has no acceleration: 0.
     """
-    found = [_swing(times[rows], places[rows]) for rows in _stretches(times)]
+    found = [_swing(times[rows], places[rows]) for rows in _stretches(times, cuts)]
     none = np.zeros((0, places.shape[1]))
     swing, jerk = (np.concatenate([none, *parts]) for parts in zip(*found, strict=True))
     most = np.percentile(swing, 99, axis=0) if len(swing) else np.zeros(places.shape[1])
     return most, jerk.max(axis=0, initial=0.0)
 
 
-def _stretches(times: Floats) -> list[slice]:
-    """Frames between gaps."""
-    ends = [0, *(np.flatnonzero(spans(times) == 0) + 1).tolist(), len(times)]
+def _stretches(times: Floats, cuts: Sequence[int]) -> list[slice]:
+    """Frames between gaps and cuts."""
+    gaps = (np.flatnonzero(spans(times) == 0) + 1).tolist()
+    ends = sorted({0, *gaps, *cuts, len(times)})
     return [slice(*pair) for pair in pairwise(ends)]
 
 

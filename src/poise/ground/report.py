@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from poise.arrays import Floats
 from poise.clip import Clip
 from poise.ground.changes import Changes, changes_of
@@ -18,6 +20,7 @@ from poise.ground.measures import Measures, Paths, knee_axes, measures_of, paths
 from poise.ground.motion import motion_of
 from poise.ground.report_page import number, page_of
 from poise.ground.soles import Soles
+from poise.ground.speeds import shots_of
 from poise.ground.terrain import Terrain
 from poise.io._files import write_atomically
 
@@ -133,6 +136,7 @@ def report_of(
     before, after = motion_of(source, figure), motion_of(result, figure)
     footing, knees = Footing(terrain, figure), knee_axes(before)
     paths = paths_of(before, soles, footing), paths_of(after, soles, footing)
+    cuts = np.unique(shots_of(before).first)
     return Report(
         name=result.name,
         ground=ground,
@@ -140,7 +144,7 @@ def report_of(
         paths=paths,
         before=measures_of(paths[0], contacts, before, knees),
         after=measures_of(paths[1], contacts, after, knees),
-        changes=changes_of(source, result, figure),
+        changes=changes_of(source, result, figure, cuts.tolist()),
         notes=notes,
     )
 
