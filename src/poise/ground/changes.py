@@ -114,9 +114,9 @@ def _largest_turn(source: Clip, result: Clip) -> float:
 def accelerations(times: Floats, places: Floats, cuts: Sequence[int] = ()) -> tuple[Floats, Floats]:
     """Accelerations that 99 % of frames stay below, and peak jerks, (J,) each, of points (F, J, 3).
 
-    Each stretch between gaps and cuts is sampled at its median rate, low-passed, and differenced: (p+ - 2 p + p-) / t^2 and the
-    difference of neighbours of that over t. The first and last 1/12 s are left out: there the filter sees beyond the
-    end. What is shorter than that has no acceleration: 0.
+    Each stretch between gaps and cuts is sampled at its median rate, low-passed, and differenced: the acceleration is
+    (p+ - 2 p + p-) / t^2, the jerk the difference of neighbouring ones over t. The first and last 1/12 s are left
+    out: there the filter sees beyond the end. What is shorter than that has no acceleration: 0.
     """
     found = [_swing(times[rows], places[rows]) for rows in _stretches(times, cuts)]
     none = np.zeros((0, places.shape[1]))
