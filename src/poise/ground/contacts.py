@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from poise.arrays import Bools, Floats, Ints
 from poise.ground.motion import Motion
 from poise.ground.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.speeds import Shots, lowest_near, shots_of, velocities
+
+_PER_SPEED = 0.005  # [s] what a threshold of height grows by with the speed of the ground
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,18 @@ class Thresholds:
     apart: float = 0.03
     shortest: float = 0.03
 
+    def loosened(self, speed: float) -> Thresholds:
+        """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large."""
+        return dataclasses.replace(
+            self,
+            on_speed=max(self.on_speed, speed),
+            off_speed=max(self.off_speed, 1.5 * speed),
+            rise=max(self.rise, 0.5 * speed),
+            on_height=self.on_height + _PER_SPEED * speed,
+            heel_off=self.heel_off + _PER_SPEED * speed,
+            ball_off=self.ball_off + _PER_SPEED * speed,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
@@ -60,12 +75,17 @@ class Contacts:
         return self.heel | self.ball
 
 
-def stances(motion: Motion, thresholds: Thresholds | None = None) -> tuple[Soles, Contacts]:
-    """Find soles and contacts of a motion that travels: rough soles, rough contacts, then both again."""
-    rough = find_soles(motion)
-    contacts = find_contacts(motion, rough, thresholds)
+def stances(motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None) -> tuple[Soles, Contacts]:
+    """Find soles and contacts of a motion that travels: rough ones first, then both again from each other.
+
+    ground  (2,) [m/s] how the ground passed under a clip in place before it travelled (`in_place`), which loosens the
+            thresholds; None if the motion travelled of itself
+    """
+    rule = thresholds or Thresholds()
+    rule = rule if ground is None else rule.loosened(float(np.hypot(*ground)))
+    contacts = find_contacts(motion, find_soles(motion, slow=ground is None), rule)
     soles = find_soles(motion, contacts)
-    return soles, find_contacts(motion, soles, thresholds)
+    return soles, find_contacts(motion, soles, rule)
 
 
 def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = None) -> Contacts:
@@ -125,9 +145,11 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
     column, start, stop = _runs(stands.reshape(frames, -1))
     place = points.reshape(frames, -1, 3)[..., :2]
     moved = np.linalg.norm(place[start[1:], column[1:]] - place[stop[:-1], column[:-1]], axis=1)
+    first = np.ones(len(start), dtype=np.bool_)
     closed = (column[1:] == column[:-1]) & (shots.first[start[1:]] == shots.first[stop[:-1]])
     closed &= (times[start[1:]] - times[stop[:-1]] < rule.gap) & (moved < rule.apart)
-    column, start, stop = column[~np.append(False, closed)], start[~np.append(False, closed)], stop[~np.append(closed, False)]
+    first[1:] = ~closed
+    column, start, stop = column[first], start[first], stop[np.roll(first, -1)]
     step = np.median(np.diff(times))
     whole = (start > shots.first[start]) & (stop < shots.last[stop])
     kept = ~whole | (times[stop] - times[start] + step >= rule.shortest)
