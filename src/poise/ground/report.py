@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,7 +19,9 @@ from poise.ground.figure import Figure
 from poise.ground.footing import Footing
 from poise.ground.measures import Measures, Paths, knee_axes, measures_of, paths_of
 from poise.ground.motion import motion_of
+from poise.ground.noise import Noise
 from poise.ground.report_page import number, page_of
+from poise.ground.shapes import Plane, Stairs
 from poise.ground.soles import Soles
 from poise.ground.speeds import shots_of
 from poise.ground.terrain import Terrain
@@ -147,6 +150,21 @@ def report_of(
         changes=changes_of(source, result, figure, cuts.tolist()),
         notes=notes,
     )
+
+
+def words_of(terrain: Terrain) -> str:
+    """A terrain in words, such as "a slope of 15 degrees"."""
+    match terrain.surface:
+        case Plane(_, 0.0, 0.0):
+            return "flat ground"
+        case Plane(_, x, y):
+            return f"a slope of {math.degrees(math.atan(math.hypot(x, y))):.3g} degrees"
+        case Stairs(rise, going):
+            return f"stairs, {rise:g} up every {going:g}"
+        case Noise(amplitude):
+            return f"bumps of {amplitude:g}"
+        case _:
+            return {"HeightMap": "a height map", "Mesh": "a mesh"}.get(type(terrain.surface).__name__, "a function")
 
 
 def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> Row:
