@@ -10,7 +10,7 @@ from poise.arrays import Floats, Ints
 from poise.ground.charts import shown_range
 from poise.ground.footing import Footing
 from poise.ground.measures import Paths, runs, speeds
-from poise.ground.motion import Motion, motion_of
+from poise.ground.motion import Motion
 from poise.ground.soles import BALL_POINT, HEEL_POINT
 from poise.plot.canvas import canvas, written
 
@@ -29,9 +29,8 @@ _STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
 def rendered_feet(kind: str, planted: Planted) -> bytes:
     """Render to bytes of a file format, the same bytes every time."""
     figure, report = planted.figure, planted.report
-    motions = motion_of(planted.travelled, figure), motion_of(planted, figure)
-    view = _view_of(motions[1])
-    lines = [_lines(view, *pair) for pair in zip(motions, report.paths, strict=True)]
+    view = _view_of(report.motions[1])
+    lines = [_lines(view, *pair) for pair in zip(report.motions, report.paths, strict=True)]
     low, high = _extent(lines)
     scale = min((_WIDTH - 2 * _EDGE) / (high[0] - low[0]), _TALLEST / (high[1] - low[1]))
     tall = scale * (high[1] - low[1])
