@@ -63,9 +63,9 @@ def motion_of(clip: Clip, figure: Figure) -> Motion:
     if not len(clip):
         raise InputError(f"clip {clip.name!r} has no frames: there is nothing to plant")
     world = clip.poses.world
-    turns = {name: world[name].rotations for leg in figure.legs for name in _turning(leg)}
+    turns = {name: world[name].rotations for leg in figure.legs for name in turning(leg)}
     places = np.stack([np.stack([world[name].positions for name in _path(figure, leg)], 1) for leg in figure.legs], 1)
-    turned = np.stack([np.stack([turns[name] for name in _turning(leg)], 1) for leg in figure.legs], 1)
+    turned = np.stack([np.stack([turns[name] for name in turning(leg)], 1) for leg in figure.legs], 1)
     return Motion(
         figure,
         clip.times,
@@ -74,7 +74,8 @@ def motion_of(clip: Clip, figure: Figure) -> Motion:
     )
 
 
-def _turning(leg: Leg) -> tuple[str, str, str, str]:
+def turning(leg: Leg) -> tuple[str, str, str, str]:
+    """Names of the joints that turn thigh, shin, foot and toes; of a foot without toes, the foot again."""
     return leg.upper, leg.lower, leg.foot, leg.toes or leg.foot
 
 
