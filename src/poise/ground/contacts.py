@@ -149,9 +149,9 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
     frames = len(stands)
     if frames == 1:
         return stands
+    stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
     stands[cut] &= ~stands[cut - 1]
-    stands[shots.first == shots.last] = False
     column, start, stop = _runs(stands.reshape(frames, -1))
     place = points.reshape(frames, -1, 3)[..., :2]
     moved = np.linalg.norm(place[start[1:], column[1:]] - place[stop[:-1], column[:-1]], axis=1)
