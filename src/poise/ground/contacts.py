@@ -27,6 +27,8 @@ class Thresholds:
     window              [s] over which speeds are taken
     gap, apart          [s], [m] a shorter gap is closed if the point is back that near to where it stood
     shortest            [s] shorter contacts are dropped
+    step, around        [m], [s] a foot that far above the lowest one within that time must be
+    still, still_speed  [s], [m/s] still for so long, to stand on a step and not to hover
     """
 
     on_speed: float = 0.4
@@ -40,6 +42,10 @@ class Thresholds:
     gap: float = 0.1
     apart: float = 0.03
     shortest: float = 0.03
+    step: float = 0.06
+    around: float = 1.0
+    still: float = 0.4
+    still_speed: float = 0.15
 
     def loosened(self, speed: float) -> Thresholds:
         """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large."""
@@ -96,6 +102,9 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     that floors may drift, rise and fall. Short gaps and short contacts go. Speeds and times are in seconds: the frame
     rate does not matter as long as steps are shorter than contacts.
 
+    A foot that is more than 6 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
+    0.4 s: at the top of a leap it is not. What nothing tells: a foot held still in the air for longer seems to stand.
+
     No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
     in which nothing stands. In a clip of one frame, or one without time, what is low stands.
     """
@@ -113,6 +122,7 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
         shots,
     )
     stands = _tidied(stands, points, motion.times, shots, rule)
+    stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
     legs = tuple(leg.name for leg in motion.figure.legs)
     return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
 
@@ -139,9 +149,9 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
     frames = len(stands)
     if frames == 1:
         return stands
+    stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
     stands[cut] &= ~stands[cut - 1]
-    stands[shots.first == shots.last] = False
     column, start, stop = _runs(stands.reshape(frames, -1))
     place = points.reshape(frames, -1, 3)[..., :2]
     moved = np.linalg.norm(place[start[1:], column[1:]] - place[stop[:-1], column[:-1]], axis=1)
@@ -154,6 +164,20 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
     whole = (start > shots.first[start]) & (stop < shots.last[stop])
     kept = ~whole | (times[stop] - times[start] + step >= rule.shortest)
     return _filled(column[kept], start[kept], stop[kept], stands.shape)
+
+
+def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
+    """Frames (F, L) in which a foot is slow in the air: well above the lowest foot, and not long or not still."""
+    if len(stands) == 1:
+        return np.zeros(stands.shape[:2], dtype=np.bool_)
+    lowest = lowest_near(times, heights.min(axis=(1, 2)), shots, rule.around)
+    raised = heights.min(axis=2) - lowest[:, None] - rule.step
+    column, start, stop = _runs(stands.any(axis=2))
+    passed = np.concatenate([np.zeros((1, stands.shape[1])), speed.min(axis=2).cumsum(axis=0)])
+    mean = (passed[stop + 1, column] - passed[start, column]) / (stop + 1 - start)
+    still = (times[stop] - times[start] >= rule.still) & (mean < rule.still_speed)
+    hovers = (raised[start, column] > 0.0) & (raised[stop, column] > 0.0) & ~still
+    return _filled(column[hovers], start[hovers], stop[hovers], stands.shape[:2])
 
 
 def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
