@@ -48,6 +48,7 @@ class Planted(Clip):
     terrain    the ground
     plants     where each stance was planted
     velocity   (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not
+    passed     (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise
     notes      what was assumed or given up, a sentence each
     """
 
@@ -59,15 +60,16 @@ class Planted(Clip):
     terrain: Terrain = field(kw_only=True)
     plants: Plants = field(kw_only=True)
     velocity: Floats | None = field(kw_only=True)
+    passed: Floats | None = field(kw_only=True, default=None)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @cached_property
     def report(self) -> Report:
         """How the feet stood before and stand now: measured when first asked for."""
-        ground = str(self.terrain)
         return report_of(
-            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain, ground=ground, notes=self.notes
-        )
+            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
+            passed=self.passed, notes=self.notes,
+        )  # fmt: skip
 
 
 def plant_feet(
@@ -219,7 +221,8 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
-        plants=plants, velocity=seen.velocity, notes=(*notes, *_notes(seen, plants, turned, feet, footing)),
+        plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
+        notes=(*notes, *_notes(seen, plants, turned, feet, footing)),
     )  # fmt: skip
 
 
