@@ -81,7 +81,9 @@ class Contacts:
         return self.heel | self.ball
 
 
-def stances(motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None) -> tuple[Soles, Contacts]:
+def stances(
+    motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None
+) -> tuple[Soles, Contacts]:
     """Find soles and contacts of a motion that travels: rough ones first, then both again from each other.
 
     ground  (2,) [m/s] how the ground passed under a clip in place before it travelled (`in_place`), which loosens the

@@ -6,6 +6,7 @@ animated one goes smoothly from that at the end of one stance to that at the sta
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +80,24 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     return Feet(turns, ankles, tilt, rise, pivots, contacts.ball & ~contacts.heel)
 
 
+def held_longer(contacts: Contacts, seconds: float) -> Contacts:
+    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap as long between two."""
+
+    def longer(stands: Bools) -> Bools:
+        since, until = _distances(contacts.times, stands)
+        return stands | ((np.minimum(since, until) <= seconds) & (since + until > 3.0 * seconds))
+
+    return dataclasses.replace(contacts, heel=longer(contacts.heel), ball=longer(contacts.ball))
+
+
+def _distances(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
+    """Time (F, L) since the mask held last and until it holds next [s]; infinite if never."""
+    before, after = last_of(mask), next_of(mask)
+    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
+    until = np.where(after < len(times), times[np.minimum(after, len(times) - 1)] - times[:, None], np.inf)
+    return since, until
+
+
 def _which(plants: Plants, contacts: Contacts) -> Ints:
     """(F, L) the stance of each frame, -1 in the air."""
     which = np.full(contacts.heel.shape, -1)
@@ -129,8 +148,7 @@ def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, w
         return turns
     count = len(times)
     before, after = last_of(flat), next_of(flat)
-    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
-    until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
+    since, until = _distances(times, flat)
     nearer = np.where(since <= until, before, np.minimum(after, count - 1))
     planted = plants.turn[np.maximum(_at(which, np.maximum(nearer, 0)), 0)]
     ramp = np.minimum(_SETTLE, 0.5 * (since + until))
@@ -147,8 +165,7 @@ def _held(times: Floats, contacts: Contacts) -> Bools:
     flat, alone = contacts.heel & contacts.ball, contacts.ball & ~contacts.heel
     count = len(times)
     before, after = last_of(~flat), next_of(~flat)
-    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
-    until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
+    since, until = _distances(times, ~flat)
     early = np.minimum(_EARLY, 0.25 * (since + until))
     began = _at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
     ends = _at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)

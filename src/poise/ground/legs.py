@@ -22,12 +22,14 @@ class Turned:
     up       (F,) how far the pelvis goes up [m]
     turns    (F, L, 4, 4) world rotations to be put before the animated ones of thigh, shin, foot and toes
     ankles   (F, L, 3) where the ankles come [m]
+    missing  (F, L) how far that is from where they should be [m]
     lengths  (F, L) the legs' lengths, 1 as animated
     """
 
     up: Floats
     turns: Floats
     ankles: Floats
+    missing: Floats
     lengths: Floats
 
 
@@ -60,7 +62,9 @@ def soft_chords(motion: Motion, feet: Feet, hips: Floats, longest: Floats) -> Fl
     return np.where(asked <= posed, longest, posed + room * -np.expm1(-np.maximum(asked - posed, 0.0) / room))
 
 
-def bend_legs(motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float) -> Turned:
+def bend_legs(
+    motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
+) -> Turned:
     """Bend every leg so that its ankle is at its foot's, or as near as it comes; longer by `stretch` at most."""
     shape, count = most.shape, most.size
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)
@@ -70,4 +74,5 @@ def bend_legs(motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats
     kernels.legs.bend_all(*rows, most.ravel(), lengths.ravel(), thighs, shins, reached)
     foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
     turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, feet.tilt], axis=2)
-    return Turned(up, turns, reached.reshape(*shape, 3), lengths)
+    ankles = reached.reshape(*shape, 3)
+    return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)

@@ -13,7 +13,7 @@ from poise.arrays import Floats, finite
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.contacts import Contacts, stances
-from poise.ground.feet import Feet, floor_level, place_feet
+from poise.ground.feet import floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
 from poise.ground.legs import Turned
@@ -31,6 +31,7 @@ from poise.rig import Rig
 InPlace = Literal["travel", "keep", "refuse"]
 
 _SLOWEST = 24.0  # [frames/s] clips with fewer are sampled at this rate: feet cannot be told from such
+_HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that lacks less is not spoken of
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
@@ -209,10 +210,11 @@ def _given(motion: Motion, contacts: Contacts) -> tuple[Soles, Contacts]:
 
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
     motion, contacts = seen.motion, seen.contacts
+    held = held_longer(contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
-    plants = find_plants(motion, seen.soles, contacts, footing, options.steepest, options.farthest)
-    feet = place_feet(motion, seen.soles, contacts, plants, footing)
-    turned = reach_feet(motion, seen.soles, contacts, feet, footing, options.stretch)
+    plants = find_plants(motion, seen.soles, held, footing, options.steepest, options.farthest)
+    feet = place_feet(motion, seen.soles, held, plants, footing)
+    turned = reach_feet(motion, seen.soles, held, feet, footing, options.stretch)
     still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
     poses = write_poses(clip.poses, motion, turned, seen.offsets, still)
     carried = clip
@@ -222,15 +224,15 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
-        notes=(*notes, *_notes(seen, plants, turned, feet, footing)),
+        notes=(*notes, *_notes(seen, plants, turned, footing)),
     )  # fmt: skip
 
 
-def _notes(seen: _Seen, plants: Plants, turned: Turned, feet: Feet, footing: Footing) -> tuple[str, ...]:
+def _notes(seen: _Seen, plants: Plants, turned: Turned, footing: Footing) -> tuple[str, ...]:
     """What a user should know of what was done."""
     return tuple(
         note for note in (
-            _travel_note(seen), _idle_note(seen.contacts), _edge_note(plants, footing), _short_note(seen, turned, feet)
+            _travel_note(seen), _idle_note(seen.contacts), _edge_note(plants, footing), _short_note(seen, turned)
         ) if note
     )  # fmt: skip
 
@@ -252,7 +254,9 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
     moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
     said = []
     if moved.any():
-        said.append(f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m")
+        said.append(
+            f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
+        )
     if outside.any():
         said.append(
             f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "
@@ -261,11 +265,13 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
     return "; ".join(said)
 
 
-def _short_note(seen: _Seen, turned: Turned, feet: Feet) -> str:
+def _short_note(seen: _Seen, turned: Turned) -> str:
     """Standing feet that their legs do not reach."""
-    short = np.linalg.norm(turned.ankles - feet.ankles, axis=-1) * seen.contacts.any
+    short = turned.missing * seen.contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
-    return f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+    return (
+        f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+    )
 
 
 def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:

@@ -152,7 +152,9 @@ def _flat_frames(motion: Motion, contacts: Contacts | None, *, slow: bool) -> li
         flat = contacts.heel & contacts.ball
     elif slow:
         flat = _slow(motion, places)
-        low = [np.quantile(over[flat[:, leg], leg], _LOWEST) if flat[:, leg].any() else 0.0 for leg in range(flat.shape[1])]
+        low = [
+            np.quantile(over[flat[:, leg], leg], _LOWEST) if flat[:, leg].any() else 0.0 for leg in range(flat.shape[1])
+        ]
         flat &= over <= np.array(low) + _LOW
     else:
         flat = np.zeros(over.shape, dtype=np.bool_)
