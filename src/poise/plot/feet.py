@@ -23,7 +23,7 @@ _LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # as many as a figure may 
 _POINTS = ((HEEL_POINT, "heel", "#0072B2"), (BALL_POINT, "ball", "#D55E00"))
 _BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F2933", "#E4E8EB"
 _WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
-_HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.75, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
+_HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
 _STRIDE, _MOST = 0.45, 14  # a leg is drawn every so many metres, but not more often than this
 _STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
 
@@ -142,7 +142,8 @@ def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
         if row and not below:
             axes.set_xlabel("time [s]; bars: heel and ball in contact", size=8.5, color=_INK, labelpad=1)
         if row == 0 and leg == 0:
-            axes.legend(fontsize=7, frameon=False, ncols=2, loc="upper right")
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.56 / total), "ncols": 4}
+            drawing.legend(*axes.get_legend_handles_labels(), fontsize=8, frameon=False, **place)
         _plain(axes)
 
 
