@@ -109,6 +109,6 @@ def _turn(poses: Pose, figure: Figure, leg: Leg, turns: Floats, q: Floats) -> No
         world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else rotations.IDENTITY
         rests = rotations.multiply(rotations.multiply(figure.turn, world), skeleton.A[row, 3:])
         own = q[:, stop - 4 : stop].copy()
-        rows = [np.ascontiguousarray(np.broadcast_to(values, own.shape)) for values in (over, turns[:, part], rests)]
+        rows = [np.array(np.broadcast_to(values, own.shape)) for values in (over, turns[:, part], rests)]
         kernels.legs.passed_down(*rows, own)
         q[:, stop - 4 : stop] = own
