@@ -55,19 +55,29 @@ def run(
         planted = put(rig, clip)
         seconds = perf_counter() - began
         advance(1, "writing")
-        save(Clip(planted.times, planted.poses, planted.name), files.out, like=rig)
+        save(Clip(planted.times, planted.poses, name_of(planted, rig, verb)), files.out, like=rig)
         advance(1, "measuring")
         _write_report(planted, files)
         advance(1, "done")
     if as_json:
-        typer.echo(json.dumps(_as_object(planted, rig, files, seconds), indent=1, allow_nan=False))
+        said = _as_object(planted, rig, seconds) | {"out": str(files.out), "clip": name_of(planted, rig, verb)}
+        typer.echo(json.dumps(said, indent=1, allow_nan=False))
     else:
-        _say(planted, rig, files)
+        _say(planted, rig)
+        typer.echo(f"clip {name_of(planted, rig, verb)!r} in {files.out}")
 
 
 def names_of(text: str | None) -> tuple[str, ...] | None:
     """Names between commas; None is None."""
     return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def name_of(planted: Planted, rig: Rig, verb: str) -> str:
+    """The name of the new clip, which a glTF file holds beside the old ones: walk_planted, walk_planted_1, ..."""
+    name = f"{planted.name}_{verb}ed"
+    taken = {clip.name for clip in rig.clips}
+    others = (f"{name}_{i}" for i in range(1, len(taken) + 2))
+    return next(free for free in (name, *others) if free not in taken)
 
 
 def _clip_of(rig: Rig, file: Path, name: str | None, verb: str) -> Clip:
@@ -88,15 +98,14 @@ def _write_report(planted: Planted, files: Files) -> None:
             typer.echo(f"no picture: {error}", err=True)
 
 
-def _say(planted: Planted, rig: Rig, files: Files) -> None:
-    """Print the report, the joints that were taken for legs, notes, and where the clip is."""
+def _say(planted: Planted, rig: Rig) -> None:
+    """Print the report, the joints that were taken for legs, and notes."""
     typer.echo(str(planted.report))
     roles = humanoid(rig)
     for leg in planted.figure.legs:
         typer.echo(_leg_line(leg, roles))
     for note in (*rig.notes, *planted.notes):
         typer.echo(f"note: {note}")
-    typer.echo(f"clip {planted.name!r} in {files.out}")
 
 
 def _leg_line(leg: Leg, roles: Roles) -> str:
@@ -108,7 +117,7 @@ def _leg_line(leg: Leg, roles: Roles) -> str:
     return f"{leg.name} leg: {', '.join(map(shown, joints))}{sure}"
 
 
-def _as_object(planted: Planted, rig: Rig, files: Files, seconds: float) -> dict[str, Any]:
+def _as_object(planted: Planted, rig: Rig, seconds: float) -> dict[str, Any]:
     """Everything that is known of the result, for JSON."""
     report, figure = planted.report.as_object(), planted.figure
     return {
@@ -119,5 +128,4 @@ def _as_object(planted: Planted, rig: Rig, files: Files, seconds: float) -> dict
         "metre": figure.metre,
         "velocity": None if planted.velocity is None else planted.velocity.tolist(),
         "seconds": seconds,
-        "out": str(files.out),
     }
