@@ -89,9 +89,10 @@ def stances(motion: Motion, ground: Floats | None = None, thresholds: Thresholds
     """
     rule = thresholds or Thresholds()
     rule = rule if ground is None else rule.loosened(float(np.hypot(*ground)))
-    contacts = find_contacts(motion, find_soles(motion, slow=ground is None), rule)
-    soles = find_soles(motion, contacts)
-    return soles, find_contacts(motion, soles, rule)
+    shots = shots_of(motion)
+    rough = _found(motion, find_soles(motion, slow=ground is None, shots=shots), rule, shots, tidy=False)
+    soles = find_soles(motion, rough)
+    return soles, _found(motion, soles, rule, shots)
 
 
 def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = None) -> Contacts:
@@ -108,11 +109,13 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
     in which nothing stands. In a clip of one frame, or one without time, what is low stands.
     """
-    rule = thresholds or Thresholds()
-    shots = shots_of(motion)
+    return _found(motion, soles, thresholds or Thresholds(), shots_of(motion))
+
+
+def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:
     points = soles.points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
     moves = velocities(motion.times, points, shots, rule.window)
-    sliding = np.sqrt((moves[..., :2] ** 2).sum(axis=-1))
+    sliding = np.hypot(moves[..., 0], moves[..., 1])
     speed = np.hypot(sliding, moves[..., 2])
     height = points[..., 2] - _floors(motion, points[..., 2], shots, rule)
     off_height = np.array([rule.heel_off, rule.ball_off])
@@ -121,8 +124,9 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
         (sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height),
         shots,
     )
-    stands = _tidied(stands, points, motion.times, shots, rule)
-    stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
+    if tidy and len(motion) > 1:
+        stands = _tidied(stands, points, motion.times, shots, rule)
+        stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
     legs = tuple(leg.name for leg in motion.figure.legs)
     return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
 
@@ -147,8 +151,6 @@ def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
 def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
     """Without short gaps and short contacts, and with none over a cut."""
     frames = len(stands)
-    if frames == 1:
-        return stands
     stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
     stands[cut] &= ~stands[cut - 1]
@@ -168,10 +170,10 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
 
 def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
     """Frames (F, L) in which a foot is slow in the air: well above the lowest foot, and not long or not still."""
-    if len(stands) == 1:
-        return np.zeros(stands.shape[:2], dtype=np.bool_)
     lowest = lowest_near(times, heights.min(axis=(1, 2)), shots, rule.around)
     raised = heights.min(axis=2) - lowest[:, None] - rule.step
+    if not (stands.any(axis=2) & (raised > 0.0)).any():
+        return np.zeros(stands.shape[:2], dtype=np.bool_)
     column, start, stop = _runs(stands.any(axis=2))
     passed = np.concatenate([np.zeros((1, stands.shape[1])), speed.min(axis=2).cumsum(axis=0)])
     mean = (passed[stop + 1, column] - passed[start, column]) / (stop + 1 - start)
