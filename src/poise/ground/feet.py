@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
-from poise.ground.plants import UP, Plants
-from poise.ground.smooth import Rows, above, eased, last_of, next_of
+from poise.ground.plants import Plants
+from poise.ground.smooth import above, eased, last_of, next_of
 from poise.ground.soles import Soles
+from poise.ground.vectors import UP
 
 _SETTLE = 0.15  # [s] in which a foot turns from its animated to its planted rotation
 _EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
@@ -45,15 +45,15 @@ class Feet:
     tilt: Floats
     rise: Floats
     pivots: Floats
-    free: NDArray[np.bool_]
+    free: Bools
 
 
 @dataclass(frozen=True, eq=False)
 class _Between:
     """For each frame and leg: the frames of standing before and after it, and how far it is between them."""
 
-    before: Rows
-    after: Rows
+    before: Ints
+    after: Ints
     share: Floats  # 0 at `before`, 1 at `after`
     since: Floats  # [s]
     until: Floats  # [s]
@@ -65,7 +65,7 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     ends = standing.copy()
     ends[[0, -1]] = True  # a swing that the clip cuts off ends on the ground that is there
     between = _between(motion.times, ends)
-    level = _level(motion, soles, contacts)
+    level = floor_level(motion, soles, contacts)
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
     tilt = rotations.slerp(_at(tilt, between.before), _at(tilt, between.after), eased(between.share))
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
@@ -79,7 +79,7 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     return Feet(turns, ankles, tilt, rise, pivots, contacts.ball & ~contacts.heel)
 
 
-def _which(plants: Plants, contacts: Contacts) -> Rows:
+def _which(plants: Plants, contacts: Contacts) -> Ints:
     """(F, L) the stance of each frame, -1 in the air."""
     which = np.full(contacts.heel.shape, -1)
     for i, (leg, start, end) in enumerate(zip(*plants.stances[:3], strict=True)):
@@ -87,19 +87,19 @@ def _which(plants: Plants, contacts: Contacts) -> Rows:
     return which
 
 
-def _between(times: Floats, mask: NDArray[np.bool_]) -> _Between:
+def _between(times: Floats, mask: Bools) -> _Between:
     before, after = last_of(mask), next_of(mask)
     since, until = times[:, None] - times[before], times[after] - times[:, None]
     whole = since + until
     return _Between(before, after, since / np.where(whole > 0, whole, 1.0), since, until)
 
 
-def _at(values: Floats, frames: Rows) -> Floats:
+def _at(values: Floats, frames: Ints) -> Floats:
     """Values (F, L, ...) of each leg at frames (F, L)."""
     return values[frames, np.arange(values.shape[1])]
 
 
-def _level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
+def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
     """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
     points = soles.points(motion)
     heights = np.concatenate([points[contacts.heel][:, 0, 2], points[contacts.ball][:, 1, 2]])
@@ -107,7 +107,7 @@ def _level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
 
 
 def _ground_under(
-    motion: Motion, plants: Plants, which: Rows, standing: NDArray[np.bool_], footing: Footing, level: float
+    motion: Motion, plants: Plants, which: Ints, standing: Bools, footing: Footing, level: float
 ) -> tuple[Floats, Floats]:
     """Tilt (F, L, 4) and rise (F, L): as planted; where the clip starts or ends in the air, those of the ground there."""
     tilt = np.broadcast_to(rotations.IDENTITY, (*which.shape, 4)).copy()
@@ -122,7 +122,7 @@ def _ground_under(
     return tilt, rise
 
 
-def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Rows) -> Floats:
+def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
     """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
     flat = _held(times, contacts)
     if not flat.any():
@@ -138,7 +138,7 @@ def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, w
     return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0)))
 
 
-def _held(times: Floats, contacts: Contacts) -> NDArray[np.bool_]:
+def _held(times: Floats, contacts: Contacts) -> Bools:
     """(F, L) when a foot keeps its planted rotation: while heel and ball stand.
 
     Less a moment beside frames in which the ball stands alone: the foot turns about it, and starts to so early that
@@ -156,7 +156,7 @@ def _held(times: Floats, contacts: Contacts) -> NDArray[np.bool_]:
 
 
 def _ankles(
-    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Rows, turns: Floats, rise: Floats
+    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, rise: Floats
 ) -> Floats:
     """Ankles (F, L, 3) while a foot stands: such that what stands is where it was planted. Else: as animated, raised."""
     ankles = motion.places[:, :, ANKLE].copy()
@@ -167,7 +167,7 @@ def _ankles(
     return ankles
 
 
-def _carried_on(times: Floats, offsets: Floats, between: _Between, standing: NDArray[np.bool_]) -> Floats:
+def _carried_on(times: Floats, offsets: Floats, between: _Between, standing: Bools) -> Floats:
     """Offsets (F, L, 3) in the air: eased from one stance to the next, leaving and arriving at the speed they have there.
 
     A foot that must go higher rises early, one that must go lower sinks late: so people step over edges.
@@ -191,7 +191,7 @@ def _carried_on(times: Floats, offsets: Floats, between: _Between, standing: NDA
     return np.where(standing[..., None], offsets, result)
 
 
-def _early_up(share: Floats, up: NDArray[np.bool_]) -> Floats:
+def _early_up(share: Floats, up: Bools) -> Floats:
     """How far a foot has risen, or sunk, at a share of its swing."""
     return np.where(up, eased(share / _STEPPED), eased((share - 1.0 + _STEPPED) / _STEPPED))
 
@@ -203,7 +203,7 @@ def _cleared(
     tilt: Floats,
     soles: Soles,
     between: _Between,
-    standing: NDArray[np.bool_],
+    standing: Bools,
     footing: Footing,
 ) -> Floats:
     """Lift swinging feet so that heel, ball and tip pass over the ground.

@@ -48,27 +48,33 @@ class Figure:
 
 
 def figure_of(
-    thing: Rig | Clip, *, legs: Sequence[str] | None = None, up: Up | None = None, metre: float | None = None
+    clip: Clip | Pose,
+    *,
+    rig: Rig | None = None,
+    legs: Sequence[str] | None = None,
+    up: Up | None = None,
+    metre: float | None = None,
 ) -> Figure:
-    """Find the legs of a rig or of a clip's skeleton, which way is up, and how long a metre is.
+    """Find the legs of a clip's skeleton, which way is up, and how long a metre is.
 
+    rig    whose roles say which joints are legs; the skeleton's own if None
     legs   names of the legs to plant (`humanoid(rig).legs`); all of them if None
-    up     "y" or "z"; if None: where the legs lead away from, in the clip's first pose or the rest pose
+    up     "y" or "z"; if None: where the legs lead away from, over all poses
     metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
            of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
 
     No legs, a leg whose joints are no balls, an unknown leg: one sentence that says what there is.
     """
-    skeleton = thing.skeleton
-    roles = humanoid(thing if isinstance(thing, Rig) else skeleton)
-    chosen = _chosen(roles, legs)
+    skeleton = clip.skeleton
+    chosen = _chosen(humanoid(skeleton if rig is None else rig), legs)
     for leg in chosen:
         _check_joints(skeleton, leg)
-    if metre is None:
-        metre = _height(skeleton, chosen) / HEIGHT
+    metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
     if not (np.isfinite(metre) and metre > 0):
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
-    poses = thing.poses if isinstance(thing, Clip) else thing.rest
+    if up not in {"y", "z", None}:
+        raise InputError(f"up is 'y' or 'z', not {up!r}")
+    poses = clip.poses if isinstance(clip, Clip) else clip
     return Figure(skeleton, chosen, up or _up(poses.world.positions, skeleton, chosen), metre, _mover(skeleton, chosen))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
+from poise.ground.slab import within
 
 _STEPS = 1000  # of one ray; then it counts as a miss
 _HALVINGS = 60  # of the last step: to the last bit
@@ -18,7 +20,7 @@ def march(
     directions: Floats,
     steepest: float,
     smallest: float,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Floats:
     """Distances (n,) to the first hits of rays on the ground z = heights(x, y); infinite for a miss.
 
@@ -29,7 +31,8 @@ def march(
     bounds  lowest and highest ground: a ray starts where it enters this slab and ends where it leaves it. Without
     them a ray ends after 1000 steps.
     """
-    start, end = _within(origins[:, 2], directions[:, 2], bounds)
+    start, end = within(origins[:, 2], directions[:, 2], *bounds)
+    start = np.where(start > 0.0, start, 0.0)
     allowed = 1.0 / (np.abs(directions[:, 2]) + steepest * np.hypot(directions[:, 0], directions[:, 1]))
 
     def gaps(rays: Ints, t: Floats) -> Floats:
@@ -53,18 +56,6 @@ def march(
         distances[crossing] = _halved(gaps, crossing, t[crossed], further[crossed], gap[crossed] < 0.0)
         rays, t, gap = rays[~crossed], further[~crossed], after[~crossed]
     return distances
-
-
-def _within(z: Floats, climb: Floats, bounds: tuple[float, float] | None) -> tuple[Floats, Floats]:
-    """Distances at which rays enter and leave the slab between the bounds; an empty range where they never do."""
-    if bounds is None:
-        return np.zeros_like(z), np.full_like(z, np.inf)
-    moves = climb != 0.0
-    speed = np.where(moves, climb, 1.0)
-    one, other = (bounds[0] - z) / speed, (bounds[1] - z) / speed
-    level = np.where((z >= bounds[0]) & (z <= bounds[1]), np.inf, -np.inf)
-    start = np.where(moves, np.maximum(np.minimum(one, other), 0.0), 0.0)
-    return start, np.where(moves, np.maximum(one, other), level)
 
 
 def _halved(gaps: Callable[[Ints, Floats], Floats], rays: Ints, near: Floats, far: Floats, below: Bools) -> Floats:

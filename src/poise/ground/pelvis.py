@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats
 from poise.ground.motion import ANKLE, HIP, KNEE, Motion
 from poise.ground.smooth import above, averaged
 
@@ -22,7 +22,7 @@ def longest_chords(motion: Motion) -> Floats:
     return np.maximum(STRETCHED * (thigh + shin), posed)
 
 
-def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats, standing) -> Floats:
+def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats, standing: Bools) -> Floats:
     """How much higher (F,) the pelvis goes than animated [m].
 
     It follows the ground under the feet, averaged over time. For each leg the pelvis must stay below the height at

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
+from poise.ground.vectors import UP, level, units
 from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
 
-UP = np.array([0.0, 0.0, 1.0])
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
 _MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
 _STEP = 0.01  # [m] places tried along the foot, to get off an edge
@@ -28,10 +27,10 @@ class Stances(NamedTuple):
     flat             (P,) whether heel and ball stand together at some time
     """
 
-    leg: NDArray[np.intp]
-    start: NDArray[np.intp]
-    end: NDArray[np.intp]
-    flat: NDArray[np.bool_]
+    leg: Ints
+    start: Ints
+    end: Ints
+    flat: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ def stances_of(contacts: Contacts) -> Stances:
 
 
 def find_plants(
-    motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, *, steepest: float, farthest: float
+    motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, steepest: float, farthest: float
 ) -> Plants:
     """Decide where each stance is planted.
 
@@ -79,18 +78,15 @@ def find_plants(
     along = ball - heel
     tip = along * (_toe_lengths(motion, soles)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
     shift = _off_edges(heel, ball + tip, footing, farthest)
-    direction = along * [1.0, 1.0, 0.0]
-    direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-12)
+    direction = units(level(along))
     moved = ball + shift[:, None] * direction
-    height, normal, _ = footing.sample(moved - 0.5 * along)
+    normal = footing.sample(moved - 0.5 * along)[1]
     tilt = _limited(rotations.rotation_between(UP, normal), steepest)
     planted_heel, planted_ball = _standing(moved, rotations.rotate(tilt, along), direction, footing, steepest)
-    level = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
-    flat = stances.flat[:, None]
-    level = np.where(flat, level, rotations.IDENTITY)
-    turned = rotations.multiply(level, rotations.multiply(tilt, turn))
+    onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
+    onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
+    turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
     rise = 0.5 * (planted_ball + planted_heel - ball - heel)[:, 2]
-    del height
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift)
 
 
@@ -158,8 +154,8 @@ def _off_edges(heel: Floats, tip: Floats, footing: Footing, farthest: float) -> 
     """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none."""
     tries = np.arange(0.0, farthest + 0.5 * _STEP, _STEP)
     shifts = np.concatenate([[0.0], np.stack([tries[1:], -tries[1:]], axis=1).ravel()])
-    along = (tip - heel) * [1.0, 1.0, 0.0]
-    unit = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    along = level(tip - heel)
+    unit = units(along)
     heel, along = heel - _MARGIN * unit, along + 2.0 * _MARGIN * unit
     shares = np.linspace(0.0, 1.0, 7)
     first = _roughness(heel[:, None, None] + along[:, None, None] * shares[:, None], footing)[:, 0]

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
-from poise.arrays import Floats
-
-Rows = NDArray[np.intp]
-
+from poise.arrays import Bools, Floats, Ints
 
 def eased(u: Floats) -> Floats:
     """Smooth step from 0 to 1: 3 u^2 - 2 u^3, held outside."""
@@ -35,13 +31,13 @@ def above(values: Floats, half: int) -> Floats:
     return averaged(sliding_window_view(padded, 2 * half + 1, axis=0).max(axis=-1), half)
 
 
-def last_of(mask: NDArray[np.bool_]) -> Rows:
+def last_of(mask: Bools) -> Ints:
     """For each frame (F, ...) the last frame up to it where the mask holds, -1 before the first."""
     frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
     return np.maximum.accumulate(np.where(mask, frames, -1), axis=0)
 
 
-def next_of(mask: NDArray[np.bool_]) -> Rows:
+def next_of(mask: Bools) -> Ints:
     """For each frame (F, ...) the first frame from it on where the mask holds, F after the last."""
     frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
     return np.minimum.accumulate(np.where(mask, frames, len(mask))[::-1], axis=0)[::-1]
