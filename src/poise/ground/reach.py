@@ -12,7 +12,7 @@ from poise.ground.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.motion import HIP, Motion
 from poise.ground.pelvis import longest_chords, pelvis_heights
 from poise.ground.soles import Soles
-from poise.ground.toes import raise_toes, step_back
+from poise.ground.toes import lower_heels, raise_toes, step_back
 from poise.ground.vectors import raised
 
 
@@ -25,6 +25,7 @@ def reach_feet(
     far as they must be. A leg in the air may fall short of its foot, softly. Toes bend out of the ground last; a foot
     that leaves the ground in front of a riser steps back from it.
     """
+    feet = lower_heels(motion, soles, feet, footing)
     longest = longest_chords(motion)
     room = heel_room(motion, feet)
     up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
