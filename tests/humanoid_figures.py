@@ -61,7 +61,7 @@ class Figure:
         self.ends[role] = self.ends.get(above, -1)
         if names == "-":
             return
-        self.roles[role] = names.split("+")[0]
+        self.roles[role] = names.split("+", maxsplit=1)[0]
         start = np.array(point)
         for place, name in enumerate(names.split("+")):
             share = place / len(names.split("+"))
@@ -99,7 +99,8 @@ def figure(convention: Convention) -> Figure:
             row = made.ends[f"{side}{above}" if above in _LIMBS else above] if above else -1
             made.names.append(sides(name, side) if side else name)
             made.parents.append(row)
-            made.points.append(tuple(np.array(made.points[row] if row >= 0 else (0.0, 0.0, 0.0)) + (0.0, -0.01, 0.01)))
+            x, y, z = made.points[row] if row >= 0 else (0.0, 0.0, 0.0)
+            made.points.append((x, y - 0.01, z + 0.01))
     for role, name in convention.also.items():
         for side in SIDES:
             made.roles[f"{side}{role}"] = sides(name, side)
@@ -117,7 +118,9 @@ _MIXAMO = "Hips Spine Spine1 Spine2 Neck Head"
 CONVENTIONS = {
     "mixamo": Convention(
         _MIXAMO, _MIXAMO_ARM, _MIXAMO_LEG, "mixamorig:%", "mixamorig:{S}%",
-        extra=(("mixamorig:HeadTop_End", "head"), ("mixamorig:{S}Toe_End", "Toes"), ("mixamorig:{S}HandIndex1", "Hand")),
+        extra=(
+            ("mixamorig:HeadTop_End", "head"), ("mixamorig:{S}Toe_End", "Toes"), ("mixamorig:{S}HandIndex1", "Hand"),
+        ),
         also={"IndexProximal": "mixamorig:{S}HandIndex1"},
     ),
     "mixamo without prefix": Convention(_MIXAMO, _MIXAMO_ARM, _MIXAMO_LEG, extra=_FINGERS),
@@ -133,8 +136,9 @@ CONVENTIONS = {
         "pelvis spine_01 spine_02 spine_03 neck_01 head", "clavicle upperarm lowerarm hand", "thigh calf foot ball",
         sided="%_{l}",
         extra=(
-            ("upperarm_twist_01_{l}", "UpperArm"), ("lowerarm_twist_01_{l}", "LowerArm"), ("calf_twist_01_{l}", "LowerLeg"),
-            ("thigh_twist_01_{l}", "UpperLeg"), ("ik_foot_root", ""), ("ik_foot_{l}", ""), ("ik_hand_{l}", ""),
+            ("upperarm_twist_01_{l}", "UpperArm"), ("lowerarm_twist_01_{l}", "LowerArm"),
+            ("calf_twist_01_{l}", "LowerLeg"), ("thigh_twist_01_{l}", "UpperLeg"),
+            ("ik_foot_root", ""), ("ik_foot_{l}", ""), ("ik_hand_{l}", ""),
             ("upperarm_correctiveRoot_{l}", "UpperArm"), ("weapon_{l}", "Hand"),
         ),
     ),
@@ -251,11 +255,23 @@ CONVENTIONS = {
         "Hips Spine_01 Spine_02 Spine_03 Neck Head", "Clavicle Shoulder Elbow Hand", "UpperLeg LowerLeg Ankle Ball",
         sided="%_{L}", extra=(("Toes_{L}", "Toes"),),
     ),
-    "kinect": Convention("HipCenter Spine ShoulderCenter - - Head", "- Shoulder Elbow Wrist", "Hip Knee Ankle Foot", sided="%{S}"),
+    "kinect": Convention(
+        "HipCenter Spine ShoulderCenter - - Head", "- Shoulder Elbow Wrist", "Hip Knee Ankle Foot",
+        sided="%{S}",
+    ),
     "leg and knee": Convention(
         "Hips Spine Chest - Neck Head", "shoulder arm elbow wrist", "leg knee ankle toe", sided="{S} %"
     ),
-    "side last": Convention("hips spine chest - neck head", "shoulder upperarm forearm hand", "thigh calf foot toe", sided="%_{s}"),
-    "small letters": Convention("hips spine chest - neck head", "shoulder arm forearm hand", "upleg leg foot toe", sided="{s}%"),
-    "capitals": Convention("HIPS SPINE CHEST - NECK HEAD", "CLAVICLE UPPERARM LOWERARM HAND", "THIGH CALF FOOT TOE", sided="{L}_%"),
+    "side last": Convention(
+        "hips spine chest - neck head", "shoulder upperarm forearm hand", "thigh calf foot toe",
+        sided="%_{s}",
+    ),
+    "small letters": Convention(
+        "hips spine chest - neck head", "shoulder arm forearm hand", "upleg leg foot toe",
+        sided="{s}%",
+    ),
+    "capitals": Convention(
+        "HIPS SPINE CHEST - NECK HEAD", "CLAVICLE UPPERARM LOWERARM HAND", "THIGH CALF FOOT TOE",
+        sided="{L}_%",
+    ),
 }  # fmt: skip

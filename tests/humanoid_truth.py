@@ -38,7 +38,9 @@ HUMANOIDS = {
     "bvh/mocapbank.bvh": "Hips Chest Head | {S}Shoulder {S}Elbow {S}Wrist | {S}Hip {S}Knee {S}Ankle -",
     "bvh/run_mass.bvh": _HUMAN_IK,
     "bvh/walk_mass.bvh": _HUMAN_IK,
-    "bvh/walk_makehuman_zup.bvh": "Root Spine1 Head | UpArm_{L} LoArm_{L} Hand_{L} | UpLeg_{L} LoLeg_{L} Foot_{L} Toe_{L}",
+    "bvh/walk_makehuman_zup.bvh": (
+        "Root Spine1 Head | UpArm_{L} LoArm_{L} Hand_{L} | UpLeg_{L} LoLeg_{L} Foot_{L} Toe_{L}"
+    ),
     "glb/cesium_man.gltf": None,
     "glb/cryptovoxels.vrm": "Hips Spine Head | {S}~arm {S}~elbow {S}~wrist | {S}~leg {S}~knee {S}~ankle {S}~toe",
     "glb/human_anim_m2m.glb": _UNREAL,

@@ -164,6 +164,11 @@ class Figure:
             bottom = self.parents[bottom]
         return [top, *reversed(rows)] if bottom == top else []
 
+    def between(self, start: int, end: int) -> list[int]:
+        """Rows on the way from one joint to another, both included: up to where both hang, then down."""
+        fork = self.common([start, end])
+        return [*reversed(self.path(fork, start)), *self.path(fork, end)[1:]] if fork >= 0 else []
+
     def distance(self, a: int, b: int) -> float:
         """How far apart two joints are."""
         return math.dist(self._points[a], self._points[b])

@@ -88,7 +88,7 @@ def read(name: str, *, roll_is_axis: bool = False) -> Word:
     part = side = ""
     unknown: list[str] = []
     helper = name.startswith("__") or ("roll" in words and not roll_is_axis)
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in zip(words, [*words, ""][1:], strict=True):
         if word.isdecimal():
             numbers += (int(word[-6:]),)
         elif (word, after) in _PAIRS:
