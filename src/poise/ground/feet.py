@@ -21,9 +21,9 @@ from poise.ground.smooth import above, eased, last_of, next_of
 from poise.ground.soles import Soles
 from poise.ground.vectors import UP, dots, level, units
 
-_SETTLE = 0.15  # [s] in which a foot turns from its animated to its planted rotation
+_SETTLE = 0.2  # [s] in which a foot turns from its animated to its planted rotation
 _EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
-_COAST = 0.3  # [s] in which an ankle's speed over the animated one dies away
+_COAST = 0.15  # [s] in which an ankle's speed over the animated one dies away
 _STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
