@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from poise.arrays import Bools, Floats, Ints
+from poise.arrays import Bools, Floats, Ints, real, short
+from poise.errors import InputError, UnknownNameError
 from poise.ground.motion import Motion
 from poise.ground.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.speeds import Shots, lowest_near, shots_of, velocities
 
+Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
+
+POINTS = ("heel", "ball")
+_NEAR = 1e-4  # [s] times in files are rounded to this
 _PER_SPEED = 0.005  # [s] what a threshold of height grows by with the speed of the ground
 
 
@@ -80,6 +87,79 @@ class Contacts:
         """(F, L) whether the foot stands, on heel or ball."""
         return self.heel | self.ball
 
+    def intervals(self) -> Intervals:
+        """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
+        return {
+            leg: {"heel": self._stretches(self.heel[:, row]), "ball": self._stretches(self.ball[:, row])}
+            for row, leg in enumerate(self.legs)
+        }
+
+    def _stretches(self, stands: Bools) -> list[tuple[float, float]]:
+        _, start, stop = _runs(stands[:, None])
+        return list(zip(self.times[start].tolist(), self.times[stop].tolist(), strict=True))
+
+    @classmethod
+    def from_intervals(cls, intervals: Intervals, legs: Sequence[str], times: Floats) -> Contacts:
+        """Contacts of given intervals [s]: the frames in them stand; one between two frames, the frame nearest to it.
+
+        A leg or a point that is left out never stands. Unknown legs and points are an UnknownNameError; an interval
+        that starts after its end, lies outside the clip by more than a frame, or overlaps another is an InputError.
+        """
+        for leg, points in table_of(intervals, "contacts").items():
+            if leg not in legs:
+                raise UnknownNameError("leg", str(leg), legs)
+            for point in table_of(points, f"contacts of leg {leg!r}"):
+                if point not in POINTS:
+                    raise UnknownNameError("contact point", str(point), POINTS)
+        heel, ball = (
+            np.stack(
+                [_standing(intervals.get(leg, {}).get(point, ()), times, f"{leg}.{point}") for leg in legs], axis=1
+            )
+            for point in POINTS
+        )
+        return cls(tuple(legs), times, heel, ball)
+
+
+def table_of(value: Any, what: str) -> dict[str, Any]:
+    """Return a table, or say that it is none."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a table, not {short(value)}")
+    return dict(cast("Mapping[str, Any]", value))
+
+
+def _standing(intervals: Any, times: Floats, place: str) -> Bools:
+    """The frames (F,) that lie in intervals [s]."""
+    stands = np.zeros(len(times), dtype=np.bool_)
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    before = -np.inf
+    for start, end in sorted(_interval(each, place) for each in _listed(intervals, place)):
+        span = f"{place}: the interval {start:g} to {end:g} s"
+        if start > end:
+            raise InputError(f"{span} starts after its end")
+        if start < times[0] - step - _NEAR or end > times[-1] + step + _NEAR:
+            raise InputError(f"{span} is not in the clip, which runs from {times[0]:g} to {times[-1]:g} s")
+        if start < before:
+            raise InputError(f"{span} overlaps the one before it, which ends at {before:g} s")
+        inside = (times >= start - _NEAR) & (times <= end + _NEAR)
+        inside[np.abs(times - (start + end) / 2).argmin()] |= not inside.any()
+        stands |= inside
+        before = end
+    return stands
+
+
+def _listed(value: Any, place: str) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(cast("Sequence[Any]", value))
+    raise InputError(f"{place}: give a list of intervals [start, end] in seconds, not {short(value)}")
+
+
+def _interval(value: Any, place: str) -> tuple[float, float]:
+    pair = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    numbers = [n for n in pair if isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < np.inf]
+    if len(pair) != 2 or len(numbers) != 2:  # noqa: PLR2004
+        raise InputError(f"{place}: an interval is two numbers [start, end] in seconds, not {short(value)}")
+    return real(numbers[0], place), real(numbers[1], place)
+
 
 def stances(
     motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None
@@ -91,9 +171,10 @@ def stances(
     """
     rule = thresholds or Thresholds()
     rule = rule if ground is None else rule.loosened(float(np.hypot(*ground)))
-    contacts = find_contacts(motion, find_soles(motion, slow=ground is None), rule)
-    soles = find_soles(motion, contacts)
-    return soles, find_contacts(motion, soles, rule)
+    shots = shots_of(motion)
+    rough = _found(motion, find_soles(motion, slow=ground is None, shots=shots), rule, shots, tidy=False)
+    soles = find_soles(motion, rough)
+    return soles, _found(motion, soles, rule, shots)
 
 
 def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = None) -> Contacts:
@@ -110,11 +191,13 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
     in which nothing stands. In a clip of one frame, or one without time, what is low stands.
     """
-    rule = thresholds or Thresholds()
-    shots = shots_of(motion)
+    return _found(motion, soles, thresholds or Thresholds(), shots_of(motion))
+
+
+def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:
     points = soles.points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
     moves = velocities(motion.times, points, shots, rule.window)
-    sliding = np.sqrt((moves[..., :2] ** 2).sum(axis=-1))
+    sliding = np.hypot(moves[..., 0], moves[..., 1])
     speed = np.hypot(sliding, moves[..., 2])
     height = points[..., 2] - _floors(motion, points[..., 2], shots, rule)
     off_height = np.array([rule.heel_off, rule.ball_off])
@@ -123,8 +206,9 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
         (sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height),
         shots,
     )
-    stands = _tidied(stands, points, motion.times, shots, rule)
-    stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
+    if tidy and len(motion) > 1:
+        stands = _tidied(stands, points, motion.times, shots, rule)
+        stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
     legs = tuple(leg.name for leg in motion.figure.legs)
     return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
 
@@ -149,8 +233,6 @@ def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
 def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
     """Without short gaps and short contacts, and with none over a cut."""
     frames = len(stands)
-    if frames == 1:
-        return stands
     stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
     stands[cut] &= ~stands[cut - 1]
@@ -170,11 +252,11 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
 
 def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
     """Frames (F, L) in which a foot is slow in the air: well above the lowest foot, and not long or not still."""
-    if len(stands) == 1:
-        return np.zeros(stands.shape[:2], dtype=np.bool_)
     lowest = lowest_near(times, heights.min(axis=(1, 2)), shots, rule.around)
     raised = heights.min(axis=2) - lowest[:, None] - rule.step
-    column, start, stop = _runs(stands.any(axis=2))
+    if not (stands & (raised > 0.0)[..., None]).any():
+        return np.zeros(stands.shape[:2], dtype=np.bool_)
+    column, start, stop = _runs(stands[..., 0] | stands[..., 1])
     passed = np.concatenate([np.zeros((1, stands.shape[1])), speed.min(axis=2).cumsum(axis=0)])
     mean = (passed[stop + 1, column] - passed[start, column]) / (stop + 1 - start)
     still = (times[stop] - times[start] >= rule.still) & (mean < rule.still_speed)

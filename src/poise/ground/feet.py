@@ -19,11 +19,11 @@ from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.plants import Plants
 from poise.ground.smooth import above, eased, last_of, next_of
 from poise.ground.soles import Soles
-from poise.ground.vectors import UP
+from poise.ground.vectors import UP, dots, level, units
 
-_SETTLE = 0.15  # [s] in which a foot turns from its animated to its planted rotation
+_SETTLE = 0.2  # [s] in which a foot turns from its animated to its planted rotation
 _EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
-_COAST = 0.3  # [s] in which an ankle's speed over the animated one dies away
+_COAST = 0.15  # [s] in which an ankle's speed over the animated one dies away
 _STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
@@ -38,6 +38,7 @@ class Feet:
     tilt    (F, L, 4) rotation of level ground to the ground under the foot
     rise    (F, L) how much higher the ground under the foot is than the clip's
     pivots  (F, L, 3) the point about which the foot may be turned further: the ball
+    across  (F, L, 3) the level axis about which that lifts the heel
     free    (F, L) whether the heel is free to be lifted: only the ball stands
     """
 
@@ -46,6 +47,7 @@ class Feet:
     tilt: Floats
     rise: Floats
     pivots: Floats
+    across: Floats
     free: Bools
 
 
@@ -77,7 +79,17 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     ankles = motion.places[:, :, ANKLE] + offsets
     ankles = _cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
-    return Feet(turns, ankles, tilt, rise, pivots, contacts.ball & ~contacts.heel)
+    free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
+    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns), free)
+
+
+def _across(soles: Soles, turns: Floats) -> Floats:
+    """The level axis (F, L, 3) across each foot: the sole's normal, on which the ankle is, times the way heel to ball."""
+    along = units(soles.ball - soles.heel)
+    ankle = -soles.heel
+    normal = ankle - dots(ankle, along)[:, None] * along
+    axis = units(level(rotations.rotate(turns, np.broadcast_to(np.cross(normal, along), (*turns.shape[:2], 3)))))
+    return np.where(soles.lengths[:, None] > 0.0, axis, [1.0, 0.0, 0.0])
 
 
 def held_longer(contacts: Contacts, seconds: float) -> Contacts:
