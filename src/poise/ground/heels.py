@@ -56,5 +56,3 @@ def _first_angle(a: Floats, b: Floats, c: Floats) -> Floats:
 def across(feet: Feet) -> Floats:
     """The level axis (F, L, 3) across each foot: turning about it lifts the heel over the ball."""
     return units(np.cross(UP, level(feet.pivots - feet.ankles)))
-
-

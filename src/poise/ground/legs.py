@@ -60,7 +60,9 @@ def soft_chords(motion: Motion, feet: Feet, hips: Floats, longest: Floats) -> Fl
     return np.where(asked <= posed, longest, posed + room * -np.expm1(-np.maximum(asked - posed, 0.0) / room))
 
 
-def bend_legs(motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float) -> Turned:
+def bend_legs(
+    motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
+) -> Turned:
     """Bend every leg so that its ankle is at its foot's, or as near as it comes; longer by `stretch` at most."""
     shape, count = most.shape, most.size
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)

@@ -249,7 +249,9 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
     moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
     said = []
     if moved.any():
-        said.append(f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m")
+        said.append(
+            f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
+        )
     if outside.any():
         said.append(
             f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "
@@ -262,7 +264,9 @@ def _short_note(seen: _Seen, turned: Turned, feet: Feet) -> str:
     """Standing feet that their legs do not reach."""
     short = np.linalg.norm(turned.ankles - feet.ankles, axis=-1) * seen.contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
-    return f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+    return (
+        f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+    )
 
 
 def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:

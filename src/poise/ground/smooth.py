@@ -7,6 +7,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from poise.arrays import Bools, Floats, Ints
 
+
 def eased(u: Floats) -> Floats:
     """Smooth step from 0 to 1: 3 u^2 - 2 u^3, held outside."""
     u = np.clip(u, 0.0, 1.0)

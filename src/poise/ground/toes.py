@@ -74,8 +74,12 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     joint = turned.ankles + rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
     toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
     places = np.stack(
-        [turned.ankles + rotations.rotate(feet.turns, np.broadcast_to(p, joint.shape)) for p in (soles.heel, soles.ball)]
-        + [joint + rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))], axis=2
+        [
+            turned.ankles + rotations.rotate(feet.turns, np.broadcast_to(p, joint.shape))
+            for p in (soles.heel, soles.ball)
+        ]
+        + [joint + rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))],
+        axis=2,
     )
     depth = (footing.heights(places) - places[..., 2]).max(axis=-1)
     frame, leg = np.nonzero((depth > _IN) & ~standing)
@@ -91,5 +95,3 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     ankles[frame, leg] += tried[first, np.arange(len(frame))]
     ankles[frame, leg, 2] += np.maximum(depths[first, np.arange(len(frame))], 0.0)
     return dataclasses.replace(feet, ankles=ankles)
-
-
