@@ -9,7 +9,7 @@ from poise import rotations
 from poise.ground.contacts import stances
 from poise.ground.motion import ANKLE, BALL, END, FOOT, TOES
 from poise.ground.soles import BALL_POINT, HEEL_POINT, TIP_POINT, find_soles
-from tests.ground.motions import STANDING, moved, motion, path, two_legs
+from tests.ground.motions import STANDING, motion, moved, path, two_legs
 
 
 def test_a_foot_that_stands_is_on_the_floor_from_heel_to_tip():
