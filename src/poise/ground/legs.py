@@ -22,12 +22,14 @@ class Turned:
     up       (F,) how far the pelvis goes up [m]
     turns    (F, L, 4, 4) world rotations to be put before the animated ones of thigh, shin, foot and toes
     ankles   (F, L, 3) where the ankles come [m]
+    missing  (F, L) how far that is from where they should be [m]
     lengths  (F, L) the legs' lengths, 1 as animated
     """
 
     up: Floats
     turns: Floats
     ankles: Floats
+    missing: Floats
     lengths: Floats
 
 
@@ -67,9 +69,10 @@ def bend_legs(
     shape, count = most.shape, most.size
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)
     lengths = np.clip(asked / most, 1.0, 1.0 + stretch)
-    rows = [np.ascontiguousarray(v).reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
+    rows = [np.array(v).reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
     kernels.legs.bend_all(*rows, most.ravel(), lengths.ravel(), thighs, shins, reached)
     foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
     turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, feet.tilt], axis=2)
-    return Turned(up, turns, reached.reshape(*shape, 3), lengths)
+    ankles = reached.reshape(*shape, 3)
+    return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)

@@ -13,7 +13,7 @@ from poise.arrays import Floats, finite
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.contacts import Contacts, stances
-from poise.ground.feet import Feet, floor_level, place_feet
+from poise.ground.feet import floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
 from poise.ground.legs import Turned
@@ -31,6 +31,7 @@ from poise.rig import Rig
 InPlace = Literal["travel", "keep", "refuse"]
 
 _SLOWEST = 24.0  # [frames/s] clips with fewer are sampled at this rate: feet cannot be told from such
+_HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that lacks less is not spoken of
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
@@ -48,6 +49,7 @@ class Planted(Clip):
     terrain    the ground
     plants     where each stance was planted
     velocity   (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not
+    passed     (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise
     notes      what was assumed or given up, a sentence each
     """
 
@@ -59,15 +61,16 @@ class Planted(Clip):
     terrain: Terrain = field(kw_only=True)
     plants: Plants = field(kw_only=True)
     velocity: Floats | None = field(kw_only=True)
+    passed: Floats | None = field(kw_only=True, default=None)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @cached_property
     def report(self) -> Report:
         """How the feet stood before and stand now: measured when first asked for."""
-        ground = str(self.terrain)
         return report_of(
-            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain, ground=ground, notes=self.notes
-        )
+            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
+            passed=self.passed, notes=self.notes,
+        )  # fmt: skip
 
 
 def plant_feet(
@@ -207,10 +210,11 @@ def _given(motion: Motion, contacts: Contacts) -> tuple[Soles, Contacts]:
 
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
     motion, contacts = seen.motion, seen.contacts
+    held = held_longer(contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
-    plants = find_plants(motion, seen.soles, contacts, footing, options.steepest, options.farthest)
-    feet = place_feet(motion, seen.soles, contacts, plants, footing)
-    turned = reach_feet(motion, seen.soles, contacts, feet, footing, options.stretch)
+    plants = find_plants(motion, seen.soles, held, footing, options.steepest, options.farthest)
+    feet = place_feet(motion, seen.soles, held, plants, footing)
+    turned = reach_feet(motion, seen.soles, held, feet, footing, options.stretch)
     still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
     poses = write_poses(clip.poses, motion, turned, seen.offsets, still)
     carried = clip
@@ -219,15 +223,16 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
-        plants=plants, velocity=seen.velocity, notes=(*notes, *_notes(seen, plants, turned, feet, footing)),
+        plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
+        notes=(*notes, *_notes(seen, plants, turned, footing)),
     )  # fmt: skip
 
 
-def _notes(seen: _Seen, plants: Plants, turned: Turned, feet: Feet, footing: Footing) -> tuple[str, ...]:
+def _notes(seen: _Seen, plants: Plants, turned: Turned, footing: Footing) -> tuple[str, ...]:
     """What a user should know of what was done."""
     return tuple(
         note for note in (
-            _travel_note(seen), _idle_note(seen.contacts), _edge_note(plants, footing), _short_note(seen, turned, feet)
+            _travel_note(seen), _idle_note(seen.contacts), _edge_note(plants, footing), _short_note(seen, turned)
         ) if note
     )  # fmt: skip
 
@@ -240,7 +245,7 @@ def _travel_note(seen: _Seen) -> str:
 
 
 def _idle_note(contacts: Contacts) -> str:
-    never = [leg for leg, stands in zip(contacts.legs, contacts.any.any(axis=0), strict=True) if not stands]
+    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
     return f"never stands: {', '.join(never)}" if never else ""
 
 
@@ -260,9 +265,9 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
     return "; ".join(said)
 
 
-def _short_note(seen: _Seen, turned: Turned, feet: Feet) -> str:
+def _short_note(seen: _Seen, turned: Turned) -> str:
     """Standing feet that their legs do not reach."""
-    short = np.linalg.norm(turned.ankles - feet.ankles, axis=-1) * seen.contacts.any
+    short = turned.missing * seen.contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
     return (
         f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""

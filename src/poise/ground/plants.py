@@ -12,7 +12,7 @@ from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
-from poise.ground.vectors import UP, level, units
+from poise.ground.vectors import UP, dots, level, units
 from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
 
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
@@ -77,7 +77,7 @@ def find_plants(
     turn, heel, ball = _averages(motion, soles, contacts, stances)
     along = ball - heel
     tip = along * (_toe_lengths(motion, soles)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
-    shift = _off_edges(heel, ball + tip, footing, farthest)
+    shift = _off_edges(heel, ball, ball + tip, footing, farthest)
     direction = units(level(along))
     moved = ball + shift[:, None] * direction
     normal = footing.sample(moved - 0.5 * along)[1]
@@ -94,7 +94,7 @@ def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
     points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
-    both = on.all(axis=-1)
+    both: Bools = np.logical_and(contacts.heel, contacts.ball)
     turns, balls = [], []
     for leg, start, end, flat in zip(*stances, strict=True):
         run = slice(start, end)
@@ -150,27 +150,41 @@ def _toe_lengths(motion: Motion, soles: Soles) -> Floats:
     return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
 
 
-def _off_edges(heel: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
-    """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none."""
-    tries = np.arange(0.0, farthest + 0.5 * _STEP, _STEP)
-    shifts = np.concatenate([[0.0], np.stack([tries[1:], -tries[1:]], axis=1).ravel()])
-    along = level(tip - heel)
-    unit = units(along)
-    heel, along = heel - _MARGIN * unit, along + 2.0 * _MARGIN * unit
-    shares = np.linspace(0.0, 1.0, 7)
-    first = _roughness(heel[:, None, None] + along[:, None, None] * shares[:, None], footing)[:, 0]
+def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
+    """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none.
+
+    Where no place will do, heel and ball come first: the toes may stick out, and bend.
+    """
+    tries = np.arange(_STEP, farthest + 0.5 * _STEP, _STEP)
+    shifts = np.concatenate([[0.0], np.stack([tries, -tries], axis=1).ravel()])
     result = np.zeros(len(heel))
-    rough = np.flatnonzero(first > _EDGE)
+    rough = np.flatnonzero(_over_edges(heel, ball, tip, footing))
     if len(rough):
-        spots = heel[rough, None] + shifts[:, None] * unit[rough, None]
-        found = _roughness(spots[:, :, None] + along[rough, None, None] * shares[:, None], footing)
-        smooth = found <= _EDGE
-        best = np.where(smooth.any(axis=1), smooth.argmax(axis=1), found.argmin(axis=1))
-        result[rough] = shifts[best]
+        moved = shifts[:, None, None] * units(level(tip - heel))[rough]
+        count = _over_edges(moved + heel[rough], moved + ball[rough], moved + tip[rough], footing)
+        result[rough] = shifts[count.argmin(axis=0)]
     return result
 
 
-def _roughness(points: Floats, footing: Footing) -> Floats:
-    """How far the ground (..., points of a line) is from a straight slope [m]: largest second difference."""
-    heights = footing.heights(points)
-    return np.abs(np.diff(heights, n=2, axis=-1)).max(axis=-1)
+def _over_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing) -> Ints:
+    """How much (...) of each sole lies over an edge: points where the ground is off the line from heel to ball.
+
+    Points in front of the ball count one, those between heel and ball more than all of these.
+    """
+    unit = units(level(tip - heel))
+    back = _line(heel - _MARGIN * unit, ball, 6)
+    front = _line(ball, tip + _MARGIN * unit, 7)
+    heights = [footing.heights(points) for points in (heel, ball, back, front)]
+    rise = heights[1] - heights[0]
+    off = []
+    for points, height in ((back, heights[2]), (front, heights[3])):
+        share = (
+            dots(points - heel[..., None, :], (ball - heel)[..., None, :]) / dots(ball - heel, ball - heel)[..., None]
+        )
+        off.append((np.abs(height - heights[0][..., None] - share * rise[..., None]) > _EDGE).sum(axis=-1))
+    return 10 * off[0] + off[1]
+
+
+def _line(start: Floats, end: Floats, count: int) -> Floats:
+    """Points (..., count, 3) on the way between two."""
+    return start[..., None, :] + np.linspace(0.0, 1.0, count)[:, None] * (end - start)[..., None, :]

@@ -46,6 +46,11 @@ class Soles:
     ball: Floats
     tip: Floats
 
+    @property
+    def lengths(self) -> Floats:
+        """(L,) from heel to ball [m]; 0 of a foot that is one point."""
+        return np.linalg.norm(self.ball - self.heel, axis=-1)
+
     def points(self, motion: Motion) -> Floats:
         """(F, L, 3, 3) heel, ball and tip of each foot in every frame [m], z up."""
         carried = np.stack([self.heel, self.ball, self.tip], axis=1)
