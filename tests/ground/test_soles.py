@@ -55,6 +55,11 @@ def test_swinging_frames_do_not_count():
     np.testing.assert_allclose(find_soles(moved(swing, still)).heel, find_soles(moved(still, still)).heel, atol=1e-3)
 
 
+def test_a_foot_that_is_held_still_in_the_air_does_not_count():
+    still, held = path(100), path(100, z=np.where(np.arange(100) < 60, 0.3, 0.0))
+    np.testing.assert_allclose(find_soles(moved(held, still)).heel, find_soles(moved(still, still)).heel, atol=1e-9)
+
+
 def test_toes_without_an_end_have_a_tip_half_a_foot_ahead():
     still = moved(path(5), path(5))
     places = still.places.copy()
