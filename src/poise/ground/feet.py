@@ -15,7 +15,7 @@ from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
-from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
+from poise.ground.motion import ANKLE, BALL, FOOT, Motion
 from poise.ground.plants import Plants
 from poise.ground.smooth import eased, last_of, next_of, rows_at, time_from
 from poise.ground.soles import Soles
@@ -117,7 +117,7 @@ def _ground_under(
         heights, normals, _ = footing.sample(motion.places[frame, :, BALL])
         air = ~standing[frame]
         rise[frame, air] = (heights - level)[air]
-        tilt[frame, air] = rotations.rotationbetween_of(UP, normals)[air]
+        tilt[frame, air] = rotations.rotation_between(UP, normals)[air]
     return tilt, rise
 
 

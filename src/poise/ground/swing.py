@@ -31,6 +31,7 @@ class Between:
 
 
 def between_of(times: Floats, mask: Bools) -> Between:
+    """Where frames lie between those of a mask (F, L), which holds in the first and the last."""
     before, after = last_of(mask), next_of(mask)
     since, until = times[:, None] - times[before], times[after] - times[:, None]
     whole = since + until

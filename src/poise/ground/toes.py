@@ -93,7 +93,7 @@ def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -
 
 
 def _toe_angles(ball: Floats, tip: Floats, axes: Floats, footing: Footing) -> Floats:
-    """The least angles (k,) [rad] at which tips are out of the ground; where none is, the one at which they are least in.
+    """The least angles (k,) [rad] at which tips are out of the ground; where none will do, the best.
 
     The ground under a tip changes as it rises, at an edge by a step: angles are tried one after the other, and the
     first that will do is made smaller by halving.
