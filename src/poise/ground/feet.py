@@ -23,6 +23,7 @@ from poise.ground.swing import between_of, carried_on, cleared
 from poise.ground.vectors import UP, dots, level, units
 
 _SETTLE = 0.2  # [s] in which a foot turns from its animated to its planted rotation
+_GIVE = 0.002  # [m] by which a heel that stands may rise by then
 _EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
 
 
@@ -58,7 +59,7 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
     tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), eased(between.share))
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
-    turns = _settled(motion.times, turns, contacts, plants, which)
+    turns = _settled(motion.times, turns, soles, contacts, plants, which)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
     offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = rows_at(rise, between.before) * (1 - eased(between.share)) + rows_at(rise, between.after) * eased(
@@ -121,7 +122,7 @@ def _ground_under(
     return tilt, rise
 
 
-def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+def _settled(times: Floats, turns: Floats, soles: Soles, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
     """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
     flat = _held(times, contacts)
     if not flat.any():
@@ -133,7 +134,11 @@ def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, w
     planted = plants.turn[np.maximum(rows_at(which, np.maximum(nearer, 0)), 0)]
     ramp = np.minimum(_SETTLE, 0.5 * (since + until))
     weight = eased(1.0 - np.minimum(since, until) / np.maximum(ramp, 1e-9))
-    return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0)))
+    weight = np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0))
+    cosine = np.minimum(np.abs((turns * planted).sum(axis=-1)), 1.0)
+    least = 1.0 - _GIVE / np.maximum(2.0 * np.arccos(cosine) * soles.lengths, _GIVE)
+    weight = np.where(contacts.heel & contacts.ball, np.maximum(weight, least), weight)
+    return rotations.slerp(turns, planted, weight)
 
 
 def _held(times: Floats, contacts: Contacts) -> Bools:
