@@ -1,1 +1,1 @@
-"""The ground that figures stand on."""
+"""Feet on the ground: terrain, contacts, planting and locking of whole clips."""

@@ -1,0 +1,169 @@
+"""Feet: how each foot is turned and where its ankle goes, frame by frame: standing as planted, else as animated.
+
+Standing, the foot turns about what stands: the heel, the ball, or not at all. In between, the ankle's distance from the
+animated one goes smoothly from that at the end of one stance to that at the start of the next, and so does the tilt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Bools, Floats, Ints
+from poise.ground.contacts import Contacts
+from poise.ground.footing import Footing
+from poise.ground.motion import ANKLE, BALL, FOOT, Motion
+from poise.ground.plants import Plants
+from poise.ground.smooth import eased, last_of, next_of, rows_at, time_from
+from poise.ground.soles import Soles
+from poise.ground.swing import between_of, carried_on, cleared
+from poise.ground.vectors import UP, dots, level, units
+
+_SETTLE = 0.2  # [s] in which a foot turns from its animated to its planted rotation
+_GIVE = 0.002  # [m] by which a heel that stands may rise by then
+_EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
+
+
+@dataclass(frozen=True, eq=False)
+class Feet:
+    """Targets of L feet in F frames, in metres, z up.
+
+    turns   (F, L, 4) world rotation of the foot
+    ankles  (F, L, 3)
+    tilt    (F, L, 4) rotation of level ground to the ground under the foot
+    rise    (F, L) how much higher the ground under the foot is than the clip's
+    pivots  (F, L, 3) the point about which the foot may be turned further: the ball
+    across  (F, L, 3) the level axis about which that lifts the heel
+    free    (F, L) whether the heel is free to be lifted: only the ball stands
+    """
+
+    turns: Floats
+    ankles: Floats
+    tilt: Floats
+    rise: Floats
+    pivots: Floats
+    across: Floats
+    free: Bools
+
+
+def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
+    """Work out the targets of every foot."""
+    standing, which = contacts.any, _which(plants, contacts)
+    ends = standing.copy()
+    ends[[0, -1]] = True  # a swing that the clip cuts off ends on the ground that is there
+    between = between_of(motion.times, ends)
+    level = floor_level(motion, soles, contacts)
+    tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
+    tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), eased(between.share))
+    turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
+    turns = _settled(motion.times, turns, soles, contacts, plants, which)
+    ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
+    offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
+    rise = rows_at(rise, between.before) * (1 - eased(between.share)) + rows_at(rise, between.after) * eased(
+        between.share
+    )
+    ankles = motion.places[:, :, ANKLE] + offsets
+    ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
+    pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
+    free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
+    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns), free)
+
+
+def _across(soles: Soles, turns: Floats) -> Floats:
+    """The level axis (F, L, 3) across each foot: the sole's normal, towards the ankle, times the way to the ball."""
+    along = units(soles.ball - soles.heel)
+    ankle = -soles.heel
+    normal = ankle - dots(ankle, along)[:, None] * along
+    axis = units(level(rotations.rotate(turns, np.broadcast_to(np.cross(normal, along), (*turns.shape[:2], 3)))))
+    return np.where(soles.lengths[:, None] > 0.0, axis, [1.0, 0.0, 0.0])
+
+
+def held_longer(contacts: Contacts, seconds: float) -> Contacts:
+    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap as long between two."""
+
+    def longer(stands: Bools) -> Bools:
+        since, until = time_from(contacts.times, stands)
+        return stands | ((np.minimum(since, until) <= seconds) & (since + until > 3.0 * seconds))
+
+    return dataclasses.replace(contacts, heel=longer(contacts.heel), ball=longer(contacts.ball))
+
+
+def _which(plants: Plants, contacts: Contacts) -> Ints:
+    """(F, L) the stance of each frame, -1 in the air."""
+    which = np.full(contacts.heel.shape, -1)
+    for i, (leg, start, end) in enumerate(zip(*plants.stances[:3], strict=True)):
+        which[start:end, leg] = i
+    return which
+
+
+def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
+    """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
+    points = soles.points(motion)
+    heights = np.concatenate([points[contacts.heel][:, 0, 2], points[contacts.ball][:, 1, 2]])
+    return float(np.median(heights)) if len(heights) else 0.0
+
+
+def _ground_under(
+    motion: Motion, plants: Plants, which: Ints, standing: Bools, footing: Footing, level: float
+) -> tuple[Floats, Floats]:
+    """Tilt (F, L, 4) and rise (F, L): as planted; where the clip starts or ends in the air, as the ground is there."""
+    tilt = np.broadcast_to(rotations.IDENTITY, (*which.shape, 4)).copy()
+    rise = np.zeros(which.shape)
+    if len(plants.rise):
+        tilt[standing], rise[standing] = plants.tilt[which[standing]], plants.rise[which[standing]]
+    for frame in (0, -1):
+        heights, normals, _ = footing.sample(motion.places[frame, :, BALL])
+        air = ~standing[frame]
+        rise[frame, air] = (heights - level)[air]
+        tilt[frame, air] = rotations.rotation_between(UP, normals)[air]
+    return tilt, rise
+
+
+def _settled(times: Floats, turns: Floats, soles: Soles, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+    """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
+    flat = _held(times, contacts)
+    if not flat.any():
+        return turns
+    count = len(times)
+    before, after = last_of(flat), next_of(flat)
+    since, until = time_from(times, flat)
+    nearer = np.where(since <= until, before, np.minimum(after, count - 1))
+    planted = plants.turn[np.maximum(rows_at(which, np.maximum(nearer, 0)), 0)]
+    ramp = np.minimum(_SETTLE, 0.5 * (since + until))
+    weight = eased(1.0 - np.minimum(since, until) / np.maximum(ramp, 1e-9))
+    weight = np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0))
+    cosine = np.minimum(np.abs((turns * planted).sum(axis=-1)), 1.0)
+    least = 1.0 - _GIVE / np.maximum(2.0 * np.arccos(cosine) * soles.lengths, _GIVE)
+    weight = np.where(contacts.heel & contacts.ball, np.maximum(weight, least), weight)
+    return rotations.slerp(turns, planted, weight)
+
+
+def _held(times: Floats, contacts: Contacts) -> Bools:
+    """(F, L) when a foot keeps its planted rotation: while heel and ball stand.
+
+    Less a moment beside frames in which the ball stands alone: the foot turns about it, and starts to so early that
+    the heel's speed does not jump.
+    """
+    flat, alone = contacts.heel & contacts.ball, contacts.ball & ~contacts.heel
+    count = len(times)
+    before, after = last_of(~flat), next_of(~flat)
+    since, until = time_from(times, ~flat)
+    early = np.minimum(_EARLY, 0.25 * (since + until))
+    began = rows_at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
+    ends = rows_at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)
+    return flat & ~began & ~ends
+
+
+def _ankles(
+    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, rise: Floats
+) -> Floats:
+    """Ankles (F, L, 3): while a foot stands, such that what stands is where it was planted; else animated, raised."""
+    ankles = motion.places[:, :, ANKLE].copy()
+    ankles[:, :, 2] += rise
+    for on, offset, place in ((contacts.heel, soles.heel, plants.heel), (contacts.ball, soles.ball, plants.ball)):
+        arm = rotations.rotate(turns, np.broadcast_to(offset, ankles.shape))
+        ankles[on] = place[which[on]] - arm[on]
+    return ankles
