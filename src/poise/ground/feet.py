@@ -60,6 +60,7 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), eased(between.share))
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
     turns = _settled(motion.times, turns, soles, contacts, plants, which)
+    turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
     offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = rows_at(rise, between.before) * (1 - eased(between.share)) + rows_at(rise, between.after) * eased(
@@ -155,6 +156,22 @@ def _held(times: Floats, contacts: Contacts) -> Bools:
     began = rows_at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
     ends = rows_at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)
     return flat & ~began & ~ends
+
+
+def _over_ground(
+    soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
+) -> Floats:
+    """Turn feet that stand on their heels alone about them, so that their balls are not in the ground."""
+    frame, leg = np.nonzero(contacts.heel & ~contacts.ball & (soles.lengths > 0.0))
+    arm = rotations.rotate(turns[frame, leg], (soles.ball - soles.heel)[leg])
+    ball = plants.heel[which[frame, leg]] + arm
+    angle = np.arcsin(np.clip((footing.heights(ball) - ball[:, 2]) / soles.lengths[leg], 0.0, 1.0))
+    if not angle.any():
+        return turns
+    turns = turns.copy()
+    up = rotations.about(-_across(soles, turns)[frame, leg], angle)
+    turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
+    return turns
 
 
 def _ankles(
