@@ -21,6 +21,7 @@ _TRIES = 13  # angles of toes, and distances, that are tried
 _BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
 _HEEL_DOWN = np.radians(90.0)  # a heel rises less by so much at most in front of a riser
 _LOWERED = 0.05  # [s] before and after: how smoothly
+_TOUCH = 1e-4  # [m] a tip that is so deep in the ground only touches it
 _IN = 0.001  # [m] a sole may be so deep in the ground
 
 
@@ -88,7 +89,7 @@ def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -
     tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
     axes = units(np.cross(level(tip), UP))  # turning about it raises the tip
     angle = np.zeros(ball.shape[:2])
-    low = _has_toes(motion) & (footing.heights(ball + tip) > (ball + tip)[..., 2])
+    low = _has_toes(motion) & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
     if not low.any():
         return turned
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], footing)
@@ -114,7 +115,7 @@ def _toe_angles(ball: Floats, tip: Floats, axes: Floats, footing: Footing) -> Fl
     first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
     high = tries[first]
     low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0)], high)
-    for _ in range(6):
+    for _ in range(9):
         middle = 0.5 * (low + high)
         fine = depth(middle) <= 0.0
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
