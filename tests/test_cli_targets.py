@@ -15,8 +15,8 @@ import pytest
 import poise
 from poise import samples
 from poise.io import values
+from tests.command_line import ARM, HUMANOID, run
 from tests.patience import PROCESS
-from tests.test_cli import ARM, HUMANOID, run
 
 HAND = ("solve", HUMANOID, "--joint", "LeftHand")
 TOOL = ("solve", ARM, "--joint", "tool")
