@@ -13,6 +13,11 @@ settings.register_profile("poise", deadline=None, derandomize="CI" in os.environ
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    from tests.compile_once import compile_once
+
+    compile_once()
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:
