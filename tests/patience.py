@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-NO_HANG = 30.0  # seconds of processor time; what is guarded takes two at most, and would take minutes if it were square
+NO_HANG = 30.0  # seconds of processor time; what is guarded takes two at most, with a square loop of Python minutes
 PROCESS = 600.0  # seconds until a process that was started is given up; it may have to compile on a busy machine
 
 
