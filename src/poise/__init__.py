@@ -23,6 +23,10 @@ from poise.goals import Pin as Pin
 from poise.goals import Place as Place
 from poise.goals import Pole as Pole
 from poise.goals import Position as Position
+from poise.ground.terrain import Terrain as Terrain
+from poise.humanoid import Leg as Leg
+from poise.humanoid import Roles as Roles
+from poise.humanoid import humanoid as humanoid
 from poise.limits import EulerBox as EulerBox
 from poise.limits import Range as Range
 from poise.limits import SwingTwist as SwingTwist

@@ -17,7 +17,7 @@ from poise.arrays import Floats
 from poise.clip import Clip
 from poise.errors import FileError, InputError, PoiseWarning, UnknownNameError
 from poise.pose import Pose
-from poise.sidecar import apply_sidecar, sidecar_of
+from poise.sidecar import apply_sidecar, roles_in, sidecar_of
 from poise.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ class Rig:
               nodes of a glTF file, the only frame of a BVH file
     clips     the animations
     skins     bind poses
-    humanoid  VRM bone names -> joint names, from the file's own map
+    humanoid  VRM 1.0 bone names -> joint names, from the sidecar and the file's own map; see `poise.humanoid`
     notes     what was repaired or ignored while reading, a sentence each
+    sidecar_roles  the roles in `humanoid` that the sidecar gives
     """
 
     skeleton: Skeleton
@@ -62,6 +63,7 @@ class Rig:
     humanoid: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
     notes: tuple[str, ...] = ()
     path: Path | None = None
+    sidecar_roles: frozenset[str] = frozenset()
 
     @cached_property  # one value, so that what is packed for it is found again
     def rest(self) -> Pose:
@@ -123,7 +125,7 @@ def formats() -> dict[str, Any]:
 def load(path: str | PathLike[str]) -> Rig:
     """Read a rig from a file: glTF, GLB, VRM, BVH or URDF, found by the suffix.
 
-    A sidecar `<rig>.ik.toml` beside the file adds chains, hinge axes and ranges. What was repaired or
+    A sidecar `<rig>.ik.toml` beside the file adds chains, hinge axes, ranges and roles. What was repaired or
     ignored is warned about (PoiseWarning) and kept in `Rig.notes`.
 
     Raises FileError for a file that is missing, broken or of a format that is not supported.
@@ -133,10 +135,16 @@ def load(path: str | PathLike[str]) -> Rig:
     rig: Rig = module.read(path)
     sidecar = sidecar_of(path)
     if sidecar.is_file():
-        rig = rig.with_skeleton(apply_sidecar(rig.skeleton, sidecar))
+        rig = _with_roles(rig.with_skeleton(apply_sidecar(rig.skeleton, sidecar)), roles_in(rig.skeleton, sidecar))
     for note in rig.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return rig
+
+
+def _with_roles(rig: Rig, roles: dict[str, str]) -> Rig:
+    """Return the rig with the roles of its sidecar, which win over the file's for a role and for a joint."""
+    kept = {role: joint for role, joint in rig.humanoid.items() if joint not in roles.values()}
+    return dataclasses.replace(rig, humanoid=kept | roles, sidecar_roles=frozenset(roles))
 
 
 def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The sidecar `<rig>.ik.toml`: chains and limits for rigs whose files cannot hold them.
+"""The sidecar `<rig>.ik.toml`: chains, limits and roles for rigs whose files cannot hold them.
 
 [chains]
 left_arm = { root = "LeftArm", tip = "LeftHand" }
@@ -17,6 +17,12 @@ across = [0, 1, 0]             # the first swing axis, where it matters
 order = "ZXY"
 x_deg = [-40, 50]              # and y_deg, z_deg; or x, y, z in radians; one that is left out is free
 soft = 0.5                     # any limit may be soft: the weight of its cost
+
+[humanoid]                     # VRM 1.0 bone names: what joints are for, where poise.humanoid finds another one
+hips = "Bip01"
+
+[contacts."walk"]              # when feet stand in the clip "walk" [s]: poise.ground.contact_files
+left = { heel = [[0.82, 1.41]], ball = [[0.95, 1.63]] }
 """
 
 from __future__ import annotations
@@ -28,7 +34,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from poise.errors import FileError, PoiseError
+from poise.bones import BONES
+from poise.errors import FileError, PoiseError, UnknownNameError
 from poise.io._files import read_bytes
 from poise.io._numbers import shown
 from poise.limits import EulerBox, Limit, Range, SwingTwist, unit_axis
@@ -36,6 +43,7 @@ from poise.limits import EulerBox, Limit, Range, SwingTwist, unit_axis
 if TYPE_CHECKING:
     from poise.skeleton import Skeleton
 
+_TABLES = ("chains", "contacts", "humanoid", "joints")
 _RANGE_KEYS = ("axis", "range", "range_deg", "soft")
 _CONE_KEYS = ("axis", "swing", "swing_deg", "twist", "twist_deg", "across", "soft")
 _BOX_KEYS = ("order", "x", "x_deg", "y", "y_deg", "z", "z_deg", "soft")
@@ -49,9 +57,9 @@ def sidecar_of(path: Path) -> Path:
 def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     """Return the skeleton with the chains and limits of a sidecar file; FileError names file, place and reason."""
     document = _parse(path)
-    unknown = set(document) - {"chains", "joints"}
+    unknown = set(document) - set(_TABLES)
     if unknown:
-        raise FileError(path, f"unknown table {min(unknown)!r}; known: chains, joints")
+        raise FileError(path, f"unknown table {min(unknown)!r}; known: {', '.join(_TABLES)}")
     for pattern, table in _tables(document, "joints", path):
         place = f"joints.{pattern!r}"
         try:
@@ -64,6 +72,32 @@ def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     for name, table in _tables(document, "chains", path):
         chains[name] = _chain(skeleton, name, table, path)
     return dataclasses.replace(skeleton, chains=chains)
+
+
+def roles_in(skeleton: Skeleton, path: Path) -> dict[str, str]:
+    """VRM 1.0 bone names -> joint names of a sidecar's table `humanoid`; FileError names file, place and reason."""
+    table = _parse(path).get("humanoid", {})
+    if not isinstance(table, dict):
+        raise FileError(path, "must be a table", place="humanoid")
+    roles: dict[str, str] = {}
+    for role, joint in cast("dict[str, Any]", table).items():
+        try:
+            roles[_role(role)] = skeleton.names[skeleton.index(joint)]
+        except PoiseError as error:
+            raise FileError(path, str(error), place=f"humanoid.{role!r}") from error
+    for joint in set(roles.values()):
+        twice = [role for role, other in roles.items() if other == joint]
+        if len(twice) > 1:
+            raise FileError(
+                path, f"{joint!r} is given to {' and '.join(twice)}; a joint has one role", place="humanoid"
+            )
+    return roles
+
+
+def _role(name: str) -> str:
+    if name not in BONES:
+        raise UnknownNameError("role", name, BONES)
+    return name
 
 
 def _parse(path: Path) -> dict[str, Any]:

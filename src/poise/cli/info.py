@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from poise.cli.roles import role_lines, role_object
 from poise.errors import shown
+from poise.humanoid import humanoid
 from poise.io._gltf_extras import limit_json
 from poise.io._gltf_local import local_parts
 from poise.io._gltf_nodes import world
@@ -28,7 +30,7 @@ def info(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show what a file holds: joints, kinds, limits, units, clips, default chains."""
+    """Show what a file holds: joints, kinds, limits, units, clips, default chains, roles."""
     rig = load(file)
     if as_json:
         typer.echo(json.dumps(as_object(rig, file), indent=1, allow_nan=False))
@@ -51,6 +53,7 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
         "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in chains(s).items()},
         "humanoid": rig.humanoid,
+        "roles": role_object(humanoid(rig)),
         "skins": [{"name": skin.name, "joints": list(skin.joints)} for skin in rig.skins],
         "notes": list(rig.notes),
     }
@@ -129,7 +132,8 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
         lines += [shown(f"  {name}: {root} -> {tip}") for name, (root, tip) in list(known.items())[:_MOST_CHAINS]]
         if len(known) > _MOST_CHAINS:
             lines += [f"  ... and {len(known) - _MOST_CHAINS} more (--json lists all)"]
-    return lines + [shown(f"note: {note}") for note in rig.notes]
+    roles = role_lines(humanoid(rig))
+    return lines + [""] * bool(roles) + roles + [shown(f"note: {note}") for note in rig.notes]
 
 
 def _units(rig: Rig) -> str:

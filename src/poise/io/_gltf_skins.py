@@ -91,7 +91,7 @@ def _inverted(matrices: Floats, instead: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def humanoid(document: Json, nodes: Nodes, notes: Notes) -> dict[str, str]:
-    """VRM bone names -> joint names, of VRM 0.x or 1.0; entries that lead nowhere are noted."""
+    """VRM 1.0 bone names -> joint names, of VRM 0.x or 1.0; entries that lead nowhere are noted."""
     extensions = mapping(document, "extensions")
     result: dict[str, str] = {}
     for bone, node in [*_vrm0(extensions), *_vrm1(extensions)]:
@@ -107,7 +107,14 @@ def _vrm0(extensions: Json) -> list[tuple[Any, Any]]:
     entries = (
         [cast("Json", b) for b in cast("list[Any]", bones) if isinstance(b, dict)] if isinstance(bones, list) else []
     )
-    return [(entry.get("bone"), entry.get("node")) for entry in entries]
+    return [(_renamed(entry.get("bone")), entry.get("node")) for entry in entries]
+
+
+def _renamed(bone: Any) -> Any:
+    """A bone of VRM 0.x as 1.0 calls it: only the first two of the thumb have other names."""
+    if not isinstance(bone, str):
+        return bone
+    return bone.replace("ThumbProximal", "ThumbMetacarpal").replace("ThumbIntermediate", "ThumbProximal")
 
 
 def _vrm1(extensions: Json) -> list[tuple[Any, Any]]:

@@ -22,6 +22,7 @@ _MODULES = (
     "fabrik_limited",
     "fabrik_tree",
     "forward",
+    "legs",
     "jacobian",
     "limits",
     "linear",

@@ -1,0 +1,1 @@
+"""Feet on the ground: terrain, contacts, planting and locking of whole clips."""

@@ -1,0 +1,95 @@
+"""Motion: where the legs of a figure are in every frame of a clip, in metres, z up.
+
+Everything in this folder is worked out in this frame, so that units and up axes cannot matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Floats
+from poise.clip import Clip
+from poise.errors import InputError
+from poise.ground.figure import Figure
+from poise.humanoid import Leg
+
+HIP, KNEE, ANKLE, BALL, END = range(5)  # the places along a leg
+THIGH, SHIN, FOOT, TOES = range(4)  # what turns
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The legs of F frames and L legs.
+
+    times   (F,) [s]
+    places  (F, L, 5, 3) hip, knee, ankle, ball of the foot and end of the toes [m], z up. Where a leg has no joint at
+            the ball, ball and end are the ankle; where the toes have no end, it is the ball
+    turns   (F, L, 4, 4) world rotations w x y z of thigh, shin, foot and toes, from the joint's frame to z up
+    """
+
+    figure: Figure
+    times: Floats
+    places: Floats
+    turns: Floats
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def step(self) -> float:
+        """Median time between frames [s]; 0 for a single frame."""
+        return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
+
+    def moved(self, offsets: Floats) -> Motion:
+        """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""
+        return dataclasses.replace(self, places=self.places + offsets[:, None, None, :])
+
+    def carried(self, leg: int, part: int, points: Floats) -> Floats:
+        """World places (F, 3) of a point (3,) [m] that a part of a leg carries, in the part's own frame.
+
+        The foot carries from the ankle, the toes from the ball.
+        """
+        start = self.places[:, leg, {THIGH: HIP, SHIN: KNEE, FOOT: ANKLE, TOES: BALL}[part]]
+        return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
+
+
+def motion_of(clip: Clip, figure: Figure) -> Motion:
+    """Walk the legs of every frame of a clip. No frames: InputError."""
+    if not len(clip):
+        raise InputError(f"clip {clip.name!r} has no frames: there is nothing to plant")
+    world = clip.poses.world
+    turns = {name: world[name].rotations for leg in figure.legs for name in turning(leg)}
+    places = np.stack([np.stack([world[name].positions for name in _path(figure, leg)], 1) for leg in figure.legs], 1)
+    turned = np.stack([np.stack([turns[name] for name in turning(leg)], 1) for leg in figure.legs], 1)
+    return Motion(
+        figure,
+        clip.times,
+        rotations.rotate(figure.turn, places / figure.metre),
+        rotations.multiply(np.broadcast_to(figure.turn, turned.shape), turned),
+    )
+
+
+def turning(leg: Leg) -> tuple[str, str, str, str]:
+    """Names of the joints that turn thigh, shin, foot and toes; of a foot without toes, the foot again."""
+    return leg.upper, leg.lower, leg.foot, leg.toes or leg.foot
+
+
+def _path(figure: Figure, leg: Leg) -> tuple[str, ...]:
+    ball = leg.toes or leg.foot
+    return leg.upper, leg.lower, leg.foot, ball, _end(figure, ball) if leg.toes else ball
+
+
+def _end(figure: Figure, toes: str) -> str:
+    """The child of the toes that is farthest away in the rest pose; the toes themselves without one."""
+    skeleton = figure.skeleton
+    row = skeleton.index(toes)
+    children = [i for i, parent in enumerate(skeleton.parents) if parent == row]
+    if not children:
+        return toes
+    lengths = np.linalg.norm(skeleton.A[children, :3], axis=1)
+    return skeleton.names[children[int(lengths.argmax())]]

@@ -1,0 +1,88 @@
+"""Travel: clips that walk in place, and the way that their feet say they would go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.ground.motion import ANKLE, HIP, Motion
+from poise.ground.soles import BALL_POINT, HEEL_POINT, find_soles
+from poise.ground.speeds import shots_of, velocities
+
+_WINDOW = 0.05  # [s]
+_LOW = 0.025  # [m] a point that is higher than this above the foot's lowest hardly counts
+_CALM = 0.5  # [m/s] nor one that rises or falls faster than this
+_STANDING = 0.2  # [m/s] slower feet stand, or shuffle
+_SPREAD = 0.6  # how far low feet may stray from the common velocity, over its size
+_DRIFT = 0.3  # hips and feet of a clip in place drift at most at this share of the common velocity
+_SWING = 0.15  # the share of the time in which a foot goes forward, at least
+
+
+def in_place(motion: Motion) -> Floats | None:
+    """Velocity (2,) [m/s] at which the ground passes under a figure that walks in place; None if it does not.
+
+    The figure's own travel is its negative. The lower of heel and ball of each foot, weighed by how low and how level
+    it moves, says a velocity in every frame. The common one is their median, or rather the mean of those that stray
+    from it by less than its size: drawn feet rush and drag. A clip is in place if the common velocity is above 0.2 m/s,
+    low feet stray from it by less than 0.6 of its size, every foot agrees on its direction, and neither hips nor feet
+    get anywhere on the whole while each foot goes forward at times.
+
+    Standing, travelling, dancing and falling clips are None. So is a walk that both travels and slides, and one
+    that turns: a curve has no single velocity.
+    """
+    if len(motion) < 3:  # noqa: PLR2004
+        return None
+    moves, weights = _low_feet(motion)
+    ground = _median(moves.reshape(-1, 2), weights.ravel())
+    speed = float(np.hypot(*ground))
+    if not speed > _STANDING:
+        return None
+    strays = np.linalg.norm(moves - ground, axis=-1)
+    stray = _median(strays.reshape(-1, 1), weights.ravel())[0]
+    feet = np.stack([_median(moves[:, leg], weights[:, leg]) for leg in range(moves.shape[1])])
+    if stray > _SPREAD * speed or (feet @ ground < 0.0).any() or not _loops(motion, ground):
+        return None
+    near = weights * (strays < speed)
+    return np.einsum("fl,flk->k", near, moves) / near.sum()
+
+
+def travelled(motion: Motion, velocity: Floats) -> tuple[Motion, Floats]:
+    """Carry a figure over ground that passes under it at `velocity` (2,) [m/s]: its feet stand then.
+
+    Returns the motion and the offsets (F, 3) [m] that were added to it, zero in the first frame.
+    """
+    offsets = np.zeros((len(motion), 3))
+    offsets[:, :2] = -(motion.times - motion.times[0])[:, None] * velocity
+    return motion.moved(offsets), offsets
+
+
+def _low_feet(motion: Motion) -> tuple[Floats, Floats]:
+    """Level velocity (F, L, 2) of the lower of heel and ball, and how much it counts (F, L)."""
+    points = find_soles(motion, slow=False).points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
+    moves = velocities(motion.times, points, shots_of(motion), _WINDOW)
+    lower = points[..., 2].argmin(axis=2)[:, :, None, None]
+    low = np.take_along_axis(points, lower, axis=2)[:, :, 0, 2]
+    move = np.take_along_axis(moves, lower, axis=2)[:, :, 0]
+    height = (low - low.min(axis=0)) / _LOW
+    weights = np.gradient(motion.times)[:, None] / (1.0 + height**4) / (1.0 + (move[..., 2] / _CALM) ** 2)
+    return move[..., :2], weights
+
+
+def _median(rows: Floats, weights: Floats) -> Floats:
+    """Weighted median of each column of rows (n, k)."""
+    order = rows.argsort(axis=0, kind="stable")
+    total = weights[order].cumsum(axis=0)
+    middle = (total < total[-1] / 2).sum(axis=0)
+    return np.take_along_axis(np.take_along_axis(rows, order, axis=0), middle[None], axis=0)[0]
+
+
+def _loops(motion: Motion, ground: Floats) -> bool:
+    """Whether hips and feet get nowhere on the whole while each foot goes forward part of the time."""
+    speed, span = float(np.hypot(*ground)), motion.times[-1] - motion.times[0]
+    away = (motion.places[-1] - motion.places[0])[:, [HIP, ANKLE], :2].mean(axis=0)
+    if not np.linalg.norm(away, axis=1).max() < _DRIFT * speed * span:
+        return False
+    steps = np.diff(motion.times)
+    along = np.diff(motion.places[:, :, ANKLE, :2], axis=0) @ ground / speed
+    forward = along < -_DRIFT * speed * steps[:, None]
+    return bool((steps @ forward > _SWING * span).all())
