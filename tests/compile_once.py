@@ -24,10 +24,7 @@ def compile_once() -> None:
         if folder is None:
             return compiled(dispatcher, signature)
         name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}.lock"
-        with (
-            global_compiler_lock,
-            locked(Path(folder) / name),
-        ):  # in this order, so that threads cannot block each other
+        with global_compiler_lock, locked(Path(folder) / name):  # in this order: threads must not block each other
             return compiled(dispatcher, signature)
 
     Dispatcher.compile = alone
