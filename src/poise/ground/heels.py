@@ -13,7 +13,7 @@ from poise.ground.motion import Motion
 from poise.ground.smooth import eased, last_of
 from poise.ground.vectors import dots
 
-_HEEL_UP = np.radians(10.0)  # a heel is lifted so far at most, beyond its animated lift
+_HEEL_UP = np.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground, and ends after the ball has
 
 

@@ -49,6 +49,7 @@ class Planted(Clip):
     terrain    the ground
     plants     where each stance was planted
     velocity   (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not
+    passed     (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise
     notes      what was assumed or given up, a sentence each
     """
 
@@ -60,15 +61,16 @@ class Planted(Clip):
     terrain: Terrain = field(kw_only=True)
     plants: Plants = field(kw_only=True)
     velocity: Floats | None = field(kw_only=True)
+    passed: Floats | None = field(kw_only=True, default=None)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @cached_property
     def report(self) -> Report:
         """How the feet stood before and stand now: measured when first asked for."""
-        ground = str(self.terrain)
         return report_of(
-            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain, ground=ground, notes=self.notes
-        )
+            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
+            passed=self.passed, notes=self.notes,
+        )  # fmt: skip
 
 
 def plant_feet(
@@ -221,7 +223,8 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
-        plants=plants, velocity=seen.velocity, notes=(*notes, *_notes(seen, plants, turned, footing)),
+        plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
+        notes=(*notes, *_notes(seen, plants, turned, footing)),
     )  # fmt: skip
 
 
@@ -242,7 +245,7 @@ def _travel_note(seen: _Seen) -> str:
 
 
 def _idle_note(contacts: Contacts) -> str:
-    never = [leg for leg, stands in zip(contacts.legs, contacts.any.any(axis=0), strict=True) if not stands]
+    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
     return f"never stands: {', '.join(never)}" if never else ""
 
 

@@ -10,7 +10,6 @@ from poise import rotations
 from poise.arrays import Bools, Floats
 from poise.ground.feet import Feet
 from poise.ground.footing import Footing
-from poise.ground.heels import lifted
 from poise.ground.legs import Turned
 from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.smooth import above
@@ -25,14 +24,16 @@ _LOWERED = 0.05  # [s] before and after: how smoothly
 _IN = 0.001  # [m] a sole may be so deep in the ground
 
 
-def lower_heels(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Feet:
-    """Turn feet that have only the ball on the ground back down, where their tips would be in a riser in front of them.
+def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Floats:
+    """By which angles (F, L) [rad] heels must rise less, since their tips would be in a riser in front of them.
 
-    A heel that rises high pushes the toes forward; if even toes bent upwards do not clear the step, it rises less.
+    A heel that rises high while the ball stands pushes the toes forward. Where even toes bent upwards do not clear the
+    step, the foot is turned back about its ball, until they do or its heel is on the ground.
     """
+    down = np.zeros(feet.free.shape)
     frame, leg = np.nonzero(feet.free & _has_toes(motion))
     if not len(frame):
-        return feet
+        return down
     pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
     joint = feet.ankles[frame, leg] - pivot + _joints(motion, feet.turns)[frame, leg]
     tip = rotations.rotate(rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], soles.tip[leg])
@@ -47,13 +48,12 @@ def lower_heels(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> F
         angles[stuck[better]], best[stuck[better]] = angle, depth[better]
         stuck = stuck[depth > _IN]
     if not angles.any():
-        return feet
-    down = np.zeros(feet.free.shape)
+        return down
     down[frame, leg] = angles
     heels = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(soles.heel, feet.ankles.shape))
-    length = np.linalg.norm(soles.heel - soles.ball, axis=-1)
+    length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
-    return lifted(feet, -np.minimum(above(down, round(_LOWERED / max(motion.step, 1e-9))), room))
+    return np.minimum(above(down, round(_LOWERED / max(motion.step, 1e-9))), room)
 
 
 def _has_toes(motion: Motion) -> Bools:
