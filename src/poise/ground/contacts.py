@@ -19,7 +19,7 @@ Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
 POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
-_PER_SPEED = 0.005  # [s] what a threshold of height grows by with the speed of the ground
+_PER_SPEED = 0.012  # [s] what a threshold of height grows by with the speed of the ground
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,19 @@ class Thresholds:
     still_speed: float = 0.15
 
     def loosened(self, speed: float) -> Thresholds:
-        """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large."""
+        """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large.
+
+        Nothing hovers in such a clip: what is low and goes with the ground stands.
+        """
         return dataclasses.replace(
             self,
             on_speed=max(self.on_speed, speed),
-            off_speed=max(self.off_speed, 1.5 * speed),
+            off_speed=max(self.off_speed, 1.8 * speed),
             rise=max(self.rise, 0.5 * speed),
             on_height=self.on_height + _PER_SPEED * speed,
             heel_off=self.heel_off + _PER_SPEED * speed,
             ball_off=self.ball_off + _PER_SPEED * speed,
+            step=np.inf,
         )
 
 

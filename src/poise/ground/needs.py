@@ -13,5 +13,5 @@ def needed(module: str, library: str, what: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        message = f'{what} are read with {library}, which is not installed: pip install "poise[terrain]"'
+        message = f"{what} need {library}: pip install 'poise[terrain]'"
         raise UnsupportedError(message) from error

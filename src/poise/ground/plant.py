@@ -245,7 +245,7 @@ def _travel_note(seen: _Seen) -> str:
 
 
 def _idle_note(contacts: Contacts) -> str:
-    never = [leg for leg, stands in zip(contacts.legs, contacts.any.any(axis=0), strict=True) if not stands]
+    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
     return f"never stands: {', '.join(never)}" if never else ""
 
 

@@ -94,7 +94,7 @@ def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
     points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
-    both = on.all(axis=-1)
+    both: Bools = np.logical_and(contacts.heel, contacts.ball)
     turns, balls = [], []
     for leg, start, end, flat in zip(*stances, strict=True):
         run = slice(start, end)
@@ -161,7 +161,7 @@ def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthe
     rough = np.flatnonzero(_over_edges(heel, ball, tip, footing))
     if len(rough):
         moved = shifts[:, None, None] * units(level(tip - heel))[rough]
-        count = _over_edges(*(moved + points[rough] for points in (heel, ball, tip)), footing)
+        count = _over_edges(moved + heel[rough], moved + ball[rough], moved + tip[rough], footing)
         result[rough] = shifts[count.argmin(axis=0)]
     return result
 

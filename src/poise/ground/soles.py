@@ -25,6 +25,7 @@ _FOOT = 0.13  # ankle to ball over the length of the leg, where no joint says it
 _STEEP = 2.0  # a foot that rises by more than this from ball to ankle stands on its toes: hocks, not heels
 _NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0
 _THICKNESS = 0.02  # [m] from the lowest joint of a foot to its sole, where the floor is not at 0
+_STEP = 0.25  # [m] a foot that stands higher than this above the others stands on something: a step, a box
 _LOW = 0.05  # [m] a foot is low that is at most this much above its lowest stance: clips drift by that
 _SLOW = 0.3  # [m/s]
 _WINDOW = 0.05  # [s] over which speeds are taken
@@ -71,8 +72,8 @@ def find_soles(
     the ball). Each is the median over the flat frames, so that a floor that drifts averages out. A foot that never
     stands flat is measured where it is lowest.
 
-    The floor is at 0 where the lowest joint of the foot stands at most 0.15 m above it, otherwise 0.02 m under that
-    joint. A foot without toes is taken to point where the figure faces, as long as a foot of the leg's length is;
+    The floor is at 0 where the lowest joint of all feet stands at most 0.15 m above it, otherwise 0.02 m under that
+    joint, and so under a foot that stands 0.25 m above the others. A foot without toes is taken to point where the figure faces, as long as a foot of the leg's length is;
     of a figure on four legs it is one point under the ankle, and so are heel and ball of a foot that stands on its
     toes (a hock).
     """
@@ -81,7 +82,7 @@ def find_soles(
     frame = np.concatenate(flats)
     places, turns = motion.places[frame, leg], motion.turns[frame, leg]
     starts = np.searchsorted(leg, np.arange(len(flats)))
-    floor = np.array([_floor(rows) for rows in np.split(places, starts[1:])])
+    floor = _floors(places[..., 2], starts)
     points = _on_floor(motion, places, leg, _ahead(motion, frame), floor)
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
     return Soles(*np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1))
@@ -127,10 +128,13 @@ def _level(vectors: Floats) -> Floats:
     return vectors * [1.0, 1.0, 0.0]
 
 
-def _floor(places: Floats) -> float:
-    """Height of the floor under a foot in flat stance."""
-    lowest = float(np.median(places[:, ANKLE:, 2].min(axis=1)))
-    return 0.0 if 0.0 <= lowest <= _NEAR_ZERO else lowest - _THICKNESS
+def _floors(heights: Floats, starts: Ints) -> Floats:
+    """Height of the floor under each foot in flat stance, of the joints' heights (n, 5) from row `starts` on."""
+    lowest = heights[:, ANKLE:].min(axis=1)
+    levels = np.array([np.median(rows) for rows in np.split(lowest, starts[1:])])
+    base = levels.min()
+    floor = 0.0 if 0.0 <= base <= _NEAR_ZERO else base - _THICKNESS
+    return np.where(levels < base + _STEP, floor, levels - _THICKNESS)
 
 
 def _ahead(motion: Motion, frames: Ints) -> Floats:

@@ -14,6 +14,7 @@ _LOW = 0.025  # [m] a point that is higher than this above the foot's lowest har
 _CALM = 0.5  # [m/s] nor one that rises or falls faster than this
 _STANDING = 0.2  # [m/s] slower feet stand, or shuffle
 _SPREAD = 0.6  # how far low feet may stray from the common velocity, over its size
+_TRIMMED = 4.0  # velocities that stray by more than this many times the median stray do not count in the mean
 _DRIFT = 0.3  # hips and feet of a clip in place drift at most at this share of the common velocity
 _SWING = 0.15  # the share of the time in which a foot goes forward, at least
 
@@ -22,8 +23,8 @@ def in_place(motion: Motion) -> Floats | None:
     """Velocity (2,) [m/s] at which the ground passes under a figure that walks in place; None if it does not.
 
     The figure's own travel is its negative. The lower of heel and ball of each foot, weighed by how low and how level
-    it moves, says a velocity in every frame. The common one is their median, or rather the mean of those that stray
-    from it by less than its size: drawn feet rush and drag. A clip is in place if the common velocity is above 0.2 m/s,
+    it moves, says a velocity in every frame. The common one is the mean of those that stray from their median by less
+    than four times the median stray: drawn feet rush and drag. A clip is in place if the common velocity is above 0.2 m/s,
     low feet stray from it by less than 0.6 of its size, every foot agrees on its direction, and neither hips nor feet
     get anywhere on the whole while each foot goes forward at times.
 
@@ -42,7 +43,7 @@ def in_place(motion: Motion) -> Floats | None:
     feet = np.stack([_median(moves[:, leg], weights[:, leg]) for leg in range(moves.shape[1])])
     if stray > _SPREAD * speed or (feet @ ground < 0.0).any() or not _loops(motion, ground):
         return None
-    near = weights * (strays < speed)
+    near = weights * (strays <= _TRIMMED * stray + 1e-3 * speed)
     return np.einsum("fl,flk->k", near, moves) / near.sum()
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from poise import kernels, rotations
 from poise.arrays import Floats
-from poise.clip import Clip
 from poise.ground.figure import Figure
 from poise.ground.legs import Turned
 from poise.ground.motion import FOOT, Motion, turning
@@ -72,7 +71,7 @@ def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: F
     """Move the whole figure (F, 3) [file units, file axes]."""
     skeleton, name = figure.skeleton, figure.mover
     row = skeleton.index(name)
-    local = np.linalg.solve(_maps_above(poses, name)[..., :3], moved[..., None])[..., 0]
+    local: Floats = np.linalg.solve(_maps_above(poses, name)[..., :3], moved[..., None])[..., 0]
     if skeleton.kinds[row] == Kind.FREE:
         start = skeleton.q_slice(name).start
         q[:, start : start + 3] += rotations.rotate(rotations.inverse(skeleton.A[row, 3:]), local)
@@ -83,7 +82,7 @@ def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: F
 def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
     """Put a joint at places (F, 3) of the world in which the figure was not moved, by its translation."""
     above = _maps_above(poses, joint)
-    local = np.linalg.solve(above[..., :3], (places - above[..., 3])[..., None])[..., 0]
+    local: Floats = np.linalg.solve(above[..., :3], (places - above[..., 3])[..., None])[..., 0]
     translations[:, poses.skeleton.index(joint)] = local
 
 

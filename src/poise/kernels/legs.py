@@ -25,6 +25,7 @@ from poise.kernels.linear import (
     vec_at,
 )
 
+
 @inline
 def turn_between(a, b, c, d):
     """The rotation that takes the unit vectors a, b to c, d; both pairs are perpendicular."""
