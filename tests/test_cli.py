@@ -226,7 +226,7 @@ def test_demo(tmp_path):
     made = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"humanoid_reach.glb", "humanoid_step.bvh", "arm_reach.json", "humanoid_reach.png"} <= made
     assert {"humanoid_hills.glb", "humanoid_hills.html", "humanoid_hills.png"} <= made
-    assert "planted" in done.stdout
+    assert "walks over hills.npz" in done.stdout
 
 
 # --- files that are broken on purpose -------------------------------------------------------------

@@ -71,9 +71,10 @@ def demo(
             f"{result.seconds * 1e6:.0f}",
             scene.out,
         )
-    table.add_row(*_walk(folder))
+    walked = _walk(folder)
     console = Console()
     Console(width=console.width if console.is_terminal else _WIDTH).print(table)
+    typer.echo(f"{walked}\n")
     typer.echo(f"posed files and pictures are in {folder}")
 
 
@@ -87,8 +88,8 @@ def _run(scene: Scene, folder: Path) -> Result:
     return result
 
 
-def _walk(folder: Path) -> tuple[str, ...]:
-    """Put the feet of the bundled walk on the bundled hills; write clip, picture and page; a row of the table."""
+def _walk(folder: Path) -> str:
+    """Put the feet of the bundled walk on the bundled hills; write clip, page and picture; say how it went."""
     rig, hills = load(samples.path("humanoid.glb")), Terrain.heightmap(samples.path("hills.npz"))
     clip = rig.clips[0]
     plant_feet(clip, hills, rig=rig)  # loads the compiled kernels: not timed
@@ -98,9 +99,12 @@ def _walk(folder: Path) -> tuple[str, ...]:
     save(Clip(planted.times, planted.poses, "walk_on_hills"), folder / f"{HILLS}.glb", like=rig)
     planted.report.to_html(folder / f"{HILLS}.html")
     _draw_feet(folder / f"{HILLS}.png", planted)
-    report, target = planted.report, f"hills.npz, {len(planted)} frames"
-    skate = f"{report.before.skate:.0f} -> {report.after.skate:.1f} cm/s"
-    return "humanoid.glb", "feet", target, "planted", skate, "", f"{seconds * 1e6:.0f}", f"{HILLS}.glb, .html"
+    before, after = planted.report.before, planted.report.after
+    return (
+        f"humanoid.glb walks over hills.npz, {len(planted)} frames in {1e3 * seconds:.1f} ms: foot skate "
+        f"{before.skate:.1f} -> {after.skate:.1f} cm/s, deepest in the ground {before.penetration:.1f} -> "
+        f"{after.penetration:.1f} mm\nwritten: {HILLS}.glb, .html, .png"
+    )
 
 
 def _draw_feet(path: Path, planted: Planted) -> None:

@@ -117,7 +117,7 @@ def _ground_under(
         heights, normals, _ = footing.sample(motion.places[frame, :, BALL])
         air = ~standing[frame]
         rise[frame, air] = (heights - level)[air]
-        tilt[frame, air] = rotations.rotationbetween_of(UP, normals)[air]
+        tilt[frame, air] = rotations.rotation_between(UP, normals)[air]
     return tilt, rise
 
 
