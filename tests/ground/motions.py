@@ -54,7 +54,7 @@ def two_legs(toes=True):
 def moved(left, right, fps=60.0, *, times=None):
     """Two legs that stand, each moved as a whole by offsets (F, 3) [m]."""
     offsets = np.stack(np.broadcast_arrays(left, right), axis=1).astype(float)
-    start = np.stack([STANDING + [x, 0.0, 0.0] for x in SIDES.values()])
+    start = np.stack([STANDING + np.array([x, 0.0, 0.0]) for x in SIDES.values()])
     turns = np.zeros((*offsets.shape[:2], 4, 4))
     turns[..., 0] = 1.0
     times = np.arange(len(offsets)) / fps if times is None else np.asarray(times, dtype=float)

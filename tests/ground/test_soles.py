@@ -9,7 +9,7 @@ from poise import rotations
 from poise.ground.contacts import stances
 from poise.ground.motion import ANKLE, BALL, END, FOOT, TOES
 from poise.ground.soles import BALL_POINT, HEEL_POINT, TIP_POINT, find_soles
-from tests.ground.motions import STANDING, moved, motion, path, two_legs
+from tests.ground.motions import STANDING, motion, moved, path, two_legs
 
 
 def test_a_foot_that_stands_is_on_the_floor_from_heel_to_tip():
@@ -53,6 +53,11 @@ def test_swinging_frames_do_not_count():
     lift = np.where(np.arange(100) < 60, 0.3 * np.sin(np.arange(100)), 0.0)
     still, swing = path(100), path(100, y=lift, z=np.abs(lift))
     np.testing.assert_allclose(find_soles(moved(swing, still)).heel, find_soles(moved(still, still)).heel, atol=1e-3)
+
+
+def test_a_foot_that_is_held_still_in_the_air_does_not_count():
+    still, held = path(100), path(100, z=np.where(np.arange(100) < 60, 0.1, 0.0))
+    np.testing.assert_allclose(find_soles(moved(held, still)).heel, find_soles(moved(still, still)).heel, atol=1e-9)
 
 
 def test_toes_without_an_end_have_a_tip_half_a_foot_ahead():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poise.ground.speeds import Shots, lowest_near, shots_of, velocities
-from tests.ground.motions import moved, motion, path
+from tests.ground.motions import motion, moved, path
 
 
 def one_shot(frames):
@@ -71,14 +71,10 @@ class TestShots:
         jump = path(20, x=np.where(np.arange(20) < 8, 0.0, 3.0))
         assert sorted(set(shots_of(moved(jump, jump)).first)) == [0, 8]
 
-    def test_no_clip_that_only_walks_or_fights_is_cut(self, data):
-        for clip in load_names(data):
-            assert set(shots_of(motion(data / "glb/knight_kaykit.glb", clip)).first) == {0}, clip
+    @pytest.mark.parametrize("clip", ["Walking_A", "Running_A", "1H_Melee_Attack_Chop", "Death_A", "Dodge_Left"])
+    def test_a_clip_that_only_walks_or_fights_is_not_cut(self, data, clip):
+        assert set(shots_of(motion(data / "glb/knight_kaykit.glb", clip)).first) == {0}
 
     @pytest.mark.parametrize("frames", [1, 2, 3])
     def test_few_frames_are_one_shot(self, frames):
         assert set(shots_of(moved(path(frames), path(frames))).first) == {0}
-
-
-def load_names(data):
-    return ("Walking_A", "Running_A", "1H_Melee_Attack_Chop", "Death_A", "Dodge_Left", "Jump_Full_Long", "T-Pose")

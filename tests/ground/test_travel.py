@@ -5,7 +5,7 @@ import pytest
 
 from poise.ground.motion import BALL
 from poise.ground.travel import in_place, travelled
-from tests.ground.motions import load, moved, motion, path
+from tests.ground.motions import load, motion, moved, path
 
 KNIGHT, ROBOT, FOX, FOXES = "knight_kaykit.glb", "robot_quaternius.glb", "fox.glb", "fox_anims_m2m.glb"
 MOVING = {"Walking_A", "Walking_B", "Walking_C", "Walking_Backwards", "Running_A", "Running_B", "Running_Strafe_Left"}
@@ -39,10 +39,11 @@ def test_a_walk_that_travels_is_not_in_place():
 
 
 @pytest.mark.parametrize("file", [KNIGHT, ROBOT, FOX, FOXES])
-def test_of_all_clips_of_a_game_those_that_walk_and_run_are_in_place(data, file):
-    for clip in load(data / "glb" / file).clips:
-        found = in_place(motion(data / "glb" / file, clip.name))
-        assert (found is not None) == (clip.name in MOVING), clip.name
+def test_of_the_clips_of_a_game_those_that_walk_and_run_are_in_place(data, file):
+    names = [clip.name for clip in load(data / "glb" / file).clips]
+    for clip in {*names[::4], *(MOVING & set(names))}:
+        found = in_place(motion(data / "glb" / file, clip))
+        assert (found is not None) == (clip in MOVING), clip
 
 
 @pytest.mark.parametrize("clip", ["cmu_12_01_walk", "walk_mass", "run_mass", "jumping_jacks_cmu1", "mocapbank"])

@@ -38,7 +38,7 @@ def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], tim
     if _is_json(path):
         place, table = "", _json(path)
     else:
-        tables = table_of(_toml(_text(path), path).get("contacts", {}), "contacts")
+        tables = _contacts(_toml(_text(path), path), path)
         if clip not in tables:
             return None
         place, table = f"contacts.{_key(clip)}", tables[clip]
@@ -66,7 +66,7 @@ def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> 
     old = _text(path) if path.exists() else ""
     document = _toml(old, path)
     new = _with_table(old, clip, [f"{_key(leg)} = {_inline(points)}" for leg, points in rows.items()])
-    document["contacts"] = {**document.get("contacts", {}), clip: rows}
+    document["contacts"] = {**_contacts(document, path), clip: rows}
     try:
         data, kept = new.encode(), tomllib.loads(new) == document
     except ValueError:
@@ -98,6 +98,13 @@ def _toml(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"not a TOML file: {error}") from error
+
+
+def _contacts(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    try:
+        return table_of(document.get("contacts", {}), "contacts")
+    except PoiseError as error:
+        raise FileError(path, str(error)) from error
 
 
 def _json(path: Path) -> Any:

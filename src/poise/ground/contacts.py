@@ -30,12 +30,13 @@ class Thresholds:
     off_speed, rise     [m/s] horizontal and upward speed above which it ends
     on_height           [m] height over the foot's own floor below which a contact starts
     heel_off, ball_off  [m] height above which it ends: the ball rolls up over the toes before it leaves
-    floor               [s] the floor is the lowest that the foot is within this time, before and after
+    floor               [s] the floor is the lowest that the foot is slow at within this time, before and after
     window              [s] over which speeds are taken
     gap, apart          [s], [m] a shorter gap is closed if the point is back that near to where it stood
     shortest            [s] shorter contacts are dropped
     step, around        [m], [s] a foot that far above the lowest one within that time must be
     still, still_speed  [s], [m/s] still for so long, to stand on a step and not to hover
+    level               whether the ground is known to have no steps: a foot that swings shows where it is, too
     """
 
     on_speed: float = 0.4
@@ -51,13 +52,14 @@ class Thresholds:
     shortest: float = 0.03
     step: float = 0.06
     around: float = 1.0
-    still: float = 0.4
+    still: float = 0.5
     still_speed: float = 0.15
+    level: bool = False
 
     def loosened(self, speed: float) -> Thresholds:
         """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large.
 
-        Nothing hovers in such a clip: what is low and goes with the ground stands.
+        Such a clip is drawn for level ground: what is low and goes with the ground stands.
         """
         return dataclasses.replace(
             self,
@@ -67,7 +69,7 @@ class Thresholds:
             on_height=self.on_height + _PER_SPEED * speed,
             heel_off=self.heel_off + _PER_SPEED * speed,
             ball_off=self.ball_off + _PER_SPEED * speed,
-            step=np.inf,
+            level=True,
         )
 
 
@@ -185,12 +187,12 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     """Find when heel and ball of each foot stand.
 
     A contact starts when a point of the sole is slow and low, and lasts until it is fast or high: two thresholds each,
-    so that it does not flicker. Height counts from the foot's own floor, the lowest that it is within 0.4 s, so
+    so that it does not flicker. Height counts from the foot's own floor, the lowest that it is slow at within 0.4 s, so
     that floors may drift, rise and fall. Short gaps and short contacts go. Speeds and times are in seconds: the frame
     rate does not matter as long as steps are shorter than contacts.
 
     A foot that is more than 6 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
-    0.4 s: at the top of a leap it is not. What nothing tells: a foot held still in the air for longer seems to stand.
+    0.5 s: at the top of a leap it is not. What nothing tells: a foot held still in the air for longer seems to stand.
 
     No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
     in which nothing stands. In a clip of one frame, or one without time, what is low stands.
@@ -203,26 +205,32 @@ def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy
     moves = velocities(motion.times, points, shots, rule.window)
     sliding = np.hypot(moves[..., 0], moves[..., 1])
     speed = np.hypot(sliding, moves[..., 2])
-    height = points[..., 2] - _floors(motion, points[..., 2], shots, rule)
+    slow = speed < rule.on_speed
+    height = points[..., 2] - _floors(motion, np.where(slow | rule.level, points[..., 2], np.inf), shots, rule)
     off_height = np.array([rule.heel_off, rule.ball_off])
     stands = _hysteresis(
-        (speed < rule.on_speed) & (height < rule.on_height),
+        slow & (height < rule.on_height),
         (sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height),
         shots,
     )
     if tidy and len(motion) > 1:
         stands = _tidied(stands, points, motion.times, shots, rule)
+    if tidy and len(motion) > 1 and not rule.level:
         stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
     legs = tuple(leg.name for leg in motion.figure.legs)
     return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
 
 
-def _floors(motion: Motion, heights: Floats, shots: Shots, rule: Thresholds) -> Floats:
-    """The floor under each point (F, L, 2) [m]: the lowest near in time, of a heel and a ball about the same."""
+def _floors(motion: Motion, slow: Floats, shots: Shots, rule: Thresholds) -> Floats:
+    """The floor under each point (F, L, 2) [m]: the lowest near in time, of a heel and a ball about the same.
+
+    slow  heights of the points where they are slow, infinite elsewhere: a foot that swings is on no floor
+    """
     if len(motion) == 1:
-        return np.full_like(heights, heights.min())
-    own = lowest_near(motion.times, heights, shots, rule.floor)
-    return np.minimum(own, own.min(axis=2, keepdims=True) + rule.on_height)
+        return np.full_like(slow, slow.min())
+    own = lowest_near(motion.times, slow, shots, rule.floor)
+    floor = np.minimum(own, own.min(axis=2, keepdims=True) + rule.on_height)
+    return np.where(np.isinf(floor), -np.inf, floor)
 
 
 def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:

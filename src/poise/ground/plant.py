@@ -199,7 +199,7 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, mode: InPlace) 
                 'in_place="travel" carries it over the ground, "keep" leaves it where it is'
             )
         motion, offsets = travelled(motion, velocity)
-    soles, found = stances(motion) if contacts is None else _given(motion, contacts)
+    soles, found = stances(motion, ground=velocity) if contacts is None else _given(motion, contacts)
     return _Seen(motion, offsets, velocity, soles, found, mode)
 
 

@@ -12,8 +12,8 @@ from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
-from poise.ground.vectors import UP, dots, level, units
 from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
+from poise.ground.vectors import UP, dots, level, units
 
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
 _MARGIN = 0.015  # [m] an edge is at least so far from heel and tip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -51,7 +51,7 @@ def next_of(mask: Bools) -> Ints:
 
 def rows_at(values: Rows, frames: Ints) -> Rows:
     """Values (F, L, ...) of each leg at frames (F, L)."""
-    return values[frames, np.arange(values.shape[1])]
+    return cast("Rows", values[frames, np.arange(values.shape[1])])
 
 
 def time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:

@@ -73,9 +73,9 @@ def find_soles(
     stands flat is measured where it is lowest.
 
     The floor is at 0 where the lowest joint of all feet stands at most 0.15 m above it, otherwise 0.02 m under that
-    joint, and so under a foot that stands 0.25 m above the others. A foot without toes is taken to point where the figure faces, as long as a foot of the leg's length is;
-    of a figure on four legs it is one point under the ankle, and so are heel and ball of a foot that stands on its
-    toes (a hock).
+    joint, and so under a foot that stands 0.25 m above the others. A foot without toes is taken to point where the
+    figure faces, as long as a foot of the leg's length is; of a figure on four legs it is one point under the ankle,
+    and so are heel and ball of a foot that stands on its toes (a hock).
     """
     flats = _flat_frames(motion, contacts, shots, slow=slow)
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])

@@ -24,9 +24,9 @@ def in_place(motion: Motion) -> Floats | None:
 
     The figure's own travel is its negative. The lower of heel and ball of each foot, weighed by how low and how level
     it moves, says a velocity in every frame. The common one is the mean of those that stray from their median by less
-    than four times the median stray: drawn feet rush and drag. A clip is in place if the common velocity is above 0.2 m/s,
-    low feet stray from it by less than 0.6 of its size, every foot agrees on its direction, and neither hips nor feet
-    get anywhere on the whole while each foot goes forward at times.
+    than four times the median stray: drawn feet rush and drag. A clip is in place if the common velocity is above
+    0.2 m/s, low feet stray from it by less than 0.6 of its size, every foot agrees on its direction, and neither hips
+    nor feet get anywhere on the whole while each foot goes forward at times.
 
     Standing, travelling, dancing and falling clips are None. So is a walk that both travels and slides, and one
     that turns: a curve has no single velocity.
