@@ -221,6 +221,8 @@ def test_demo(tmp_path):
     assert done.stdout.count("reached") >= 3
     made = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"humanoid_reach.glb", "humanoid_step.bvh", "arm_reach.json", "humanoid_reach.png"} <= made
+    assert {"humanoid_hills.glb", "humanoid_hills.html", "humanoid_hills.png"} <= made
+    assert "walks over hills.npz" in done.stdout
 
 
 # --- files that are broken on purpose -------------------------------------------------------------

@@ -112,7 +112,7 @@ def plant_feet(
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first. No legs, no frames, legs of
     hinges: one sentence.
     """
-    clip, note = _even(clip)
+    clip, note = even(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     options = _Options(steepest, farthest, stretch).checked()
@@ -135,7 +135,7 @@ def lock_feet(
 
     The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
     """
-    clip, note = _even(clip)
+    clip, note = even(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.motion, seen.soles, seen.contacts)
@@ -174,7 +174,7 @@ def _one_of(mode: Any) -> InPlace:
     return mode
 
 
-def _even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
+def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     """The clip with frames at even distances, and a sentence if it had to be sampled for that."""
     if not isinstance(clip, Clip):
         what: Any = type(clip).__name__
