@@ -156,6 +156,22 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     return normalised(weight_a * a + weight_b * b)
 
 
+def as_vector(q: Floats) -> Floats:
+    """Rotation vectors (..., 3) of unit quaternions (..., 4): axis times angle, of the shorter way, at most pi long."""
+    q = np.where(q[..., :1] < 0, -q, q)
+    sine = np.sqrt((q[..., 1:] ** 2).sum(axis=-1, keepdims=True))
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    return q[..., 1:] * np.where(sine > _STRAIGHT, angle / np.maximum(sine, _STRAIGHT), 2.0)
+
+
+def from_vector(v: Floats) -> Floats:
+    """Unit quaternions (..., 4) of rotation vectors (..., 3): cos |v|/2, and v/|v| sin |v|/2. Zero: the identity."""
+    angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
+    half = 0.5 * angle
+    k = np.where(angle > _STRAIGHT, np.sin(half) / np.maximum(angle, _STRAIGHT), 0.5)
+    return _join(np.cos(half), k * v)
+
+
 def twist_angle(q: Floats, axis: Floats) -> Floats:
     """Angle [rad] in (-pi, pi] of the twist of q (..., 4) about the unit `axis` (..., 3).
 

@@ -17,14 +17,12 @@ from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import ANKLE, BALL, FOOT, Motion
 from poise.ground.plants import Plants
-from poise.ground.smooth import eased, last_of, next_of, rows_at, time_from
+from poise.ground.smooth import eased, rows_at, time_from
 from poise.ground.soles import Soles
-from poise.ground.swing import between_of, carried_on, cleared
+from poise.ground.swing import between_of, carried_on, cleared, faded
 from poise.ground.vectors import UP, dots, level, units
 
-_SETTLE = 0.2  # [s] in which a foot turns from its animated to its planted rotation
-_GIVE = 0.002  # [m] by which a heel that stands may rise by then
-_EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
+_SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,8 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
     tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), eased(between.share))
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
-    turns = _settled(motion.times, turns, soles, contacts, plants, which)
+    turns = _settled(motion.times, turns, contacts, plants, which)
+    turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
     offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = rows_at(rise, between.before) * (1 - eased(between.share)) + rows_at(rise, between.after) * eased(
@@ -122,39 +121,39 @@ def _ground_under(
     return tilt, rise
 
 
-def _settled(times: Floats, turns: Floats, soles: Soles, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
-    """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
-    flat = _held(times, contacts)
+def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+    """Turn each foot into its planted rotation while heel and ball stand; before and after that correction fades."""
+    flat = contacts.heel & contacts.ball
     if not flat.any():
         return turns
-    count = len(times)
-    before, after = last_of(flat), next_of(flat)
-    since, until = time_from(times, flat)
-    nearer = np.where(since <= until, before, np.minimum(after, count - 1))
-    planted = plants.turn[np.maximum(rows_at(which, np.maximum(nearer, 0)), 0)]
-    ramp = np.minimum(_SETTLE, 0.5 * (since + until))
-    weight = eased(1.0 - np.minimum(since, until) / np.maximum(ramp, 1e-9))
-    weight = np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0))
-    cosine = np.minimum(np.abs((turns * planted).sum(axis=-1)), 1.0)
-    least = 1.0 - _GIVE / np.maximum(2.0 * np.arccos(cosine) * soles.lengths, _GIVE)
-    weight = np.where(contacts.heel & contacts.ball, np.maximum(weight, least), weight)
-    return rotations.slerp(turns, planted, weight)
+    needed = np.zeros((*flat.shape, 3))
+    planted = plants.turn[which[flat]]
+    needed[flat] = rotations.as_vector(rotations.multiply(planted, rotations.inverse(turns[flat])))
+    vectors = faded(times, needed, flat, _SETTLE)
+    return np.where(flat[..., None], _filled(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns))
 
 
-def _held(times: Floats, contacts: Contacts) -> Bools:
-    """(F, L) when a foot keeps its planted rotation: while heel and ball stand.
+def _filled(rows: Floats, mask: Bools) -> Floats:
+    """Rows (k, 4) at the places of a mask (F, L), the identity elsewhere."""
+    result = np.broadcast_to(rotations.IDENTITY, (*mask.shape, 4)).copy()
+    result[mask] = rows
+    return result
 
-    Less a moment beside frames in which the ball stands alone: the foot turns about it, and starts to so early that
-    the heel's speed does not jump.
-    """
-    flat, alone = contacts.heel & contacts.ball, contacts.ball & ~contacts.heel
-    count = len(times)
-    before, after = last_of(~flat), next_of(~flat)
-    since, until = time_from(times, ~flat)
-    early = np.minimum(_EARLY, 0.25 * (since + until))
-    began = rows_at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
-    ends = rows_at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)
-    return flat & ~began & ~ends
+
+def _over_ground(
+    soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
+) -> Floats:
+    """Turn feet that stand on their heels alone about them, so that their balls are not in the ground."""
+    frame, leg = np.nonzero(contacts.heel & ~contacts.ball & (soles.lengths > 0.0))
+    arm = rotations.rotate(turns[frame, leg], (soles.ball - soles.heel)[leg])
+    ball = plants.heel[which[frame, leg]] + arm
+    angle = np.arcsin(np.clip((footing.heights(ball) - ball[:, 2]) / soles.lengths[leg], 0.0, 1.0))
+    if not angle.any():
+        return turns
+    turns = turns.copy()
+    up = rotations.about(-_across(soles, turns)[frame, leg], angle)
+    turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
+    return turns
 
 
 def _ankles(

@@ -10,7 +10,7 @@ from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.ground.footing import Footing
 from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
-from poise.ground.smooth import above, eased, last_of, next_of, rows_at
+from poise.ground.smooth import above, eased, last_of, next_of, rows_at, time_from
 from poise.ground.soles import Soles
 
 _COAST = 0.15  # [s] in which an ankle's speed over the animated one dies away
@@ -48,18 +48,44 @@ def carried_on(times: Floats, offsets: Floats, between: Between, standing: Bools
     start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
     result = start + (end - start) * eased(between.share)[..., None]
     result[..., 2] = start[..., 2] + (end - start)[..., 2] * _early_up(between.share, end[..., 2] > start[..., 2])
-    speed = np.zeros_like(offsets)
-    steps = np.diff(times)[:, None, None]
-    speed[1:] = np.diff(offsets, axis=0) / np.maximum(steps, 1e-9)
-    inside = np.zeros_like(standing)
-    inside[1:] = standing[1:] & standing[:-1]
-    leaving = np.where(inside[..., None], speed, 0.0)
-    arriving = np.where(np.roll(inside, -1, axis=0)[..., None], np.roll(speed, -1, axis=0), 0.0)
-    whole = between.since + between.until
-    for time, value, frames in ((between.since, leaving, between.before), (-between.until, arriving, between.after)):
-        fade = np.clip(1.0 - np.abs(time) / np.maximum(np.minimum(_COAST, whole), 1e-9), 0.0, 1.0)
-        result = result + rows_at(value, frames) * (time * fade**2)[..., None]
+    leaving, arriving = _speeds(times, offsets, standing)
+    whole = np.minimum(_COAST, between.since + between.until)
+    result += _coasting(rows_at(leaving, between.before), between.since, whole)
+    result -= _coasting(rows_at(arriving, between.after), between.until, whole)
     return np.where(standing[..., None], offsets, result)
+
+
+def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
+    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade to nothing, at first at the speed they have."""
+    result = np.where(mask[..., None], offsets, 0.0)
+    since, until = time_from(times, mask)
+    whole = np.minimum(seconds, 0.5 * (since + until))
+    speeds = _speeds(times, offsets, mask)
+    last = len(times) - 1
+    ends = (np.maximum(last_of(mask), 0), np.minimum(next_of(mask), last))
+    for frames, time, speed, sign in zip(ends, (since, until), speeds, (1.0, -1.0), strict=True):
+        near = ~mask & (time < whole)
+        left = 1.0 - eased(np.where(near, time, 0.0) / np.maximum(whole, 1e-9))
+        held = rows_at(offsets, frames) * left[..., None]
+        fading = held + sign * _coasting(rows_at(speed, frames), np.where(near, time, 0.0), whole)
+        result += np.where(near[..., None], fading, 0.0)
+    return result
+
+
+def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats]:
+    """How fast offsets (F, L, 3) change where a mask ends, and where it begins; 0 where it holds for one frame."""
+    speed = np.zeros_like(offsets)
+    speed[1:] = np.diff(offsets, axis=0) / np.maximum(np.diff(times), 1e-9)[:, None, None]
+    both = np.zeros_like(mask)
+    both[1:] = mask[1:] & mask[:-1]
+    speed = np.where(both[..., None], speed, 0.0)
+    return speed, np.concatenate([speed[1:], np.zeros_like(speed[:1])])
+
+
+def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
+    """How far (F, L, 3) a speed still leads: v t (1 - t / T)^2, nothing from T on."""
+    fade = np.clip(1.0 - time / np.maximum(whole, 1e-9), 0.0, 1.0)
+    return speeds * (time * fade**2)[..., None]
 
 
 def _early_up(share: Floats, up: Bools) -> Floats:
@@ -84,12 +110,11 @@ def cleared(
     """
     arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
     foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    toes = rotations.rotate(
-        rotations.multiply(tilt, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ankles.shape)
-    )
-    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + toes)
+    toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
+    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
-    bends = np.where([leg.toes is not None for leg in motion.figure.legs], _TOES, 0.0)
+    bends = _TOES * motion.bends
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():
         return ankles

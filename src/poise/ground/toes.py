@@ -21,6 +21,7 @@ _TRIES = 13  # angles of toes, and distances, that are tried
 _BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
 _HEEL_DOWN = np.radians(90.0)  # a heel rises less by so much at most in front of a riser
 _LOWERED = 0.05  # [s] before and after: how smoothly
+_TOUCH = 1e-4  # [m] a tip that is so deep in the ground only touches it
 _IN = 0.001  # [m] a sole may be so deep in the ground
 
 
@@ -31,19 +32,24 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     step, the foot is turned back about its ball, until they do or its heel is on the ground.
     """
     down = np.zeros(feet.free.shape)
-    frame, leg = np.nonzero(feet.free & _has_toes(motion))
+    frame, leg = np.nonzero(feet.free)
     if not len(frame):
         return down
     pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
     joint = feet.ankles[frame, leg] - pivot + _joints(motion, feet.turns)[frame, leg]
-    tip = rotations.rotate(rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], soles.tip[leg])
-    angles, best = np.zeros(len(frame)), _least_depth(pivot + joint, tip, footing)
+    bends = motion.bends[leg]
+    toes = np.where(
+        bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], feet.turns[frame, leg]
+    )
+    tip = rotations.rotate(toes, soles.tip[leg])
+    angles, best = np.zeros(len(frame)), _least_depth(pivot + joint, tip, bends, footing)
     stuck = np.flatnonzero(best > _IN)
     for angle in np.linspace(0.0, _HEEL_DOWN, _TRIES)[1:]:
         if not len(stuck):
             break
         turn = rotations.about(axis[stuck], np.full(len(stuck), -angle))
-        depth = _least_depth(pivot[stuck] + rotations.rotate(turn, joint[stuck]), tip[stuck], footing)
+        turned = np.where(bends[stuck, None], tip[stuck], rotations.rotate(turn, tip[stuck]))
+        depth = _least_depth(pivot[stuck] + rotations.rotate(turn, joint[stuck]), turned, bends[stuck], footing)
         better = depth < best[stuck] - _IN
         angles[stuck[better]], best[stuck[better]] = angle, depth[better]
         stuck = stuck[depth > _IN]
@@ -56,21 +62,17 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     return np.minimum(above(down, round(_LOWERED / max(motion.step, 1e-9))), room)
 
 
-def _has_toes(motion: Motion) -> Bools:
-    return np.array([leg.toes is not None for leg in motion.figure.legs])
-
-
 def _joints(motion: Motion, turns: Floats) -> Floats:
     """The way (F, L, 3) from the ankles to the joints of the toes, for feet turned so."""
     foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
     return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
 
 
-def _least_depth(joint: Floats, tip: Floats, footing: Footing) -> Floats:
-    """How deep (k,) tips are in the ground with their toes bent as is best."""
+def _least_depth(joint: Floats, tip: Floats, bends: Bools, footing: Footing) -> Floats:
+    """How deep (k,) tips are in the ground, with the toes of those that bend bent as is best."""
     axes = units(np.cross(level(tip), UP))
-    angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None]
-    bent = rotations.rotate(rotations.about(axes, np.broadcast_to(angles, (_TRIES, len(tip)))), tip)
+    angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends
+    bent = rotations.rotate(rotations.about(axes, angles), tip)
     return (footing.heights(joint + bent) - (joint + bent)[..., 2]).min(axis=0)
 
 
@@ -83,7 +85,7 @@ def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -
     tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
     axes = units(np.cross(level(tip), UP))  # turning about it raises the tip
     angle = np.zeros(ball.shape[:2])
-    low = _has_toes(motion) & (footing.heights(ball + tip) > (ball + tip)[..., 2])
+    low = motion.bends & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
     if not low.any():
         return turned
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], footing)
@@ -109,7 +111,7 @@ def _toe_angles(ball: Floats, tip: Floats, axes: Floats, footing: Footing) -> Fl
     first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
     high = tries[first]
     low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0)], high)
-    for _ in range(6):
+    for _ in range(9):
         middle = 0.5 * (low + high)
         fine = depth(middle) <= 0.0
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
