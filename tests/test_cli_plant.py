@@ -103,6 +103,34 @@ def test_a_second_run_names_the_clip_anew(run, tmp_path):
     assert [clip.name for clip in poise.load(out).clips] == ["walk", "walk_locked", "walk_locked_1"]
 
 
+class TestContacts:
+    def test_saved_edited_and_given(self, run, tmp_path):
+        kept = tmp_path / "steps.json"
+        first = run("lock", WALK, "-o", tmp_path / "a.bvh", "--save-contacts", kept, "--json")
+        again = run("lock", WALK, "-o", tmp_path / "b.bvh", "--contacts", kept, "--json")
+        assert first[0] == again[0] == 0
+        assert json.loads(first[1])["after"] == json.loads(again[1])["after"]
+        assert f"contacts are those of {kept}" in json.loads(again[1])["notes"]
+        kept.write_text(json.dumps({"right": {"ball": [[0.2, 0.4]]}}))
+        known = json.loads(run("lock", WALK, "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")[1])
+        np.testing.assert_allclose(known["after"]["contact"], [0, 7 / 30], atol=1e-6)  # 6 steps and half a step twice
+
+    def test_those_of_the_sidecar_need_no_word(self, run, tmp_path):
+        walk = tmp_path / "walk.bvh"
+        walk.write_bytes(WALK.read_bytes())
+        (tmp_path / "walk.ik.toml").write_text("[contacts.walk]\nleft = { heel = [[0.1, 0.3]] }\n")
+        code, text, _ = run("lock", walk, "--feet", "left", "-o", tmp_path / "a.bvh")
+        assert code == 0
+        assert "in contact: left 23 %" in text
+        assert f"note: contacts are those of {tmp_path / 'walk.ik.toml'}" in text
+
+    def test_one_foot_of_contacts_for_both(self, run, tmp_path):
+        kept = tmp_path / "steps.json"
+        kept.write_text(json.dumps({"left": {"heel": [[0.1, 0.3]]}, "right": {"ball": [[0.2, 0.4]]}}))
+        words = ("lock", WALK, "--feet", "right", "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")
+        np.testing.assert_allclose(json.loads(run(*words)[1])["after"]["contact"], [7 / 30], atol=1e-6)
+
+
 class TestInPlace:
     def test_kept_where_it_is(self, run, tmp_path):
         code, text, _ = run(
@@ -162,6 +190,10 @@ BAD = [
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--stretch", "9"), "stretch must be"),
     (("plant", "none.bvh", "--terrain", "flat", "-o", "a.bvh"), "none.bvh"),
     (("plant", samples.path("arm.urdf"), "--terrain", "flat", "-o", "a.glb"), "holds no animation"),
+    (("lock", WALK, "-o", "a.bvh", "--contacts", "none.json"), "none.json"),
+    (("lock", WALK, "-o", "a.bvh", "--contacts", "other.toml"), "no contacts of the clip 'humanoid'"),
+    (("lock", WALK, "-o", "a.bvh", "--save-contacts", "a.csv"), "end with .json or .toml"),
+    (("lock", WALK, "-o", "a.bvh", "--save-contacts", "no/a.json"), "there is no folder 'no'"),
     (("plant", WALK, "-o", "a.bvh"), "Missing option"),
     (("lock", WALK), "Missing option"),
     (("lock", "two.glb", "-o", "a.glb"), "poise lock needs --from-clip NAME: this file has 2 clips: 'walk', 'again'"),
@@ -173,6 +205,7 @@ BAD = [
 def test_bad_input_is_one_sentence_and_nothing_is_written(run, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ball.bvh").write_text(BALL)
+    (tmp_path / "other.toml").write_text("[contacts.other]\n")
     if "two.glb" in arguments:
         walk = poise.load(CHARACTER).clips[0]
         poise.save(

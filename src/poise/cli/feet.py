@@ -13,8 +13,11 @@ import typer
 from poise import plot
 from poise.cli import frames, outputs
 from poise.cli.bars import bar
+from poise.cli.contacts import check_contacts_file, contacts_of
 from poise.clip import Clip
 from poise.errors import FileError, InputError, UnsupportedError, shown
+from poise.ground.contact_files import write_contacts
+from poise.ground.contacts import Contacts
 from poise.ground.plant import Planted
 from poise.humanoid import Leg, Roles, humanoid
 from poise.io._files import write_atomically
@@ -24,12 +27,22 @@ _PAGES, _NUMBERS = (".html", ".htm"), (".json",)
 _STAGES = 4  # reading, planting, writing, measuring: what the bar counts
 
 
+class Asked(NamedTuple):
+    """What is to be planted: a clip of a file, some of its legs, when they stand."""
+
+    file: Path
+    clip: str | None
+    legs: tuple[str, ...] | None
+    contacts: Path | None
+
+
 class Files(NamedTuple):
     """Where everything goes; what is None is not written."""
 
     out: Path
     report: Path | None
     plot: Path | None
+    contacts: Path | None
 
     def check(self) -> None:
         """Find out all that can be known of these paths, before any work is done."""
@@ -40,30 +53,37 @@ class Files(NamedTuple):
             outputs.check_place(self.report)
         if self.plot is not None:
             outputs.check_picture(self.plot)
+        if self.contacts is not None:
+            check_contacts_file(self.contacts)
+            outputs.check_place(self.contacts)
 
 
 def run(
-    file: Path, name: str | None, files: Files, put: Callable[[Rig, Clip], Planted], *, verb: str, as_json: bool
+    asked: Asked, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str, as_json: bool
 ) -> None:
     """Read a clip, put its feet on the ground, write what is asked for and say what was done."""
     files.check()
     with bar("reading", _STAGES) as advance:
-        rig = load(file)
-        clip = _clip_of(rig, file, name, verb)
+        rig = load(asked.file)
+        clip = _clip_of(rig, asked, verb)
+        contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
         advance(1, "planting")
         began = perf_counter()
-        planted = put(rig, clip)
+        planted = put(rig, clip, contacts)
         seconds = perf_counter() - began
         advance(1, "writing")
         save(Clip(planted.times, planted.poses, name_of(planted, rig, verb)), files.out, like=rig)
+        if files.contacts is not None:
+            write_contacts(files.contacts, planted.contacts, clip.name)
         advance(1, "measuring")
         _write_report(planted, files)
         advance(1, "done")
+    notes = [*rig.notes, *([source] * bool(source)), *planted.notes]
     if as_json:
-        said = _as_object(planted, rig, seconds) | {"out": str(files.out), "clip": name_of(planted, rig, verb)}
+        said = _as_object(planted, notes, seconds) | {"out": str(files.out), "clip": name_of(planted, rig, verb)}
         typer.echo(json.dumps(said, indent=1, allow_nan=False))
     else:
-        _say(planted, rig)
+        _say(planted, rig, notes)
         typer.echo(f"clip {name_of(planted, rig, verb)!r} in {files.out}")
 
 
@@ -80,10 +100,10 @@ def name_of(planted: Planted, rig: Rig, verb: str) -> str:
     return next(free for free in (name, *others) if free not in taken)
 
 
-def _clip_of(rig: Rig, file: Path, name: str | None, verb: str) -> Clip:
+def _clip_of(rig: Rig, asked: Asked, verb: str) -> Clip:
     if not rig.clips:
-        raise FileError(file, f"holds no animation: there is nothing to {verb}")
-    return frames.clip_of(rig, name, f"poise {verb}")
+        raise FileError(asked.file, f"holds no animation: there is nothing to {verb}")
+    return frames.clip_of(rig, asked.clip, f"poise {verb}")
 
 
 def _write_report(planted: Planted, files: Files) -> None:
@@ -98,13 +118,13 @@ def _write_report(planted: Planted, files: Files) -> None:
             typer.echo(f"no picture: {error}", err=True)
 
 
-def _say(planted: Planted, rig: Rig) -> None:
+def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
     """Print the report, the joints that were taken for legs, and notes."""
     typer.echo(str(planted.report))
     roles = humanoid(rig)
     for leg in planted.figure.legs:
         typer.echo(_leg_line(leg, roles))
-    for note in (*rig.notes, *planted.notes):
+    for note in notes:
         typer.echo(f"note: {note}")
 
 
@@ -117,12 +137,12 @@ def _leg_line(leg: Leg, roles: Roles) -> str:
     return f"{leg.name} leg: {', '.join(map(shown, joints))}{sure}"
 
 
-def _as_object(planted: Planted, rig: Rig, seconds: float) -> dict[str, Any]:
+def _as_object(planted: Planted, notes: list[str], seconds: float) -> dict[str, Any]:
     """Everything that is known of the result, for JSON."""
-    report, figure = planted.report.as_object(), planted.figure
+    figure = planted.figure
     return {
-        **report,
-        "notes": [*rig.notes, *report["notes"]],
+        **planted.report.as_object(),
+        "notes": notes,
         "joints": {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in figure.legs},
         "up": figure.up,
         "metre": figure.metre,

@@ -11,6 +11,7 @@ import typer
 from poise.cli import feet
 from poise.clip import Clip
 from poise.errors import InputError
+from poise.ground.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
 from poise.ground.terrain_words import FORMS, terrain_of
 from poise.rig import Rig
@@ -35,6 +36,10 @@ _Clip = Annotated[Path, typer.Argument(metavar="CLIP", help="a glTF, GLB, VRM or
 _Out = Annotated[Path, typer.Option("-o", "--out", help="write the clip here (.glb, .gltf, .vrm, .bvh)")]
 _FromClip = Annotated[str | None, typer.Option("--from-clip", help="which clip, where the file has several")]
 _Feet = Annotated[str | None, typer.Option("--feet", metavar="NAMES", help="which legs: left,right; default: all")]
+_Contacts = Annotated[
+    Path | None,
+    typer.Option(help="when heels and balls stand (.json, .toml); default: what the sidecar says, else detected"),
+]
 _InPlace = Annotated[
     InPlace, typer.Option("--in-place", help="a clip that walks in place: let it travel, keep it there, or refuse it")
 ]
@@ -47,6 +52,9 @@ _Stretch = Annotated[
 ]
 _Report = Annotated[Path | None, typer.Option("--report", help="write measures and curves (.html), or numbers (.json)")]
 _Plot = Annotated[Path | None, typer.Option("--plot", help="write a picture from the side (.png, .svg, .pdf)")]
+_SaveContacts = Annotated[
+    Path | None, typer.Option(help="write them here, to be edited: .json, or a table in a sidecar (.toml)")
+]
 _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
@@ -57,6 +65,7 @@ def plant(
     out: _Out,
     from_clip: _FromClip = None,
     feet_names: _Feet = None,
+    contacts: _Contacts = None,
     in_place: _InPlace = InPlace.TRAVEL,
     terrain_size: Annotated[
         str | None, typer.Option("--terrain-size", metavar="X,Y", help="a height map's extent, first post to last")
@@ -75,17 +84,21 @@ def plant(
     stretch: _Stretch = 0.0,
     report: _Report = None,
     plot: _Plot = None,
+    save_contacts: _SaveContacts = None,
     as_json: _Json = False,
 ) -> None:
     """Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground."""
     size, origin = _numbers("--terrain-size", terrain_size, (2,)), _origin(terrain_origin, terrain_up)
     ground = terrain_of(terrain, size=size, height=terrain_height, origin=origin, up=terrain_up and terrain_up.value)
 
-    def put(rig: Rig, clip: Clip) -> Planted:
-        given = _given(feet_names, up=up, metre=metre, stretch=stretch)
-        return plant_feet(clip, ground, rig=rig, in_place=in_place.value, **given)
+    legs = feet.names_of(feet_names)
+    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
 
-    feet.run(file, from_clip, feet.Files(out, report, plot), put, verb="plant", as_json=as_json)
+    def put(rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
+        return plant_feet(clip, ground, rig=rig, legs=legs, contacts=held, **given)
+
+    asked, files = feet.Asked(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
+    feet.run(asked, files, put, verb="plant", as_json=as_json)
 
 
 def lock(
@@ -94,26 +107,30 @@ def lock(
     out: _Out,
     from_clip: _FromClip = None,
     feet_names: _Feet = None,
+    contacts: _Contacts = None,
     in_place: _InPlace = InPlace.KEEP,
     metre: _Metre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
     report: _Report = None,
     plot: _Plot = None,
+    save_contacts: _SaveContacts = None,
     as_json: _Json = False,
 ) -> None:
     """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
+    legs = feet.names_of(feet_names)
+    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
 
-    def put(rig: Rig, clip: Clip) -> Planted:
-        given = _given(feet_names, up=up, metre=metre, stretch=stretch)
-        return lock_feet(clip, rig=rig, in_place=in_place.value, **given)
+    def put(rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
+        return lock_feet(clip, rig=rig, legs=legs, contacts=held, **given)
 
-    feet.run(file, from_clip, feet.Files(out, report, plot), put, verb="lock", as_json=as_json)
+    asked, files = feet.Asked(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
+    feet.run(asked, files, put, verb="lock", as_json=as_json)
 
 
-def _given(names: str | None, *, up: Axis | None, metre: float | None, stretch: float) -> dict[str, Any]:
+def _given(*, up: Axis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:
     """The options that both verbs take, as plant_feet() and lock_feet() name them."""
-    return {"legs": feet.names_of(names), "up": up and up.value, "metre": metre, "stretch": stretch}
+    return {"up": up and up.value, "metre": metre, "stretch": stretch, "in_place": in_place.value}
 
 
 def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[float] | None:
