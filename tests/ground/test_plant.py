@@ -44,6 +44,24 @@ def turn(a: Clip, b: Clip) -> float:
     return float(np.degrees(np.linalg.norm(rotations.as_vector(between), axis=-1)).max())
 
 
+def off_path(fine: Clip, coarse: Clip) -> float:
+    """How far [m] an ankle of the coarse clip is from the way of the fine one within a coarse frame of that time.
+
+    Contacts may begin a frame earlier or later, so that the same way is gone a little earlier or later.
+    """
+    a, b = (motion_of(clip, fine.figure).places[:, :, ANKLE] for clip in (fine, coarse))
+    step = float(np.median(np.diff(coarse.times)))
+    worst = 0.0
+    for time, places in zip(coarse.times, b, strict=True):
+        near = np.flatnonzero(np.abs(fine.times - time) <= step + 1e-6)
+        start, along = a[near[:-1]], a[near[1:]] - a[near[:-1]]
+        square = np.maximum((along**2).sum(axis=-1), 1e-18)
+        share = np.clip(((places - start) * along).sum(axis=-1) / square, 0.0, 1.0)
+        gap = np.linalg.norm(start + share[..., None] * along - places, axis=-1)
+        worst = max(worst, float(gap.min(axis=0).max()))
+    return worst
+
+
 class TestTravelling:
     @pytest.mark.parametrize("kind", GROUNDS)
     @pytest.mark.parametrize("name", TRAVELLING)
@@ -95,9 +113,7 @@ class TestNothingNeeded:
     @pytest.mark.parametrize("name", TRAVELLING)
     def test_feet_that_stand_already_are_left_alone(self, data, name):
         first = planted_on(data, name, "flat")
-        again = plant_feet(
-            Clip(first.times, first.poses), first.terrain, contacts=first.contacts, soles=first.soles
-        )
+        again = plant_feet(Clip(first.times, first.poses), first.terrain, contacts=first.contacts, soles=first.soles)
         assert distance(again, first, first.figure.metre) <= 0.001
         assert turn(again, first) <= 0.1
 
@@ -106,13 +122,19 @@ class TestWhatMustNotMatter:
     @pytest.mark.parametrize("factor", [1e-3, 2.54, 1e3])
     def test_units(self, data, factor):
         clip = clip_of(data, "walk_mass")[1]
-        plain, scaled = plant_feet(clip, ground_of("noise", "y")), plant_feet(in_units(clip, factor), ground_of("noise", "y"))
+        plain, scaled = (
+            plant_feet(clip, ground_of("noise", "y")),
+            plant_feet(in_units(clip, factor), ground_of("noise", "y")),
+        )
         a, b = plain.poses.world.positions, scaled.poses.world.positions / factor
         assert np.abs(a - b).max() <= 1e-6 * 1.7 * plain.figure.metre
 
     def test_the_up_axis(self, data):
         clip = clip_of(data, "walk_mass")[1]
-        plain, turned = plant_feet(clip, ground_of("slope", "y")), plant_feet(upright_along_z(clip), ground_of("slope", "z"))
+        plain, turned = (
+            plant_feet(clip, ground_of("slope", "y")),
+            plant_feet(upright_along_z(clip), ground_of("slope", "z")),
+        )
         assert (plain.figure.up, turned.figure.up) == ("y", "z")
         quarter = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)
         a = rotations.rotate(quarter, plain.poses.world.positions)
@@ -124,8 +146,7 @@ class TestWhatMustNotMatter:
         clip = clip_of(data, name)[1]
         clip = Clip(clip.times[1:] - clip.times[1], clip.poses[1:])  # without the T-pose: it would be blended in
         fine, coarse = (plant_feet(c, Terrain.flat(up="y")) for c in (clip, clip.resampled(fps)))
-        ankles = [motion_of(c, fine.figure).places[:, :, ANKLE] for c in (Clip(coarse.times, fine.at(coarse.times)), coarse)]
-        assert np.linalg.norm(ankles[0] - ankles[1], axis=-1).max() <= 0.01
+        assert off_path(fine, coarse) <= 0.01
 
     def test_the_same_call_gives_the_same_bits(self, data):
         a, b = (planted_on(data, "run_mass", "stairs") for _ in range(2))

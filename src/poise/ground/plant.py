@@ -191,9 +191,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
-def _seen(
-    clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace
-) -> _Seen:
+def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> _Seen:
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
     offsets, velocity = np.zeros((len(motion), 3)), ground_velocity(motion)

@@ -175,13 +175,13 @@ def _over_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing) -> In
     back = _line(heel - _MARGIN * unit, ball, 6)
     front = _line(ball, tip + _MARGIN * unit, 7)
     heights = [footing.heights(points) for points in (heel, ball, back, front)]
-    rise = heights[1] - heights[0]
+    way, rise = ball - heel, heights[1] - heights[0]
+    square = np.maximum(dots(way, way), 1e-18)  # a hock is one point
     off = []
     for points, height in ((back, heights[2]), (front, heights[3])):
-        share = (
-            dots(points - heel[..., None, :], (ball - heel)[..., None, :]) / dots(ball - heel, ball - heel)[..., None]
-        )
-        off.append((np.abs(height - heights[0][..., None] - share * rise[..., None]) > _EDGE).sum(axis=-1))
+        share = dots(points - heel[..., None, :], way[..., None, :]) / square[..., None]
+        line = heights[0][..., None] + share * rise[..., None]
+        off.append((np.abs(height - line) > _EDGE).sum(axis=-1))
     return 10 * off[0] + off[1]
 
 

@@ -110,12 +110,11 @@ def cleared(
     """
     arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
     foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    toes = rotations.rotate(
-        rotations.multiply(tilt, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ankles.shape)
-    )
-    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + toes)
+    toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
+    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
-    bends = np.where([leg.toes is not None for leg in motion.figure.legs], _TOES, 0.0)
+    bends = _TOES * motion.bends
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():
         return ankles
