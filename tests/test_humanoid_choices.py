@@ -37,9 +37,9 @@ def test_a_joint_of_the_skin_before_others():
     assert found.legs[0] == poise.Leg("left", "thigh_l", "shin_l", "foot_l", "toe_l")
 
 
-def test_a_foot_of_the_leg_before_one_at_the_root():
-    s = second_leg(figure(CONVENTIONS["blender small"]), ["foot_l"])
-    assert poise.humanoid(s).joints["leftFoot"] == "foot_l"
+def test_a_hand_of_the_arm_before_one_at_the_root():
+    s = second_leg(figure(CONVENTIONS["blender small"]), ["hand_l"])
+    assert poise.humanoid(s).joints["leftHand"] == "hand_l"
 
 
 def test_a_plain_name_before_one_with_other_words():
