@@ -37,7 +37,7 @@ def ground(kind):
         "slope": lambda: Terrain.slope(20, direction=(1, 2, 0), up="z"),
         "stairs": lambda: Terrain.stairs(0.15, 0.3, direction=(3, -1, 0), up="z"),
         "noise": lambda: Terrain.noise(0.3, 1.5, seed=3, up="z"),
-        "map": lambda: Terrain.heightmap(posts, size=2 * SIZE, origin=(0.1, 0.2, 0.3), up="z"),
+        "map": lambda: Terrain.heightmap(posts, size=(2 * SIZE, 2 * SIZE), origin=(0.1, 0.2, 0.3), up="z"),
         "function": lambda: Terrain.function(wavy, up="z"),
         "mesh": lambda: terrain_of_triangles(grid_mesh(), storey=None),
     }[kind]()

@@ -20,7 +20,7 @@ from poise.ground.measures import spans
 
 CUTOFF = 12.0  # [Hz]
 _END = 1.0 / CUTOFF  # [s] so near to an end the filter sees beyond it
-_CALM = 0.5  # [m/s^2] smaller accelerations count as this much: what stands still has no ratio
+_CALM = 1.0  # [m/s^2] smaller accelerations count as this much: what stands still has no ratio
 _CALM_JERK = _CALM * 2.0 * np.pi * CUTOFF  # [m/s^3] the same, swinging as fast as the filter lets pass
 _MM = 1000.0
 
@@ -50,12 +50,12 @@ class Changes:
 
     @property
     def acceleration_ratios(self) -> Floats:
-        """(J,) accelerations of the result over those of the source, which count as 0.5 m/s^2 at least."""
+        """(J,) accelerations of the result over those of the source, which count as 1 m/s^2 at least."""
         return self.accelerations[1] / np.maximum(self.accelerations[0], _CALM)
 
     @property
     def jerk_ratios(self) -> Floats:
-        """(J,) peak jerks of the result over those of the source, which count as 38 m/s^3 at least."""
+        """(J,) peak jerks of the result over those of the source, which count as 75 m/s^3 at least."""
         return self.jerks[1] / np.maximum(self.jerks[0], _CALM_JERK)
 
     @property

@@ -11,9 +11,9 @@ from poise.arrays import Floats
 from poise.ground.feet import Feet
 from poise.ground.motion import Motion
 from poise.ground.smooth import eased, last_of
-from poise.ground.vectors import UP, dots, level, units
+from poise.ground.vectors import dots
 
-_HEEL_UP = np.radians(35.0)  # a heel is lifted so far at most, beyond its animated lift
+_HEEL_UP = np.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground, and ends after the ball has
 
 
@@ -29,7 +29,7 @@ def heel_room(motion: Motion, feet: Feet) -> Floats:
 
 def lifted(feet: Feet, angles: Floats) -> Feet:
     """Lift heels by angles (F, L) [rad]: turn each foot about its ball."""
-    turn = rotations.about(across(feet), angles)
+    turn = rotations.about(feet.across, angles)
     ankles = feet.pivots + rotations.rotate(turn, feet.ankles - feet.pivots)
     return dataclasses.replace(feet, turns=rotations.multiply(turn, feet.turns), ankles=ankles)
 
@@ -39,7 +39,7 @@ def needed_lift(feet: Feet, hips: Floats, longest: Floats, room: Floats) -> Floa
 
     With w from the ball to the hip and r to the ankle, |w - R(angle) r| = longest is A cos + B sin = C.
     """
-    w, r, p = hips - feet.pivots, feet.ankles - feet.pivots, across(feet)
+    w, r, p = hips - feet.pivots, feet.ankles - feet.pivots, feet.across
     along = dots(w, p) * dots(r, p)
     wanted = 0.5 * (dots(w, w) + dots(r, r) - longest**2) - along
     angle = _first_angle(dots(w, r) - along, dots(w, np.cross(p, r)), wanted)
@@ -51,8 +51,3 @@ def _first_angle(a: Floats, b: Floats, c: Floats) -> Floats:
     size = np.hypot(a, b)
     angle = np.arctan2(b, a) - np.arccos(np.clip(c / np.maximum(size, 1e-300), -1.0, 1.0))
     return np.where(a >= c, 0.0, angle)
-
-
-def across(feet: Feet) -> Floats:
-    """The level axis (F, L, 3) across each foot: turning about it lifts the heel over the ball."""
-    return units(np.cross(UP, level(feet.pivots - feet.ankles)))

@@ -29,7 +29,7 @@ def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats
     which the ankle is `longest` away: with d the hip's horizontal distance from it, z + sqrt(longest^2 - d^2). Where it
     would not, it sinks by what is missing, smoothly, early, and never less than needed.
     """
-    step = max(motion.step, 1e-9)
+    step = motion.step if motion.step > 0 else np.inf  # no time passes: nothing is averaged
     base = averaged(rise.mean(axis=1), round(_SMOOTH / step))
     away = motion.places[:, :, HIP] - ankles
     across = (away[..., :2] ** 2).sum(axis=-1)

@@ -12,7 +12,7 @@ import numpy as np
 from poise.arrays import Floats, finite
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
-from poise.ground.contacts import Contacts, stances
+from poise.ground.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.feet import floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
@@ -49,6 +49,7 @@ class Planted(Clip):
     terrain    the ground
     plants     where each stance was planted
     velocity   (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not
+    passed     (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise
     notes      what was assumed or given up, a sentence each
     """
 
@@ -60,15 +61,16 @@ class Planted(Clip):
     terrain: Terrain = field(kw_only=True)
     plants: Plants = field(kw_only=True)
     velocity: Floats | None = field(kw_only=True)
+    passed: Floats | None = field(kw_only=True, default=None)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @cached_property
     def report(self) -> Report:
         """How the feet stood before and stand now: measured when first asked for."""
-        ground = str(self.terrain)
         return report_of(
-            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain, ground=ground, notes=self.notes
-        )
+            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
+            passed=self.passed, notes=self.notes,
+        )  # fmt: skip
 
 
 def plant_feet(
@@ -78,6 +80,7 @@ def plant_feet(
     rig: Rig | None = None,
     legs: Sequence[str] | None = None,
     contacts: Contacts | None = None,
+    soles: Soles | None = None,
     in_place: InPlace = "travel",
     up: Up | None = None,
     metre: float | None = None,
@@ -92,6 +95,7 @@ def plant_feet(
     rig       whose roles say which joints are legs (its sidecar counts); the clip's skeleton if None
     legs      names of the legs to plant, of `humanoid(rig).legs`; all if None
     contacts  when feet stand; found by the speed and height of heel and ball if None
+    soles     the points of the feet that stand, such as those of another clip of this figure; found if None
     in_place  "travel": such a figure gets the motion that its standing feet say; "keep": it stays where it is, its feet
               stand on ground that passes under it; "refuse": UnsupportedError
     up        "y" or "z"; where the legs lead away from if None
@@ -108,9 +112,9 @@ def plant_feet(
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first. No legs, no frames, legs of
     hinges: one sentence.
     """
-    clip, note = _even(clip)
+    clip, note = even(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, _one_of(in_place))
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     options = _Options(steepest, farthest, stretch).checked()
     return _planted(clip, seen, terrain, options, notes=note)
 
@@ -121,6 +125,7 @@ def lock_feet(
     rig: Rig | None = None,
     legs: Sequence[str] | None = None,
     contacts: Contacts | None = None,
+    soles: Soles | None = None,
     in_place: InPlace = "keep",
     up: Up | None = None,
     metre: float | None = None,
@@ -130,9 +135,9 @@ def lock_feet(
 
     The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
     """
-    clip, note = _even(clip)
+    clip, note = even(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, _one_of(in_place))
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.motion, seen.soles, seen.contacts)
     options = _Options(stretch=stretch).checked()
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
@@ -169,7 +174,7 @@ def _one_of(mode: Any) -> InPlace:
     return mode
 
 
-def _even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
+def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     """The clip with frames at even distances, and a sentence if it had to be sampled for that."""
     if not isinstance(clip, Clip):
         what: Any = type(clip).__name__
@@ -186,7 +191,7 @@ def _even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
-def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, mode: InPlace) -> _Seen:
+def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> _Seen:
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
     offsets, velocity = np.zeros((len(motion), 3)), ground_velocity(motion)
@@ -197,13 +202,15 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, mode: InPlace) 
                 'in_place="travel" carries it over the ground, "keep" leaves it where it is'
             )
         motion, offsets = travelled(motion, velocity)
-    soles, found = stances(motion) if contacts is None else _given(motion, contacts)
-    return _Seen(motion, offsets, velocity, soles, found, mode)
-
-
-def _given(motion: Motion, contacts: Contacts) -> tuple[Soles, Contacts]:
-    contacts = _for_legs(contacts, motion)
-    return find_soles(motion, contacts), contacts
+    if contacts is not None:
+        contacts = _for_legs(contacts, motion)
+        soles = soles or find_soles(motion, contacts)
+    elif soles is not None:
+        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
+        contacts = find_contacts(motion, soles, rule)
+    else:
+        soles, contacts = stances(motion, ground=velocity)
+    return _Seen(motion, offsets, velocity, soles, contacts, mode)
 
 
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
@@ -221,7 +228,8 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
-        plants=plants, velocity=seen.velocity, notes=(*notes, *_notes(seen, plants, turned, footing)),
+        plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
+        notes=(*notes, *_notes(seen, plants, turned, footing)),
     )  # fmt: skip
 
 
@@ -242,7 +250,7 @@ def _travel_note(seen: _Seen) -> str:
 
 
 def _idle_note(contacts: Contacts) -> str:
-    never = [leg for leg, stands in zip(contacts.legs, contacts.any.any(axis=0), strict=True) if not stands]
+    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
     return f"never stands: {', '.join(never)}" if never else ""
 
 

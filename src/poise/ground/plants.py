@@ -12,8 +12,8 @@ from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
-from poise.ground.vectors import UP, dots, level, units
 from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
+from poise.ground.vectors import UP, dots, level, units
 
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
 _MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
@@ -94,7 +94,7 @@ def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
     points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
-    both = on.all(axis=-1)
+    both: Bools = np.logical_and(contacts.heel, contacts.ball)
     turns, balls = [], []
     for leg, start, end, flat in zip(*stances, strict=True):
         run = slice(start, end)
@@ -161,7 +161,7 @@ def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthe
     rough = np.flatnonzero(_over_edges(heel, ball, tip, footing))
     if len(rough):
         moved = shifts[:, None, None] * units(level(tip - heel))[rough]
-        count = _over_edges(*(moved + points[rough] for points in (heel, ball, tip)), footing)
+        count = _over_edges(moved + heel[rough], moved + ball[rough], moved + tip[rough], footing)
         result[rough] = shifts[count.argmin(axis=0)]
     return result
 
@@ -175,13 +175,13 @@ def _over_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing) -> In
     back = _line(heel - _MARGIN * unit, ball, 6)
     front = _line(ball, tip + _MARGIN * unit, 7)
     heights = [footing.heights(points) for points in (heel, ball, back, front)]
-    rise = heights[1] - heights[0]
+    way, rise = ball - heel, heights[1] - heights[0]
+    square = np.maximum(dots(way, way), 1e-18)  # a hock is one point
     off = []
     for points, height in ((back, heights[2]), (front, heights[3])):
-        share = (
-            dots(points - heel[..., None, :], (ball - heel)[..., None, :]) / dots(ball - heel, ball - heel)[..., None]
-        )
-        off.append((np.abs(height - heights[0][..., None] - share * rise[..., None]) > _EDGE).sum(axis=-1))
+        share = dots(points - heel[..., None, :], way[..., None, :]) / square[..., None]
+        line = heights[0][..., None] + share * rise[..., None]
+        off.append((np.abs(height - line) > _EDGE).sum(axis=-1))
     return 10 * off[0] + off[1]
 
 

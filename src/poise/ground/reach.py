@@ -12,8 +12,10 @@ from poise.ground.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.motion import HIP, Motion
 from poise.ground.pelvis import longest_chords, pelvis_heights
 from poise.ground.soles import Soles
-from poise.ground.toes import raise_toes, step_back
+from poise.ground.toes import heels_to_lower, raise_toes, step_back
 from poise.ground.vectors import raised
+
+_STEPS_BACK = 3  # feet are taken back so often at most: their toes bend anew each time
 
 
 def reach_feet(
@@ -26,14 +28,20 @@ def reach_feet(
     that leaves the ground in front of a riser steps back from it.
     """
     longest = longest_chords(motion)
-    room = heel_room(motion, feet)
+    down = heels_to_lower(motion, soles, feet, footing)
+    feet = lifted(feet, -down)
+    room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
+    room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
     up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
     feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
     most = np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
     axes = bend_axes(motion)
     turned = raise_toes(motion, soles, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
-    clear = step_back(motion, soles, feet, turned, contacts.any, footing)
-    if clear is feet:
-        return turned
-    return raise_toes(motion, soles, bend_legs(motion, axes, clear, up, hips, most, stretch), footing)
+    for _ in range(_STEPS_BACK):
+        clear = step_back(motion, soles, feet, turned, contacts.any, footing)
+        if clear is feet:
+            break
+        feet = clear
+        turned = raise_toes(motion, soles, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
+    return turned

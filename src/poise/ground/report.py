@@ -18,7 +18,7 @@ from poise.ground.contacts import Contacts
 from poise.ground.figure import Figure
 from poise.ground.footing import Footing
 from poise.ground.measures import Measures, Paths, knee_axes, measures_of, paths_of
-from poise.ground.motion import motion_of
+from poise.ground.motion import Motion, motion_of
 from poise.ground.noise import Noise
 from poise.ground.report_page import number, page_of
 from poise.ground.shapes import Plane, Stairs
@@ -45,6 +45,7 @@ class Report:
     name      of the clip
     ground    the terrain in words
     contacts  when heels and balls stand, the same before and after
+    motions   the legs before and after, carried over the ground if it passes under them
     paths     where the soles go over the ground, before and after
     before    measures of the source on the same ground
     after     measures of the result
@@ -57,6 +58,7 @@ class Report:
     name: str
     ground: str
     contacts: Contacts
+    motions: tuple[Motion, Motion]
     paths: tuple[Paths, Paths]
     before: Measures
     after: Measures
@@ -133,20 +135,28 @@ class Report:
 
 def report_of(
     source: Clip, result: Clip, contacts: Contacts, soles: Soles, figure: Figure, terrain: Terrain, *,
-    ground: str, notes: tuple[str, ...] = (),
+    passed: Floats | None = None, ground: str = "", notes: tuple[str, ...] = (),
 ) -> Report:  # fmt: skip
-    """Measure a result against its source, both on the same terrain; `ground` is the terrain in words."""
-    before, after = motion_of(source, figure), motion_of(result, figure)
-    footing, knees = Footing(terrain, figure), knee_axes(before)
-    paths = paths_of(before, soles, footing), paths_of(after, soles, footing)
-    cuts = np.unique(shots_of(before).first)
+    """Measure a result against its source, both on the same terrain.
+
+    passed  (F, 3) [m] how far both are carried over the ground, where it passes under a figure that stays in place
+    ground  the terrain in words; those of `words_of` if empty
+    """
+    motions = motion_of(source, figure), motion_of(result, figure)
+    if passed is not None:
+        motions = motions[0].moved(passed), motions[1].moved(passed)
+    footing, knees = Footing(terrain, figure), knee_axes(motions[0])
+    paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
+    before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
+    cuts = np.unique(shots_of(motions[0]).first)
     return Report(
         name=result.name,
-        ground=ground,
+        ground=ground or words_of(terrain),
         contacts=contacts,
+        motions=motions,
         paths=paths,
-        before=measures_of(paths[0], contacts, before, knees),
-        after=measures_of(paths[1], contacts, after, knees),
+        before=before,
+        after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
         notes=notes,
     )

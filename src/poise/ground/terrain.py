@@ -26,7 +26,6 @@ _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that 
 _STEP = 0.5  # metres of such a figure: what it may step up to, see `Terrain.mesh`
 _STEEPEST = 89.0  # degrees that a slope may have
 _SEEDS = 2**32
-_ALL = slice(None)
 
 
 class Ground(NamedTuple):
@@ -112,10 +111,15 @@ class Terrain:
         """Heights, normals and whether there is ground, at the plan places of points (..., 3)."""
         given = finite(points, "points", last=3)
         x, y, z = self._inwards(given, self.storey)
-        heights, normals, inside = np.empty(len(x)), np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
-        for part in _parts(len(x)):
-            heights[part], normal, inside[part] = self.surface.sample(x[part], y[part], z[part])
-            self._face(normals[part], normal)
+        normals, inside = np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
+        if len(x) <= _AT_ONCE:  # slicing costs as much as a plane does
+            heights, normal, inside[:] = self.surface.sample(x, y, z)
+            self._face(normals, normal)
+        else:
+            heights = np.empty(len(x))
+            for part in _parts(len(x)):
+                heights[part], normal, inside[part] = self.surface.sample(x[part], y[part], z[part])
+                self._face(normals[part], normal)
         shape = given.shape[:-1]
         return Ground(self._outwards(heights).reshape(shape), normals.reshape(given.shape), inside.reshape(shape))
 
@@ -134,7 +138,7 @@ class Terrain:
             distances[part], normal = self.surface.hit(rays[part], ways[part])
             self._face(normals[part], normal)
         hit = np.isfinite(distances)
-        self._face(normals, (0.0, 0.0, 1.0), ~hit)
+        normals[~hit] = (0.0, 1.0, 0.0) if self.up == "y" else (0.0, 0.0, 1.0)
         distances = (distances * self.scale).reshape(start.shape[:-1])
         hit = hit.reshape(start.shape[:-1])
         points = start + np.where(hit, distances, 0.0)[..., None] * heading
@@ -183,11 +187,10 @@ class Terrain:
             heights = heights * self.scale
         return heights + self.lift if self.lift else heights
 
-    def _face(self, normals: Floats, normal: Normal, where: Bools | slice = _ALL) -> None:
+    def _face(self, normals: Floats, normal: Normal) -> None:
         """Write the components of normals, given in the frame of the surface, into an array (n, 3)."""
         x, y, z = normal
-        first, second, third = (x, z, -y) if self.up == "y" else (x, y, z)
-        normals[where, 0], normals[where, 1], normals[where, 2] = first, second, third
+        normals[:, 0], normals[:, 1], normals[:, 2] = (x, z, -y) if self.up == "y" else (x, y, z)
 
     # --- kinds ------------------------------------------------------------------------------------
 
@@ -248,6 +251,8 @@ class Terrain:
 
         wavelength  spacing of the lattice that bumps come from; the ground has height 0 at the origin and at all
                     the lattice's corners
+
+        A ray that is level or nearly so is followed for 1000 wavelengths.
         """
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
             message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {short(seed)}"
@@ -326,7 +331,8 @@ class Terrain:
                 of f over +-step (1e-8 of a coordinate where that is more)
         step    a length that f is smooth over
 
-        A ray is followed in steps of at least ten times `step` and takes the ground for no steeper than 76 degrees.
+        A ray is followed for a million times `step`, at least ten at once, and takes the ground for no steeper than
+        76 degrees.
         """
         if not callable(f) or not (normal is None or callable(normal)):
             message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"

@@ -35,6 +35,7 @@ _SHAPES = {
     "stairs": _Shape(("RISE", "GOING"), 2, Terrain.stairs),
     "noise": _Shape(("AMPLITUDE", "WAVELENGTH"), 1, Terrain.noise),
 }
+_EXAMPLES = {"flat": "flat", "slope": "slope:15", "stairs": "stairs:0.15,0.30", "noise": "noise:0.05,1"}
 FORMS = (*(shape.usage(name) for name, shape in _SHAPES.items()), *(f"FILE{suffix}" for suffix in (*_MAPS, *UPS)))
 
 
@@ -70,9 +71,16 @@ def terrain_of(
         return Terrain.heightmap(text, size=size, height=height, origin=origin, up=up or "y")
     if suffix in UPS:
         return Terrain.mesh(text, up=up)
-    if Path(text).exists():
+    if text and _exists(text):
         raise FileError(text, f"is no terrain; terrains: {', '.join(FORMS)}")
     raise UnknownNameError("terrain", text, FORMS)
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or a NUL in it
+        return False
 
 
 def _numbers(name: str, text: str, *, given: bool) -> list[float]:
@@ -88,6 +96,3 @@ def _numbers(name: str, text: str, *, given: bool) -> list[float]:
         message = f"{written!r} is not a terrain; write {shape.usage(name)}, for example {_EXAMPLES[name]}"
         raise InputError(message)
     return numbers
-
-
-_EXAMPLES = {"flat": "flat", "slope": "slope:15", "stairs": "stairs:0.15,0.30", "noise": "noise:0.05,1"}

@@ -6,7 +6,6 @@ import numpy as np
 
 from poise import kernels, rotations
 from poise.arrays import Floats
-from poise.clip import Clip
 from poise.ground.figure import Figure
 from poise.ground.legs import Turned
 from poise.ground.motion import FOOT, Motion, turning
@@ -68,11 +67,16 @@ def _maps_above(poses: Pose, joint: str) -> Floats:
     return poses.world.affine[:, parent]
 
 
+def _solved(maps: Floats, vectors: Floats) -> Floats:
+    """The vectors (F, 3) that maps (F, 3, 4) turn into these."""
+    return np.asarray(np.linalg.solve(maps[..., :3], vectors[..., None])[..., 0], dtype=np.float64)
+
+
 def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: Floats) -> None:
     """Move the whole figure (F, 3) [file units, file axes]."""
     skeleton, name = figure.skeleton, figure.mover
     row = skeleton.index(name)
-    local = np.linalg.solve(_maps_above(poses, name)[..., :3], moved[..., None])[..., 0]
+    local = _solved(_maps_above(poses, name), moved)
     if skeleton.kinds[row] == Kind.FREE:
         start = skeleton.q_slice(name).start
         q[:, start : start + 3] += rotations.rotate(rotations.inverse(skeleton.A[row, 3:]), local)
@@ -83,8 +87,7 @@ def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: F
 def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
     """Put a joint at places (F, 3) of the world in which the figure was not moved, by its translation."""
     above = _maps_above(poses, joint)
-    local = np.linalg.solve(above[..., :3], (places - above[..., 3])[..., None])[..., 0]
-    translations[:, poses.skeleton.index(joint)] = local
+    translations[:, poses.skeleton.index(joint)] = _solved(above, places - above[..., 3])
 
 
 def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, translations: Floats) -> None:

@@ -25,6 +25,7 @@ from poise.kernels.linear import (
     vec_at,
 )
 
+
 @inline
 def turn_between(a, b, c, d):
     """The rotation that takes the unit vectors a, b to c, d; both pairs are perpendicular."""
@@ -94,8 +95,8 @@ def bone_turn(bone, axis, bone1, axis1):
 def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached):
     """Bend every leg of every frame.
 
-    places (k, 5, 3) as animated; axes (k, 3) bend axes in the world; hips, targets (k, 3) new; most (k,) longest chords,
-    lengths (k,) what legs are made longer by;
+    places (k, 5, 3) as animated; axes (k, 3) bend axes in the world; hips, targets (k, 3) new; most (k,) longest
+    chords; lengths (k,) what legs are made longer by;
     out: thighs, shins (k, 4) turns to put before the animated rotations, reached (k, 3).
     """
     for i in range(places.shape[0]):
@@ -113,8 +114,8 @@ def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached)
 def passed_down(over, under, rests, turns):
     """What a joint must turn by itself, in place of `turns` (k, 4), when parts of the body turn in the world.
 
-    over (k, 4): the turn of the part that the joint hangs in; under (k, 4): that of its own part; rests (k, 4): the world
-    rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
+    over (k, 4): the turn of the part that the joint hangs in; under (k, 4): that of its own part; rests (k, 4): the
+    world rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
     """
     for i in range(turns.shape[0]):
         o, rest = quat_at(over, i), quat_at(rests, i)

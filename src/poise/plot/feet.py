@@ -8,9 +8,11 @@ import numpy as np
 
 from poise.arrays import Floats, Ints
 from poise.ground.charts import shown_range
+from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.measures import Paths, runs, speeds
-from poise.ground.motion import Motion, motion_of
+from poise.ground.motion import Motion
+from poise.ground.report import Report
 from poise.ground.soles import BALL_POINT, HEEL_POINT
 from poise.plot.canvas import canvas, written
 
@@ -21,33 +23,37 @@ _LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # as many as a figure may 
 _POINTS = ((HEEL_POINT, "heel", "#0072B2"), (BALL_POINT, "ball", "#D55E00"))
 _BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F2933", "#E4E8EB"
 _WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
-_HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.75, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
+_HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
 _STRIDE, _MOST = 0.45, 14  # a leg is drawn every so many metres, but not more often than this
 _STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
 
 
 def rendered_feet(kind: str, planted: Planted) -> bytes:
     """Render to bytes of a file format, the same bytes every time."""
-    figure, report = planted.figure, planted.report
-    motions = motion_of(planted.travelled, figure), motion_of(planted, figure)
-    view = _view_of(motions[1])
-    lines = [_lines(view, *pair) for pair in zip(motions, report.paths, strict=True)]
+    report = planted.report
+    view, legs = _view_of(report.motions[1]), report.contacts.legs
+    lines = [_lines(view, *pair) for pair in zip(report.motions, report.paths, strict=True)]
     low, high = _extent(lines)
     scale = min((_WIDTH - 2 * _EDGE) / (high[0] - low[0]), _TALLEST / (high[1] - low[1]))
-    tall = scale * (high[1] - low[1])
-    total = _HEAD + tall + _AXIS + 2 * (_GAP + _CHART) + _FOOT
+    wide, tall = scale * (high - low)
+    total = _HEAD + tall + _AXIS + _rows(legs) * 2 * (_GAP + _CHART) + _FOOT
     with canvas(_WIDTH, total) as drawing:
         drawing.text(0.5, 1 - 0.12 / total, report.title, size=12, weight="bold", color=_INK, ha="center", va="top")
-        wide = scale * (high[0] - low[0])
-        axes = drawing.add_axes(((_WIDTH - wide) / 2 / _WIDTH, 1 - (_HEAD + tall) / total, wide / _WIDTH, tall / total))
+        place = (0.5 * (_WIDTH - wide) / _WIDTH, 1 - (_HEAD + tall) / total, wide / _WIDTH, tall / total)
+        axes = drawing.add_axes(place)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-        _draw_ground(axes, view, Footing(planted.terrain, figure), low, high)
-        _draw_legs(axes, lines, report.contacts.legs)
-        _key(drawing, total, report.contacts.legs)
-        for leg, name in enumerate(report.contacts.legs):
-            _charts(drawing, total, planted, leg, name)
+        _draw_ground(axes, view, Footing(planted.terrain, planted.figure), low, high)
+        _draw_legs(axes, lines, legs)
+        _key(drawing, total, legs)
+        for leg in range(len(legs)):
+            _charts(drawing, total, report, leg)
         return written(drawing, kind)
+
+
+def _rows(legs: tuple[str, ...]) -> int:
+    """How many rows of feet there are: two feet in each."""
+    return (len(legs) + 1) // 2
 
 
 class _View(NamedTuple):
@@ -113,29 +119,31 @@ def _key(drawing: Any, total: float, legs: tuple[str, ...]) -> None:
         drawing.text(x, 1 - 0.42 / total, word, size=9, color=colour, ha="center", va="top", weight="bold")
 
 
-def _charts(drawing: Any, total: float, planted: Planted, leg: int, name: str) -> None:
-    """Draw height above speed of one foot, in a column of its own."""
-    report = planted.report
-    column = _WIDTH / len(report.contacts.legs)
-    width, left = (column - _EDGE - 0.25) / _WIDTH, (leg * column + _EDGE) / _WIDTH
+def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
+    """Draw height above speed of one foot, two feet beside each other."""
+    legs, times = report.contacts.legs, report.contacts.times
+    column = _WIDTH / min(len(legs), 2)
+    width, left = (column - _EDGE - 0.25) / _WIDTH, (leg % 2 * column + _EDGE) / _WIDTH
     swings = [speeds(paths)[:, leg] for paths in report.paths]
     heights = [100.0 * paths.heights[:, leg, :2] for paths in report.paths]
+    below = 2 * (_rows(legs) - 1 - leg // 2)  # charts
     for row, (words, values) in enumerate(
         (("height above the ground [cm]", heights), ("speed along it [m/s]", swings))
     ):
-        bottom = (_FOOT + (1 - row) * (_CHART + _GAP)) / total
+        bottom = (_FOOT + (below + 1 - row) * (_CHART + _GAP)) / total
         axes = drawing.add_axes((left, bottom, width, _CHART / total))
         for k, style in enumerate(({"lw": 0.9, "alpha": 0.55, "ls": (0, (3, 1.5))}, {"lw": 1.5})):
             for point, label, colour in _POINTS:
                 named = label if k else f"{label}, before"
-                axes.plot(report.contacts.times, values[k][:, point], color=colour, label=named, **style)
+                axes.plot(times, values[k][:, point], color=colour, label=named, **style)
         _limit(axes, values)
-        _bars(axes, planted, leg)
-        axes.set_title(f"{name} foot: {words}", size=9, color=_INK, loc="left")
-        if row:
+        _bars(axes, report.contacts, leg)
+        axes.set_title(f"{legs[leg]} foot: {words}", size=9, color=_INK, loc="left")
+        if row and not below:
             axes.set_xlabel("time [s]; bars: heel and ball in contact", size=8.5, color=_INK, labelpad=1)
         if row == 0 and leg == 0:
-            axes.legend(fontsize=7, frameon=False, ncols=2, loc="upper right")
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.56 / total), "ncols": 4}
+            drawing.legend(*axes.get_legend_handles_labels(), fontsize=8, frameon=False, **place)
         _plain(axes)
 
 
@@ -145,9 +153,8 @@ def _limit(axes: Any, values: list[Floats]) -> None:
     axes.set_ylim(low - 0.18 * (high - low), high + 0.22 * (high - low))
 
 
-def _bars(axes: Any, planted: Planted, leg: int) -> None:
+def _bars(axes: Any, contacts: Contacts, leg: int) -> None:
     """Draw contacts as bars at the bottom of a chart."""
-    contacts = planted.report.contacts
     half = 0.5 * float(np.median(np.diff(contacts.times))) if len(contacts.times) > 1 else 0.5
     for row, (held, (_, _, colour)) in enumerate(zip((contacts.heel, contacts.ball), _POINTS, strict=True)):
         for frames in runs(held[:, leg], contacts.times):

@@ -1,6 +1,7 @@
 """Small files that come with Poise: a walking humanoid (GLB, BVH), a robot arm (URDF), a height map of hills (npz).
 
-The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. Made by scripts/make_samples.py of the source repository, from numbers only.
+The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. Made by scripts/make_samples.py of
+the source repository, from numbers only.
 """
 
 from __future__ import annotations
