@@ -47,6 +47,11 @@ class Feet:
     free: Bools
 
 
+def every(feet: Feet, step: int) -> Feet:
+    """Return the targets of every so many frames."""
+    return Feet(*(getattr(feet, field.name)[::step] for field in dataclasses.fields(Feet)))
+
+
 def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
     """Work out the targets of every foot."""
     standing, which = contacts.any, _which(plants, contacts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,6 +53,12 @@ class Plants:
     ball: Floats
     rise: Floats
     shift: Floats
+
+
+def in_frames(plants: Plants, step: int) -> Plants:
+    """Return the plants with stances in every so many of the frames that they were found in."""
+    leg, start, end, flat = plants.stances
+    return dataclasses.replace(plants, stances=Stances(leg, -(-start // step), -(-end // step), flat))
 
 
 def stances_of(contacts: Contacts) -> Stances:

@@ -13,7 +13,7 @@ from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.smooth import above, eased, last_of, next_of, rows_at, time_from
 from poise.ground.soles import Soles
 
-_COAST = 0.15  # [s] in which an ankle's speed over the animated one dies away
+_COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
 _STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
