@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -173,22 +174,45 @@ def test_robots_without_names_look_along_x(data, name, thigh):
     assert found.confidence["leftUpperLeg"] == 0.3
 
 
-def table(front, left):
+def table(front, left, pattern="{end}{side}_{part}"):
     """Four legs at one body, z up; which end of x and of y the names call front and left."""
     names, parents, points = ["body"], [-1], [(0.0, 0.0, 1.0)]
     for end, x in (("F", front), ("H", -front)):
         for side, y in (("L", left), ("R", -left)):
             for place, part in enumerate(("hip", "knee", "paw")):
                 parents.append(0 if place == 0 else len(names) - 1)
-                names.append(f"{end}{side}_{part}")
+                names.append(pattern.format(end=end, side=side, part=part))
                 points.append((0.5 * x, 0.2 * y, 1.0 - 0.5 * place))
     return skeleton_of(names, parents, points, up="z")
 
 
+@pytest.mark.parametrize("pattern", ["{end}{side}_{part}", "{side}{end}_{part}", "{part}_{end}.{side}"])
 @pytest.mark.parametrize("front", [-1.0, 1.0])
 @pytest.mark.parametrize("left", [-1.0, 1.0])
-def test_front_and_left_by_name(front, left):
-    legs = {leg.name: leg.foot for leg in poise.humanoid(table(front, left)).legs}
+def test_front_and_left_by_name(front, left, pattern):
+    legs = {leg.name: leg.foot for leg in poise.humanoid(table(front, left, pattern)).legs}
     assert legs == {
-        "front left": "FL_paw", "front right": "FR_paw", "hind left": "HL_paw", "hind right": "HR_paw",
-    }  # fmt: skip
+        f"{end} {side}": pattern.format(end=letter, side=side[0].upper(), part="paw")
+        for end, letter in (("front", "F"), ("hind", "H"))
+        for side in ("left", "right")
+    }
+
+
+@pytest.mark.parametrize("left", [-1.0, 1.0])
+def test_left_by_name_says_where_the_front_is(left):
+    legs = {leg.name: leg.foot for leg in poise.humanoid(table(1.0, left, "{side}_{part}_{end}x")).legs}
+    assert legs["front left"] == ("L_paw_Fx" if left > 0.0 else "L_paw_Hx")
+    assert len(legs) == 4
+
+
+def test_four_legs_that_are_all_called_left_are_told_by_where_they_are():
+    s = table(1.0, 1.0, "left_{end}{side}_{part}".replace("{side}", "{part}"))
+    assert [leg.name for leg in poise.humanoid(s).legs] == ["front left", "front right", "hind left", "hind right"]
+
+
+def test_legs_given_in_the_sidecar_stand_for_themselves(data):
+    rig = poise.load(data / "glb/fox.glb")
+    given = {"leftUpperLeg": "b_LeftLeg01_015", "leftLowerLeg": "b_LeftLeg02_016", "leftFoot": "b_LeftFoot02_018"}
+    found = poise.humanoid(dataclasses.replace(rig, humanoid=given, sidecar_roles=frozenset(given)))
+    assert found.legs[0] == poise.Leg("left", "b_LeftLeg01_015", "b_LeftLeg02_016", "b_LeftFoot02_018", None)
+    assert found.reasons["leftFoot"] == "the sidecar"
