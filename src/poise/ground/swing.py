@@ -56,7 +56,7 @@ def carried_on(times: Floats, offsets: Floats, between: Between, standing: Bools
 
 
 def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
-    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade to nothing, at first at the speed they have."""
+    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade, at first at the speed they have."""
     result = np.where(mask[..., None], offsets, 0.0)
     since, until = time_from(times, mask)
     whole = np.minimum(seconds, 0.5 * (since + until))
