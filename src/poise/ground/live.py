@@ -121,7 +121,9 @@ def _marks(figure: Figure, gait: Gait) -> Floats:
     """Heel, ball and tip, the axis of the knee, and the rotations of A of the four parts."""
     skeleton, soles = figure.skeleton, gait.soles
     rests = [[skeleton.A[skeleton.index(name), 3:] for name in turning(leg)] for leg in figure.legs]
-    return np.concatenate([soles.heel, soles.ball, soles.tip, gait.axes, np.reshape(rests, (-1, 16))], axis=1)
+    across = np.cross(soles.heel, soles.ball)  # both are below the ankle, one behind and one ahead of it
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
+    return np.concatenate([soles.heel, soles.ball, soles.tip, gait.axes, across, np.reshape(rests, (-1, 16))], axis=1)
 
 
 def _settings(gait: Gait, rule: Thresholds, springs: Springs, plane: Floats | None) -> Floats:

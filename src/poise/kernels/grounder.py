@@ -12,6 +12,7 @@ from poise.kernels.compiled import inline, part, short_kernel
 from poise.kernels.grounder_feet import height_at, place_foot
 from poise.kernels.grounder_walk import (
     ABOVE,
+    ACROSS,
     ANKLE,
     AXIS,
     BALL,
@@ -90,6 +91,7 @@ WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; fro
 FINE, SHEARED = 0, 1
 
 _STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
+_RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
@@ -164,6 +166,7 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     if fresh:
         body[SINK], body[SINK_MOVES] = missing, 0.0
     else:
+        rate = rate if missing > body[SINK] else _RISES * rate
         body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
     if body[SINK] < must:
         body[SINK], body[SINK_MOVES] = must, max(body[SINK_MOVES], 0.0)
@@ -187,7 +190,8 @@ def first_angle(a, b, c):
     if a >= c:
         return 0.0
     size = max(math.hypot(a, b), 1e-300)
-    return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
+    angle = math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
+    return angle if angle >= 0.0 else angle + 2.0 * math.pi
 
 
 @part
@@ -212,12 +216,12 @@ def toes_turn(leg, frame, marks, joint, ground):
     tilt = quat_in(frame, TILT)
     tip = rotate(multiply(tilt, quat_in(frame, TURNS + 12)), vec_in(marks, TIP))
     p = add(joint, tip)
-    level = math.hypot(tip.x, tip.y)
-    if height_at(ground, 2, p) <= p.z or level <= 1e-12:
+    if height_at(ground, 2, p) <= p.z:
         return tilt
-    axis, normal = Vec(tip.y / level, -tip.x / level, 0.0), Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    along = dot(axis, tip) * dot(axis, normal)
     lacks = height_at(ground, 2, joint) - joint.z
-    angle = first_angle(dot(normal, tip), dot(normal, cross(axis, tip)), lacks)
+    angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
     return multiply(about(axis, min(max(angle, 0.0), _QUARTER)), tilt)
 
 

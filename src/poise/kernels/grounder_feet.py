@@ -10,6 +10,7 @@ from poise.kernels.grounder_walk import (
     AIM,
     AIM_TURN,
     BALL,
+    BENDS,
     BLEND_RATE,
     BROKEN,
     FARTHEST,
@@ -55,7 +56,7 @@ from poise.kernels.grounder_walk import (
 from poise.kernels.linear import Vec, about, add, multiply, norm, quat_in, rotate, rotation_between, scale, sub, vec_in
 from poise.kernels.springs import damped, damped_vec, followed, turned_by, way_between
 
-_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
+_TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
 _EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
 _HEEL_UP = math.radians(35.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
@@ -223,7 +224,8 @@ def hold_flat(s, marks, turn, mode, ground, settings):
     s[FLAT] = 1.0
     put_quat_in(s, HELD, held)
     put_vec_in(s, TWIST, way_between(held, turn))
-    put_vec_in(s, TWIST_SPINS, vec_in(s, OUT_SPINS))
+    spins = vec_in(s, OUT_SPINS)
+    put_vec_in(s, TWIST_SPINS, Vec(spins.x, spins.y, 0.0))  # what stands does not turn on the ground
 
 
 @part
@@ -238,11 +240,18 @@ def raised(s, marks, ankle, turn, mode, ground):
     return add(add(ankle, arm), scale(rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), -1.0)), turn
 
 
+@inline
+def least_bend(leg):
+    """By how much [m] toes bend out of the ground before a swinging foot is lifted for them."""
+    return _TOES if leg[PARTS] > 3 else 0.0
+
+
 @part
 def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
     """How far a swinging foot is lifted: over what it is in at once, over a step ahead by a spring, and back by it."""
     tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
-    needed = height_at(ground, 2, tip) - tip.z - (_TOES if leg[PARTS] > 3 else 0.0)
+    s[BENDS] = least_bend(leg) + (s[BENDS] - least_bend(leg)) * math.exp(-settings[LIFT_RATE] * dt)
+    needed = height_at(ground, 2, tip) - tip.z - s[BENDS]
     for j in range(2):
         p = add(ankle, rotate(turn, vec_in(marks, HEEL + 3 * j)))
         needed = max(needed, height_at(ground, j, p) - p.z)
@@ -278,6 +287,8 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
     put_quat_in(s, AIM_TURN, turn)
     if mode > 0:
         ankle, shown = raised(s, marks, ankle, shown, mode, ground)
+        tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
+        s[BENDS] = max(least_bend(leg), height_at(ground, 2, tip) - tip.z)
     else:
         lift = lifted_over(s, leg, frame, marks, ankle, shown, ground, settings, dt)
         ankle = Vec(ankle.x, ankle.y, ankle.z + lift)

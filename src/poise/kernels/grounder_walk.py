@@ -23,8 +23,8 @@ from poise.kernels.linear import Quat, Vec, add, norm, quat_in, rotate, scale, s
 HIP, ABOVE, OVER, START, PARTS, FOOT_ROW = 0, 4, 8, 12, 16, 17
 LEG = 18
 # marks
-HEEL, BALL, TIP, AXIS, RESTS = 0, 3, 6, 9, 12
-MARKS = 28
+HEEL, BALL, TIP, AXIS, ACROSS, RESTS = 0, 3, 6, 9, 12, 15
+MARKS = 31
 # settings
 LEVEL, ON_SPEED, OFF_SPEED, RISE, ON_HEIGHT, OFF_HEIGHTS, FLOOR_RATE, SPEED_RATE = 0, 1, 2, 3, 4, 5, 7, 8
 BLEND_RATE, PELVIS_RATE, LIFT_RATE, FARTHEST, STEEPEST, LONGEST_PAUSE = 9, 10, 11, 12, 13, 14
@@ -46,7 +46,8 @@ OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56
 STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62
 SLOPE, SLOPE_MOVES, SLOPE_GOAL, GROUND = 63, 65, 67, 69  # the ground under heel and ball last: x, y, height, slopes
 ANKLE = 79  # as animated last
-STATE = 82
+BENDS = 82  # by how much toes may bend out of the ground before the foot is lifted for them
+STATE = 83
 # body: whether the next frame is the first; pelvis: goal, value, speed; sink: goal, value, speed; what was added
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
 BODY = 8
