@@ -92,6 +92,7 @@ FINE, SHEARED = 0, 1
 
 _STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
+_SINKS = 1.0  # [m/s] at most, besides the spring, for a leg that stands
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
@@ -169,7 +170,7 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
         rate = rate if missing > body[SINK] else _RISES * rate
         body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
     if body[SINK] < must:
-        body[SINK], body[SINK_MOVES] = must, max(body[SINK_MOVES], 0.0)
+        body[SINK], body[SINK_MOVES] = min(must, body[SINK] + _SINKS * dt), max(body[SINK_MOVES], 0.0)
     body[UP] = base - body[SINK]
 
 
@@ -190,8 +191,7 @@ def first_angle(a, b, c):
     if a >= c:
         return 0.0
     size = max(math.hypot(a, b), 1e-300)
-    angle = math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
-    return angle if angle >= 0.0 else angle + 2.0 * math.pi
+    return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
 
 
 @part
@@ -222,7 +222,9 @@ def toes_turn(leg, frame, marks, joint, ground):
     along = dot(axis, tip) * dot(axis, normal)
     lacks = height_at(ground, 2, joint) - joint.z
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
-    return multiply(about(axis, min(max(angle, 0.0), _QUARTER)), tilt)
+    if angle < 0.0:  # the tip points back, and comes up the long way
+        angle += 2.0 * math.pi
+    return multiply(about(axis, min(angle, _QUARTER)), tilt)
 
 
 @part
