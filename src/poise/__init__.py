@@ -23,6 +23,7 @@ from poise.goals import Pin as Pin
 from poise.goals import Place as Place
 from poise.goals import Pole as Pole
 from poise.goals import Position as Position
+from poise.ground.grounder import Grounder as Grounder
 from poise.ground.terrain import Terrain as Terrain
 from poise.humanoid import Leg as Leg
 from poise.humanoid import Roles as Roles

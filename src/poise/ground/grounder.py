@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels, rotations
-from poise.arrays import Bools, Floats, real
+from poise.arrays import Bools, Floats, finite, real
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.contacts import Thresholds
@@ -22,16 +22,56 @@ from poise.rig import Rig
 from poise.skeleton import Skeleton
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
+_STEEPEST = 89.0  # degrees
+_WALK, _GROUND, _BOTH = 0, 1, 2  # phases, as in kernels/grounder.py
 
 
 class Grounder:
+    """Feet on the ground, live: call `step` once per frame with the animated pose and get the planted one.
+
+        grounder = poise.Grounder(clip, poise.Terrain.slope(10))
+        shown = grounder.step(pose, seconds=1 / 60)
+
+    figure            a Rig, a Clip, or what `figure_of` made of one
+    terrain           the ground
+    gait              a clip that says where the soles are, how the knees bend and how high the animation's floor is;
+                      default: `figure` itself if that is a clip, else the rest pose, which must stand on its floor
+    legs, up, metre   as for `figure_of`
+    level             height of the animation's floor [file units] instead of what the gait says
+    thresholds        when heel and ball stand, as for `plant_feet`; speeds are means over the last moments
+    blend_halflife    [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over
+    pelvis_halflife   [s] the same for the pelvis; it rises again four times more slowly than it sinks
+    lift_halflife     [s] the same for what a swinging foot is lifted over ground ahead
+    farthest          [m] a locked foot that is animated farther away is let go until it lifts
+    steepest          [degrees] by which a foot is tilted at most
+
+    A pose may have one leading axis: a crowd of the same figure, each with a state of its own, the same bits as alone.
+    Poses must travel over the ground: where a game moves the figure itself, put its place into the pose.
+
+    In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it and
+    stays there, exactly, until it is fast or high or more than `farthest` from where it is animated. The foot turns
+    about what is locked; where heel and ball stand it comes to lie on the ground and is held. A foot that is let go goes
+    back to its animation over the ground by a critically damped spring that starts with its place and speed, so that
+    nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows the ground under the feet and sinks for
+    a leg that is too short, both by springs; knees, heels and toes bend as with `plant_feet`. Springs are stepped
+    exactly: 60 and 120 frames a second show the same but for when a contact is noticed.
+
+    It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s and where an
+    ankle jumps farther than any runs (30 m/s): a figure that is put elsewhere does not fly there.
+
+    What `plant_feet` does and this cannot: it does not know where a foot will stand. A plant is where the foot comes
+    to rest, not in the middle of its slide, and is not moved off an edge; a contact is noticed about 10 ms late. From
+    the second step on its ankles are, on flat ground, a slope of 15 degrees and bumps of 5 cm, {bounds} of a 1.7 m
+    figure away from those of `plant_feet`.
+    """
+
     def __init__(
         self,
-        figure: Figure | Rig | Clip | Skeleton,
+        figure: Figure | Rig | Clip,
         terrain: Terrain,
         *,
-        gait: Gait | Clip | None = None,
-        legs: Any = None,
+        gait: Clip | Gait | None = None,
+        legs: Sequence[str] | None = None,
         up: Up | None = None,
         metre: float | None = None,
         level: float | None = None,
@@ -42,45 +82,127 @@ class Grounder:
         farthest: float = 0.15,
         steepest: float = 40.0,
     ) -> None:
-        thing = _clip_of(figure.skeleton if isinstance(figure, Figure) else figure)
-        self.figure = figure if isinstance(figure, Figure) else figure_of(figure if isinstance(figure, Rig) else thing, legs=legs, up=up, metre=metre)
-        if not isinstance(gait, Gait):
-            gait = gait_of(thing if gait is None else gait, self.figure)
-        if level is not None:
-            gait = gait._replace(level=level / self.figure.metre)
+        if not isinstance(terrain, Terrain):
+            raise InputError(f"a Grounder stands on a poise.Terrain, not on {type(terrain).__name__}")
         self.terrain = terrain
-        springs = Springs(blend_halflife, pelvis_halflife, lift_halflife, farthest, math.radians(steepest), _PAUSE)
-        self._live = pack(self.figure, gait, terrain, thresholds or Thresholds(), springs)
+        self.figure = figure if isinstance(figure, Figure) else figure_of(figure, legs=legs, up=up, metre=metre)
+        known = gait if isinstance(gait, Gait) else gait_of(_reference(figure, gait), self.figure)
+        if level is not None:
+            known = known._replace(level=_size(level, "level", -math.inf) / self.figure.metre)
+        springs = Springs(
+            blend=_size(blend_halflife, "blend_halflife"),
+            pelvis=_size(pelvis_halflife, "pelvis_halflife"),
+            lift=_size(lift_halflife, "lift_halflife"),
+            farthest=_size(farthest, "farthest"),
+            steepest=math.radians(_size(steepest, "steepest", most=_STEEPEST)),
+            pause=_PAUSE,
+        )
+        self.gait = known
+        self._live = pack(self.figure, known, terrain, thresholds or Thresholds(), springs)
         self._tables: dict[tuple[bool, bool], Table] = {}
-        self._plane = bool(self._live.settings[17])
         self._step = kernels.grounder.step
         self.reset()
 
-    @classmethod
-    def for_clip(cls, clip: Clip, terrain: Terrain, **options: Any) -> Grounder:
-        return cls(clip, terrain, **options)
-
     @property
     def skeleton(self) -> Skeleton:
+        """The skeleton of the poses."""
         return self.figure.skeleton
 
+    @property
+    def contacts(self) -> Bools:
+        """(..., L, 2) whether heel and ball of each foot stood in the last frame, as found or as given."""
+        k = kernels.grounder_walk
+        return self._shaped(self._state[..., [k.ON, k.POINT + k.ON]] > 0.0)
+
+    @property
+    def locked(self) -> Bools:
+        """(..., L) whether each foot was locked to the ground in the last frame."""
+        return self._shaped(self._state[..., kernels.grounder_walk.MODE] > 0.0)
+
+    @property
+    def offsets(self) -> Floats:
+        """(..., L, 3) how far each ankle was drawn from where it was animated in the last frame [file units]."""
+        k = kernels.grounder_walk
+        moved = self._state[..., k.OUT : k.OUT + 3] - self._state[..., k.ANKLE : k.ANKLE + 3]
+        return self._shaped(rotations.rotate(rotations.inverse(self.figure.turn), moved) * self.figure.metre)
+
+    @property
+    def pelvis(self) -> Floats:
+        """(...) how much higher than animated the figure was put in the last frame [file units]."""
+        return self._body[:, kernels.grounder_walk.UP].reshape(self._shape) * self.figure.metre
+
+    def __repr__(self) -> str:
+        return f"Grounder({len(self.figure.legs)} legs on {type(self.terrain.surface).__name__.lower()} ground)"
+
     def reset(self) -> None:
+        """Forget everything: the next frame is a first one, of any number of characters."""
+        self._begin(())
         self._count = -1
 
-    def _begin(self, count: int) -> None:
-        """Make room for so many characters."""
+    def step(self, pose: Pose, seconds: float, *, contacts: ArrayLike | None = None) -> Pose:
+        """Return the pose with its feet on the ground.
+
+        pose      the animated pose, single or with one leading axis
+        seconds   since the last frame, 0 or more; of the first frame it does not matter
+        contacts  (L, 2) or (..., L, 2) whether heel and ball of each foot stand, where the animation knows; else found
+
+        A pose of another skeleton, another number of characters than before, a time that is negative or no number:
+        InputError. What a terrain refuses is refused here; everything then begins anew.
+        """
+        dt = seconds if type(seconds) is float else real(seconds, "seconds")
+        if not 0.0 <= dt < math.inf:
+            raise InputError(f"seconds since the last frame must be finite and 0 or more, not {seconds}")
+        if pose.skeleton is not self.figure.skeleton and pose.skeleton != self.figure.skeleton:
+            raise InputError("the pose is of another skeleton than the figure that the Grounder was made for")
+        q = np.array(pose.q)
+        rows = q.reshape(-1, q.shape[-1])
+        if q.shape[:-1] != self._shape or self._count < 0:
+            self._enter(q.shape[:-1])
+        given = self._unknown if contacts is None else self._given(contacts)
+        translations, scales = self._beside(pose)
+        try:
+            self._run(dt, given, rows, translations, scales)
+        except Exception:
+            self.reset()
+            raise
+        moved = translations.reshape(*self._shape, -1, 3) if translations.shape[1] else None
+        return Pose.unchecked(pose.skeleton, q, moved, pose.scales)
+
+    def _run(self, dt: float, given: Floats, q: Floats, translations: Floats, scales: Floats) -> None:
+        """Move q and translations on by a frame."""
+        live = self._live
+        table = self._table(moved=translations.shape[1] > 0, scaled=scales.shape[1] > 0)
+        for phase in (_BOTH,) if live.plane else (_WALK, _GROUND):
+            if phase == _GROUND:
+                ground = self.terrain.sample(self._asked)
+                self._heights[...], self._normals[...] = ground.heights, ground.normals
+            sheared = self._step(
+                phase, table.constants, live.rows, table.used, live.legs, live.marks, live.settings, self._state,
+                self._body, self._work, self._maps, self._frames, self._asked, self._heights, self._normals, given, q,
+                translations, scales, dt,
+            )  # fmt: skip
+            if sheared:
+                message = "a scale above a leg is zero or not uniform: what hangs below it does not turn, it is sheared"
+                raise UnsupportedError(message)
+
+    def _enter(self, shape: tuple[int, ...]) -> None:
+        """Make room for the characters of the first frame; later their number stays."""
+        if self._count >= 0:
+            message = f"poses with batch axes {shape} follow poses with {self._shape}; call reset() between them"
+            raise InputError(message)
+        self._begin(shape)
+
+    def _begin(self, shape: tuple[int, ...]) -> None:
         k = kernels.grounder_walk
-        legs, rows = len(self.figure.legs), len(self._live.rows)
+        count, legs, rows = math.prod(shape), len(self.figure.legs), len(self._live.rows)
         used = len(self._table(moved=False, scaled=False).used)
+        self._shape, self._count = shape, count
         self._state, self._body = np.zeros((count, legs, k.STATE)), np.zeros((count, k.BODY))
         self._body[:, k.FRESH] = 1.0
-        self._work = np.zeros((count, used + 6 * rows))
-        self._maps = np.zeros((count, rows + 1, 12))
+        self._work, self._maps = np.zeros((count, used + 6 * rows)), np.zeros((count, rows + 1, 12))
         self._frames, self._asked = np.zeros((count, legs, k.FRAME)), np.zeros((count, legs, k.SAMPLES, 3))
         self._heights, self._normals = np.zeros((count, legs, k.SAMPLES)), np.zeros((count, legs, k.SAMPLES, 3))
-        self._unknown = np.full((count, legs, 2), -1.0)
-        self._nothing = np.zeros((count, 0, 3))
-        self._count = count
+        self._unknown, self._nothing = np.full((count, legs, 2), -1.0), np.zeros((count, 0, 3))
 
     def _table(self, *, moved: bool, scaled: bool) -> Table:
         key = moved, scaled
@@ -88,36 +210,8 @@ class Grounder:
             self._tables[key] = self._live.table(moved=moved, scaled=scaled)
         return self._tables[key]
 
-    def step(self, pose: Pose, seconds: float, *, contacts: ArrayLike | None = None) -> Pose:
-        if pose.skeleton is not self.figure.skeleton:
-            self._check_skeleton(pose)
-        if not 0.0 <= seconds < math.inf:
-            raise InputError(f"seconds since the last frame must be finite and not negative, not {seconds}")
-        shape = pose.q.shape
-        q = np.array(pose.q)
-        rows = q.reshape(-1, shape[-1])
-        if len(rows) != self._count:
-            self._begin(len(rows))
-        given = self._unknown if contacts is None else self._given(contacts, shape[:-1])
-        live = self._live
-        translations, scales = self._beside(pose)
-        table = self._table(moved=translations.shape[1] > 0, scaled=scales.shape[1] > 0)
-        for phase in (2,) if self._plane else (0, 1):
-            if phase == 1:
-                ground = self.terrain.sample(self._asked)
-                self._heights[...], self._normals[...] = ground.heights, ground.normals
-            code = self._step(
-                phase, table.constants, live.rows, table.used, live.legs, live.marks, live.settings, self._state, self._body,
-                self._work, self._maps, self._frames, self._asked, self._heights, self._normals, given, rows, translations, scales,
-                float(seconds),
-            )  # fmt: skip
-            if code:
-                raise UnsupportedError("a scale above a leg is not uniform: its feet cannot be planted")
-        moved = translations.reshape(*shape[:-1], -1, 3) if translations.shape[1] else None
-        return Pose.unchecked(pose.skeleton, q, moved, pose.scales)
-
     def _beside(self, pose: Pose) -> tuple[Floats, Floats]:
-        """Translations (k, n|0, 3), a copy, and scales (k, n|0, 3)."""
+        """Translations (k, n|0, 3), which may be written to, and scales (k, n|0, 3)."""
         translations = scales = self._nothing
         size = (self._count, len(self.skeleton), 3)
         if pose.translations is not None:
@@ -129,16 +223,43 @@ class Grounder:
             scales = np.array(pose.scales).reshape(size)
         return translations, scales
 
-    def _given(self, contacts: ArrayLike, batch: tuple[int, ...]) -> Floats:
-        return np.broadcast_to(np.asarray(contacts, dtype=float), (*batch, len(self.figure.legs), 2)).reshape(self._count, -1, 2).copy()
+    def _given(self, contacts: ArrayLike) -> Floats:
+        """Contacts as the kernel reads them."""
+        values = finite(contacts, "contacts", last=2)
+        shape = (*self._shape, len(self.figure.legs), 2)
+        try:
+            rows = np.broadcast_to(values, shape)
+        except ValueError as error:
+            names = ", ".join(leg.name for leg in self.figure.legs)
+            message = f"contacts are two truth values, heel and ball, for each of {names}: {shape}, not {values.shape}"
+            raise InputError(message) from error
+        return (rows != 0.0).astype(np.float64).reshape(self._count, -1, 2)
 
-    def _check_skeleton(self, pose: Pose) -> None:
-        if pose.skeleton != self.skeleton:
-            raise InputError("the pose is of another skeleton than the Grounder's")
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Values (k, ...) of the characters with the batch axes of the poses."""
+        return values.reshape(*self._shape, *values.shape[1:])
 
 
-def _clip_of(thing):
-    if isinstance(thing, Clip):
-        return thing
-    rest = thing.rest if isinstance(thing, Rig) else Pose(thing, thing.rest_q)
-    return Clip(np.zeros(1), rest[None] if rest.shape else Pose(rest.skeleton, rest.q[None]))
+def _reference(figure: Figure | Rig | Clip, gait: Clip | None) -> Clip:
+    """The clip that soles, knees and floor are measured over: as given, else the rest pose."""
+    if gait is not None:
+        return gait
+    if isinstance(figure, Clip):
+        return figure
+    rest = figure.rest if isinstance(figure, Rig) else Pose(figure.skeleton, figure.skeleton.rest_q)
+    return Clip(np.zeros(1), Pose(rest.skeleton, rest.q[None], *_first(rest)))
+
+
+def _first(rest: Pose) -> tuple[Floats | None, Floats | None]:
+    """Translations and scales of a single pose as a batch of one."""
+    translations, scales = rest.translations, rest.scales
+    return (None if translations is None else translations[None]), (None if scales is None else scales[None])
+
+
+def _size(value: float, what: str, least: float = 0.0, most: float = math.inf) -> float:
+    """A number in a range, ends included but for infinity."""
+    number = real(value, what)
+    if not (least <= number <= most and math.isfinite(number)):
+        limits = f"from {least:g} to {most:g}" if math.isfinite(most) else "finite and 0 or more"
+        raise InputError(f"{what} must be {limits if math.isfinite(least) else 'finite'}, not {value}")
+    return number

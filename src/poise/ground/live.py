@@ -75,6 +75,7 @@ class Live:
     marks: Floats
     settings: Floats
     moves: bool  # whether translations of joints are written, beside q
+    plane: bool  # whether the ground is a plane, which the kernel knows by itself
 
     def table(self, *, moved: bool, scaled: bool) -> Table:
         """The rows of the legs, for poses that say translations, scales, or neither."""
@@ -97,7 +98,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     settings[33:37] = skeleton.A[mover, 3:]
     settings[37:40] = slots.get(int(skeleton.parents[mover]), 0), skeleton.q_start[mover] if free else -1, mover
     moves = not free or bool((legs[:, 17] >= 0).any())
-    return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves)
+    return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves, bool(settings[17]))
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
@@ -129,7 +130,7 @@ def _marks(figure: Figure, gait: Gait) -> Floats:
 def _settings(gait: Gait, rule: Thresholds, springs: Springs, plane: Floats | None) -> Floats:
     settings = np.zeros(40)
     settings[:7] = gait.level, rule.on_speed, rule.off_speed, rule.rise, rule.on_height, rule.heel_off, rule.ball_off
-    settings[7:9] = 4.0 * np.log(2.0) / max(rule.floor, _NOW), 2.0 / max(rule.window, _NOW)
+    settings[7:9] = 4.0 * np.log(2.0) / max(rule.floor, _NOW), 4.0 / max(rule.window, _NOW)
     settings[9:12] = [_HALF / max(half, _NOW) for half in (springs.blend, springs.pelvis, springs.lift)]
     settings[12:15] = springs.farthest, springs.steepest, springs.pause
     if plane is not None:

@@ -356,7 +356,9 @@ def step(
     count = q.shape[0]
     if phase != GROUND:
         for i in range(count):
-            if not walk(table, rows, used, legs, marks, settings, work[i], maps[i], frames[i], q[i], translations[i], scales[i]):
+            if not walk(
+                table, rows, used, legs, marks, settings, work[i], maps[i], frames[i], q[i], translations[i], scales[i]
+            ):
                 return SHEARED
         for i in range(count):
             look(marks, settings, state[i], body[i], frames[i], asked[i], contacts[i], dt)

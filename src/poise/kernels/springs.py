@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline
+from poise.kernels.compiled import inline, part
 from poise.kernels.linear import Quat, Vec, multiply
 
 HALF = 1.6783469900166605  # (1 + h) exp(-h) = 1/2: half of an offset at rest is gone after h / rate seconds
@@ -19,7 +19,7 @@ def damped(x, v, rate, dt):
     return left * (x + j * dt), left * (v - rate * j * dt)
 
 
-@inline
+@part
 def damped_vec(x, v, rate, dt):
     """`damped` of three numbers."""
     left = math.exp(-rate * dt)
@@ -31,7 +31,7 @@ def damped_vec(x, v, rate, dt):
     )
 
 
-@inline
+@part
 def followed(x, v, before, now, rate, dt):
     """A value x that a spring draws to a goal, which goes in a straight line from `before` to `now` in dt seconds.
 
@@ -45,7 +45,7 @@ def followed(x, v, before, now, rate, dt):
     return now - behind + away, u + speed
 
 
-@inline
+@part
 def turned_by(v):
     """The rotation about v by |v|."""
     angle = math.sqrt(v.x * v.x + v.y * v.y + v.z * v.z)
@@ -53,7 +53,7 @@ def turned_by(v):
     return Quat(math.cos(0.5 * angle), k * v.x, k * v.y, k * v.z)
 
 
-@inline
+@part
 def way_between(a, b):
     """The vector v, at most half a turn long, with b = turned_by(v) a."""
     q = multiply(b, Quat(a.w, -a.x, -a.y, -a.z))
