@@ -11,7 +11,7 @@ IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
 
 def main() -> None:
-    """Solve the README's example and draw it; then a solve with limits by classic CCD, with all that a trace shows."""
+    """Draw the README's example, a solve with limits by classic CCD and its trace, and a walk on hills."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     rest = poise.load(samples.path("humanoid.glb")).rest
     goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
@@ -25,6 +25,9 @@ def main() -> None:
     goal = poise.Position("LeftHand", [0.3, 1.2, 0.3], root="LeftArm")
     result = poise.solve(start, goal, solver=poise.CCD(order="tip-first", finish=False), trace=True).require()
     plot.draw_solve(IMAGES / "solve.png", start, result, target=goal.target)
+
+    rig, hills = poise.load(samples.path("humanoid.glb")), poise.Terrain.heightmap(samples.path("hills.npz"))
+    plot.draw_feet(IMAGES / "feet.png", poise.plant_feet(rig.clips[0], hills, rig=rig))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import sample_arm
 import sample_files
+import sample_hills
 
 FOLDER = Path(__file__).parent.parent / "src" / "poise" / "samples"
 MAKERS = {
@@ -18,6 +19,7 @@ MAKERS = {
     "humanoid.bvh": sample_files.bvh,
     "humanoid.ik.toml": sample_files.sidecar,
     "arm.urdf": sample_arm.urdf,
+    "hills.npz": sample_hills.npz,
 }
 
 

@@ -31,7 +31,7 @@ def test_example(path, tmp_path, monkeypatch):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the files that the README's lines name, made from the samples."""
-    for name in ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf"):
+    for name in ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf", "hills.npz"):
         (tmp_path / name).write_bytes((Path(samples.__file__).parent / name).read_bytes())
     arm = poise.load(tmp_path / "arm.urdf").skeleton
     q = np.random.default_rng(0).uniform(*arm.value_ranges.T, (20, arm.nq))

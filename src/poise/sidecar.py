@@ -20,6 +20,9 @@ soft = 0.5                     # any limit may be soft: the weight of its cost
 
 [humanoid]                     # VRM 1.0 bone names: what joints are for, where poise.humanoid finds another one
 hips = "Bip01"
+
+[contacts."walk"]              # when feet stand in the clip "walk" [s]: poise.ground.contact_files
+left = { heel = [[0.82, 1.41]], ball = [[0.95, 1.63]] }
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ from poise.limits import EulerBox, Limit, Range, SwingTwist, unit_axis
 if TYPE_CHECKING:
     from poise.skeleton import Skeleton
 
-_TABLES = ("chains", "humanoid", "joints")
+_TABLES = ("chains", "contacts", "humanoid", "joints")
 _RANGE_KEYS = ("axis", "range", "range_deg", "soft")
 _CONE_KEYS = ("axis", "swing", "swing_deg", "twist", "twist_deg", "across", "soft")
 _BOX_KEYS = ("order", "x", "x_deg", "y", "y_deg", "z", "z_deg", "soft")

@@ -9,7 +9,7 @@ import warnings
 import typer
 
 import poise
-from poise.cli import bench, demo, info, solve, solvers, warmup
+from poise.cli import bench, demo, info, plant, solve, solvers, warmup
 from poise.errors import PoiseError, PoiseWarning
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 app.command("info")(info.info)
 app.command("solve")(solve.solve)
+app.command("plant")(plant.plant)
+app.command("lock")(plant.lock)
 app.command("solvers")(solvers.list_solvers)
 app.command("warmup")(warmup.warmup)
 app.command("bench")(bench.bench)

@@ -22,13 +22,13 @@ from poise.rig import Rig, save
 from poise.status import Status
 
 
-def clip_of(rig: Rig, name: str | None) -> Clip:
+def clip_of(rig: Rig, name: str | None, who: str = "--every-frame") -> Clip:
     """The clip that is meant: the one named, or the only one; InputError lists what there is."""
     if name is not None:
         return rig.clip(name)
     if len(rig.clips) != 1:
         names = ", ".join(repr(clip.name) for clip in rig.clips) or "none"
-        raise InputError(f"--every-frame needs --from-clip NAME: this file has {len(rig.clips)} clips: {names}")
+        raise InputError(f"{who} needs --from-clip NAME: this file has {len(rig.clips)} clips: {names}")
     return rig.clips[0]
 
 

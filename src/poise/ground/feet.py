@@ -6,26 +6,23 @@ animated one goes smoothly from that at the end of one stance to that at the sta
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
-from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
-from poise.ground.plants import UP, Plants
-from poise.ground.smooth import Rows, above, eased, last_of, next_of
+from poise.ground.motion import ANKLE, BALL, FOOT, Motion
+from poise.ground.plants import Plants
+from poise.ground.smooth import eased, rows_at, time_from
 from poise.ground.soles import Soles
+from poise.ground.swing import between_of, carried_on, cleared, faded
+from poise.ground.vectors import UP, dots, level, units
 
-_SETTLE = 0.15  # [s] in which a foot turns from its animated to its planted rotation
-_EARLY = 0.04  # [s] before the heel leaves, in which the foot starts to turn
-_COAST = 0.3  # [s] in which an ankle's speed over the animated one dies away
-_STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
-_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
-_CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
+_SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +34,7 @@ class Feet:
     tilt    (F, L, 4) rotation of level ground to the ground under the foot
     rise    (F, L) how much higher the ground under the foot is than the clip's
     pivots  (F, L, 3) the point about which the foot may be turned further: the ball
+    across  (F, L, 3) the level axis about which that lifts the heel
     free    (F, L) whether the heel is free to be lifted: only the ball stands
     """
 
@@ -45,18 +43,8 @@ class Feet:
     tilt: Floats
     rise: Floats
     pivots: Floats
-    free: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class _Between:
-    """For each frame and leg: the frames of standing before and after it, and how far it is between them."""
-
-    before: Rows
-    after: Rows
-    share: Floats  # 0 at `before`, 1 at `after`
-    since: Floats  # [s]
-    until: Floats  # [s]
+    across: Floats
+    free: Bools
 
 
 def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
@@ -64,22 +52,45 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     standing, which = contacts.any, _which(plants, contacts)
     ends = standing.copy()
     ends[[0, -1]] = True  # a swing that the clip cuts off ends on the ground that is there
-    between = _between(motion.times, ends)
-    level = _level(motion, soles, contacts)
+    between = between_of(motion.times, ends)
+    level = floor_level(motion, soles, contacts)
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
-    tilt = rotations.slerp(_at(tilt, between.before), _at(tilt, between.after), eased(between.share))
+    tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), eased(between.share))
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
     turns = _settled(motion.times, turns, contacts, plants, which)
+    turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
-    offsets = _carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
-    rise = _at(rise, between.before) * (1 - eased(between.share)) + _at(rise, between.after) * eased(between.share)
+    offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
+    rise = rows_at(rise, between.before) * (1 - eased(between.share)) + rows_at(rise, between.after) * eased(
+        between.share
+    )
     ankles = motion.places[:, :, ANKLE] + offsets
-    ankles = _cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
+    ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
-    return Feet(turns, ankles, tilt, rise, pivots, contacts.ball & ~contacts.heel)
+    free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
+    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns), free)
 
 
-def _which(plants: Plants, contacts: Contacts) -> Rows:
+def _across(soles: Soles, turns: Floats) -> Floats:
+    """The level axis (F, L, 3) across each foot: the sole's normal, towards the ankle, times the way to the ball."""
+    along = units(soles.ball - soles.heel)
+    ankle = -soles.heel
+    normal = ankle - dots(ankle, along)[:, None] * along
+    axis = units(level(rotations.rotate(turns, np.broadcast_to(np.cross(normal, along), (*turns.shape[:2], 3)))))
+    return np.where(soles.lengths[:, None] > 0.0, axis, [1.0, 0.0, 0.0])
+
+
+def held_longer(contacts: Contacts, seconds: float) -> Contacts:
+    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap as long between two."""
+
+    def longer(stands: Bools) -> Bools:
+        since, until = time_from(contacts.times, stands)
+        return stands | ((np.minimum(since, until) <= seconds) & (since + until > 3.0 * seconds))
+
+    return dataclasses.replace(contacts, heel=longer(contacts.heel), ball=longer(contacts.ball))
+
+
+def _which(plants: Plants, contacts: Contacts) -> Ints:
     """(F, L) the stance of each frame, -1 in the air."""
     which = np.full(contacts.heel.shape, -1)
     for i, (leg, start, end) in enumerate(zip(*plants.stances[:3], strict=True)):
@@ -87,19 +98,7 @@ def _which(plants: Plants, contacts: Contacts) -> Rows:
     return which
 
 
-def _between(times: Floats, mask: NDArray[np.bool_]) -> _Between:
-    before, after = last_of(mask), next_of(mask)
-    since, until = times[:, None] - times[before], times[after] - times[:, None]
-    whole = since + until
-    return _Between(before, after, since / np.where(whole > 0, whole, 1.0), since, until)
-
-
-def _at(values: Floats, frames: Rows) -> Floats:
-    """Values (F, L, ...) of each leg at frames (F, L)."""
-    return values[frames, np.arange(values.shape[1])]
-
-
-def _level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
+def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
     """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
     points = soles.points(motion)
     heights = np.concatenate([points[contacts.heel][:, 0, 2], points[contacts.ball][:, 1, 2]])
@@ -107,9 +106,9 @@ def _level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
 
 
 def _ground_under(
-    motion: Motion, plants: Plants, which: Rows, standing: NDArray[np.bool_], footing: Footing, level: float
+    motion: Motion, plants: Plants, which: Ints, standing: Bools, footing: Footing, level: float
 ) -> tuple[Floats, Floats]:
-    """Tilt (F, L, 4) and rise (F, L): as planted; where the clip starts or ends in the air, those of the ground there."""
+    """Tilt (F, L, 4) and rise (F, L): as planted; where the clip starts or ends in the air, as the ground is there."""
     tilt = np.broadcast_to(rotations.IDENTITY, (*which.shape, 4)).copy()
     rise = np.zeros(which.shape)
     if len(plants.rise):
@@ -122,108 +121,48 @@ def _ground_under(
     return tilt, rise
 
 
-def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Rows) -> Floats:
-    """Turn each foot into its planted rotation while heel and ball stand, and smoothly before and after."""
-    flat = _held(times, contacts)
+def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+    """Turn each foot into its planted rotation while heel and ball stand; before and after that correction fades."""
+    flat = contacts.heel & contacts.ball
     if not flat.any():
         return turns
-    count = len(times)
-    before, after = last_of(flat), next_of(flat)
-    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
-    until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
-    nearer = np.where(since <= until, before, np.minimum(after, count - 1))
-    planted = plants.turn[np.maximum(_at(which, np.maximum(nearer, 0)), 0)]
-    ramp = np.minimum(_SETTLE, 0.5 * (since + until))
-    weight = eased(1.0 - np.minimum(since, until) / np.maximum(ramp, 1e-9))
-    return rotations.slerp(turns, planted, np.where(flat, 1.0, np.where(flat.any(axis=0), weight, 0.0)))
+    needed = np.zeros((*flat.shape, 3))
+    planted = plants.turn[which[flat]]
+    needed[flat] = rotations.as_vector(rotations.multiply(planted, rotations.inverse(turns[flat])))
+    vectors = faded(times, needed, flat, _SETTLE)
+    return np.where(flat[..., None], _filled(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns))
 
 
-def _held(times: Floats, contacts: Contacts) -> NDArray[np.bool_]:
-    """(F, L) when a foot keeps its planted rotation: while heel and ball stand.
+def _filled(rows: Floats, mask: Bools) -> Floats:
+    """Rows (k, 4) at the places of a mask (F, L), the identity elsewhere."""
+    result = np.broadcast_to(rotations.IDENTITY, (*mask.shape, 4)).copy()
+    result[mask] = rows
+    return result
 
-    Less a moment beside frames in which the ball stands alone: the foot turns about it, and starts to so early that
-    the heel's speed does not jump.
-    """
-    flat, alone = contacts.heel & contacts.ball, contacts.ball & ~contacts.heel
-    count = len(times)
-    before, after = last_of(~flat), next_of(~flat)
-    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
-    until = np.where(after < count, times[np.minimum(after, count - 1)] - times[:, None], np.inf)
-    early = np.minimum(_EARLY, 0.25 * (since + until))
-    began = _at(alone, np.maximum(before, 0)) & (before >= 0) & (since < early)
-    ends = _at(alone, np.minimum(after, count - 1)) & (after < count) & (until < early)
-    return flat & ~began & ~ends
+
+def _over_ground(
+    soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
+) -> Floats:
+    """Turn feet that stand on their heels alone about them, so that their balls are not in the ground."""
+    frame, leg = np.nonzero(contacts.heel & ~contacts.ball & (soles.lengths > 0.0))
+    arm = rotations.rotate(turns[frame, leg], (soles.ball - soles.heel)[leg])
+    ball = plants.heel[which[frame, leg]] + arm
+    angle = np.arcsin(np.clip((footing.heights(ball) - ball[:, 2]) / soles.lengths[leg], 0.0, 1.0))
+    if not angle.any():
+        return turns
+    turns = turns.copy()
+    up = rotations.about(-_across(soles, turns)[frame, leg], angle)
+    turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
+    return turns
 
 
 def _ankles(
-    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Rows, turns: Floats, rise: Floats
+    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, rise: Floats
 ) -> Floats:
-    """Ankles (F, L, 3) while a foot stands: such that what stands is where it was planted. Else: as animated, raised."""
+    """Ankles (F, L, 3): while a foot stands, such that what stands is where it was planted; else animated, raised."""
     ankles = motion.places[:, :, ANKLE].copy()
     ankles[:, :, 2] += rise
     for on, offset, place in ((contacts.heel, soles.heel, plants.heel), (contacts.ball, soles.ball, plants.ball)):
         arm = rotations.rotate(turns, np.broadcast_to(offset, ankles.shape))
         ankles[on] = place[which[on]] - arm[on]
-    return ankles
-
-
-def _carried_on(times: Floats, offsets: Floats, between: _Between, standing: NDArray[np.bool_]) -> Floats:
-    """Offsets (F, L, 3) in the air: eased from one stance to the next, leaving and arriving at the speed they have there.
-
-    A foot that must go higher rises early, one that must go lower sinks late: so people step over edges.
-
-    A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.2 s or the whole swing.
-    """
-    start, end = _at(offsets, between.before), _at(offsets, between.after)
-    result = start + (end - start) * eased(between.share)[..., None]
-    result[..., 2] = start[..., 2] + (end - start)[..., 2] * _early_up(between.share, end[..., 2] > start[..., 2])
-    speed = np.zeros_like(offsets)
-    steps = np.diff(times)[:, None, None]
-    speed[1:] = np.diff(offsets, axis=0) / np.maximum(steps, 1e-9)
-    inside = np.zeros_like(standing)
-    inside[1:] = standing[1:] & standing[:-1]
-    leaving = np.where(inside[..., None], speed, 0.0)
-    arriving = np.where(np.roll(inside, -1, axis=0)[..., None], np.roll(speed, -1, axis=0), 0.0)
-    whole = between.since + between.until
-    for time, value, frames in ((between.since, leaving, between.before), (-between.until, arriving, between.after)):
-        fade = np.clip(1.0 - np.abs(time) / np.maximum(np.minimum(_COAST, whole), 1e-9), 0.0, 1.0)
-        result = result + _at(value, frames) * (time * fade**2)[..., None]
-    return np.where(standing[..., None], offsets, result)
-
-
-def _early_up(share: Floats, up: NDArray[np.bool_]) -> Floats:
-    """How far a foot has risen, or sunk, at a share of its swing."""
-    return np.where(up, eased(share / _STEPPED), eased((share - 1.0 + _STEPPED) / _STEPPED))
-
-
-def _cleared(
-    motion: Motion,
-    ankles: Floats,
-    turns: Floats,
-    tilt: Floats,
-    soles: Soles,
-    between: _Between,
-    standing: NDArray[np.bool_],
-    footing: Footing,
-) -> Floats:
-    """Lift swinging feet so that heel, ball and tip pass over the ground.
-
-    The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
-    tips lack at most.
-    """
-    arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
-    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    toes = rotations.rotate(
-        rotations.multiply(tilt, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ankles.shape)
-    )
-    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + toes)
-    depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
-    bends = np.where([leg.toes is not None for leg in motion.figure.legs], _TOES, 0.0)
-    needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
-    if not needed.any():
-        return ankles
-    half = round(_CLEAR / motion.step) if motion.step > 0 else 0
-    free = eased(np.minimum(between.since, between.until) / _CLEAR)
-    ankles = ankles.copy()
-    ankles[..., 2] += np.maximum(above(needed, half) * free, needed)
     return ankles

@@ -13,13 +13,14 @@ from poise.arrays import Floats
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.humanoid import Leg, Roles, humanoid
+from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Kind, Skeleton
 
 Up = Literal["y", "z"]
 
 HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit
-_LEG = 0.53  # a leg's share of a person's height, hip to sole (Drillis & Contini 1966)
+_LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & Contini 1966)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,27 +48,33 @@ class Figure:
 
 
 def figure_of(
-    thing: Rig | Clip, *, legs: Sequence[str] | None = None, up: Up | None = None, metre: float | None = None
+    clip: Clip | Pose,
+    *,
+    rig: Rig | None = None,
+    legs: Sequence[str] | None = None,
+    up: Up | None = None,
+    metre: float | None = None,
 ) -> Figure:
-    """Find the legs of a rig or of a clip's skeleton, which way is up, and how long a metre is.
+    """Find the legs of a clip's skeleton, which way is up, and how long a metre is.
 
+    rig    whose roles say which joints are legs; the skeleton's own if None
     legs   names of the legs to plant (`humanoid(rig).legs`); all of them if None
-    up     "y" or "z"; if None: where the legs lead away from, in the clip's first pose or the rest pose
-    metre  file units per metre; if None, the figure counts as 1.7 m tall: its bones laid end to end from sole to crown
-           (a figure without a head or on four legs: its legs over 0.53)
+    up     "y" or "z"; if None: where the legs lead away from, over all poses
+    metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
+           of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
 
     No legs, a leg whose joints are no balls, an unknown leg: one sentence that says what there is.
     """
-    skeleton = thing.skeleton
-    roles = humanoid(thing if isinstance(thing, Rig) else skeleton)
-    chosen = _chosen(roles, legs)
+    skeleton = clip.skeleton
+    chosen = _chosen(humanoid(skeleton if rig is None else rig), legs)
     for leg in chosen:
         _check_joints(skeleton, leg)
-    if metre is None:
-        metre = _height(skeleton, roles, chosen) / HEIGHT
+    metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
     if not (np.isfinite(metre) and metre > 0):
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
-    poses = thing.poses if isinstance(thing, Clip) else thing.rest
+    if up not in {"y", "z", None}:
+        raise InputError(f"up is 'y' or 'z', not {up!r}")
+    poses = clip.poses if isinstance(clip, Clip) else clip
     return Figure(skeleton, chosen, up or _up(poses.world.positions, skeleton, chosen), metre, _mover(skeleton, chosen))
 
 
@@ -96,23 +103,14 @@ def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
             )
 
 
-def _length(skeleton: Skeleton, *joints: str) -> float:
-    """Length of a path of joints in the rest pose, each a step of the path."""
-    points = _rest(skeleton)[[skeleton.index(name) for name in joints]]
-    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-
-
-def _rest(skeleton: Skeleton) -> Floats:
-    from poise.pose import Pose  # noqa: PLC0415
-
-    return Pose(skeleton, skeleton.rest_q).world.positions
-
-
-def _height(skeleton: Skeleton, roles: Roles, legs: tuple[Leg, ...]) -> float:
-    """Height [file units]: bones from sole to crown end to end, or the legs over their share of a person."""
-    del roles
-    lengths = [_length(skeleton, leg.upper, leg.lower, leg.foot, *([leg.toes] if leg.toes else [])) for leg in legs]
-    return float(np.mean(lengths)) / _LEG
+def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
+    """Height [file units] that the legs say, in the rest pose."""
+    places = Pose(skeleton, skeleton.rest_q).world.positions
+    bones = [[places[skeleton.index(name)] for name in (leg.upper, leg.lower, leg.foot)] for leg in legs]
+    lengths = np.linalg.norm(np.diff(bones, axis=1), axis=-1).sum(axis=-1)
+    if not lengths.min() > 0:
+        raise UnsupportedError(f"the {legs[int(lengths.argmin())].name} leg has no length in the rest pose")
+    return float(lengths.mean()) / _LEG
 
 
 def _up(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Up:

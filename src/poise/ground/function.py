@@ -15,7 +15,7 @@ from poise.ground.surface import Normal, Sample, Strike, normal_of
 
 _FAR = 1e-8  # of a coordinate: far from the origin a step grows with it, so that rounding stays small
 _STEEPEST = 4.0  # rays take ground for no steeper than this (76 degrees)
-_SMALLEST = 10.0  # a ray's smallest step, in steps of the differences
+_SMALLEST, _REACH = 10.0, 1e6  # steps of the differences: a ray's smallest step, and how far it is followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Function:
     def _called(self, f: Callable[..., Any], a: Floats, b: Floats, shape: tuple[int, ...], what: str) -> Floats:
         given = f(a, b)
         try:
-            values = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
+            values = np.broadcast_to(np.asarray(given).astype(np.float64, casting="same_kind"), shape)
         except (TypeError, ValueError) as error:
             form = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
             message = f"the terrain function must give {what} per place, shape {shape} here; it gave {form}"
@@ -77,6 +77,7 @@ class Function:
 
     def hit(self, origins: Floats, directions: Floats) -> Strike:
         """First hits by marching: ground steeper than 76 degrees or narrower than ten steps may be passed over."""
-        distances = march(self.heights, origins, directions, _STEEPEST, _SMALLEST * self.step)
+        smallest, reach = _SMALLEST * self.step, _REACH * self.step
+        distances = march(self.heights, origins, directions, _STEEPEST, smallest, reach)
         x, y, z = (origins + np.where(np.isfinite(distances), distances, 0.0)[:, None] * directions).T
         return Strike(distances, self._normal(x, y, z))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,12 @@ class HeightMap:
     grid: PlanGrid
     posts: Floats
     hollow: Bools | None = None
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        low, high = float(self.posts.min()), float(self.posts.max())
+        slack = SLACK * (high - low) + np.spacing(max(abs(low), abs(high)))
+        return low - slack, high + slack
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Heights at x, y."""
@@ -72,7 +79,7 @@ class HeightMap:
                 distances = np.where(self.hollow[piece.rows, piece.cols], np.inf, distances)
             return distances, piece.rows * self.grid.cols + piece.cols
 
-        distances, cells = walk(self.grid, origins, directions, test)
+        distances, cells = walk(self.grid, self._range, origins, directions, test)
         return Strike(distances, self._normal_in(places, speeds, distances, cells))
 
     def _crossing(self, places: Floats, speeds: Floats, piece: Stretch) -> Floats:

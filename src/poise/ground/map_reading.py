@@ -56,7 +56,8 @@ def _array(source: Any) -> Floats:
     except (TypeError, ValueError):  # rows of different lengths
         values = np.empty(0, dtype=object)
     if values.dtype.kind not in "iuf":
-        message = f"a height map is a path or an array (rows, cols) of numbers, not {short(source)}"
+        given = f"an array of {source.dtype}" if isinstance(source, np.ndarray) else short(source)
+        message = f"a height map is a path or an array (rows, cols) of numbers, not {given}"
         raise InputError(message)
     return values.astype(np.float64)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from poise.arrays import Bools, Floats, Ints
+from poise.arrays import Floats, Ints
+from poise.ground.slab import within
 
-_STEPS = 1000  # of one ray; then it counts as a miss
+_STEPS = 20_000  # of one ray; then it counts as a miss
 _HALVINGS = 60  # of the last step: to the last bit
 
 
@@ -18,7 +20,8 @@ def march(
     directions: Floats,
     steepest: float,
     smallest: float,
-    bounds: tuple[float, float] | None = None,
+    reach: float,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Floats:
     """Distances (n,) to the first hits of rays on the ground z = heights(x, y); infinite for a miss.
 
@@ -26,49 +29,42 @@ def march(
     Computer 12, 1996), and goes that far, but at least `smallest`. Where the gap changes sign, halving finds the
     place. What is thinner than `smallest` along the ray may be missed where a ray grazes it.
 
-    bounds  lowest and highest ground: a ray starts where it enters this slab and ends where it leaves it. Without
-    them a ray ends after 1000 steps.
+    reach   distance that a ray is followed for, from where it enters the bounds
+    bounds  lowest and highest ground: a ray starts where it enters this slab and ends where it leaves it
     """
-    start, end = _within(origins[:, 2], directions[:, 2], bounds)
+    start, end = within(origins[:, 2], directions[:, 2], *bounds)
+    start = np.where(start > 0.0, start, 0.0)
+    end = np.minimum(end, start + reach)
     allowed = 1.0 / (np.abs(directions[:, 2]) + steepest * np.hypot(directions[:, 0], directions[:, 1]))
 
     def gaps(rays: Ints, t: Floats) -> Floats:
         x, y, z = (origins[rays] + t[:, None] * directions[rays]).T
         return z - heights(x, y, z)
 
-    distances = np.full(len(origins), np.inf)
+    near, far = np.full((2, len(origins)), np.inf)
     rays = np.flatnonzero(start <= end)
     t = start[rays]
     gap = gaps(rays, t)
     for _ in range(_STEPS):
-        distances[rays[gap == 0.0]] = t[gap == 0.0]
-        going = (gap != 0.0) & (t < end[rays])
+        met = gap == 0.0
+        near[rays[met]] = far[rays[met]] = t[met]
+        going = ~met & (t < end[rays])
         rays, t, gap = rays[going], t[going], gap[going]
         if not rays.size:
             break
         further = np.minimum(t + np.maximum(np.abs(gap) * allowed[rays], smallest), end[rays])
         after = gaps(rays, further)
         crossed = (gap < 0.0) != (after < 0.0)
-        crossing = rays[crossed]
-        distances[crossing] = _halved(gaps, crossing, t[crossed], further[crossed], gap[crossed] < 0.0)
+        near[rays[crossed]], far[rays[crossed]] = t[crossed], further[crossed]
         rays, t, gap = rays[~crossed], further[~crossed], after[~crossed]
-    return distances
+    crossing = np.flatnonzero(near < far)
+    far[crossing] = _halved(gaps, crossing, near[crossing], far[crossing])
+    return far
 
 
-def _within(z: Floats, climb: Floats, bounds: tuple[float, float] | None) -> tuple[Floats, Floats]:
-    """Distances at which rays enter and leave the slab between the bounds; an empty range where they never do."""
-    if bounds is None:
-        return np.zeros_like(z), np.full_like(z, np.inf)
-    moves = climb != 0.0
-    speed = np.where(moves, climb, 1.0)
-    one, other = (bounds[0] - z) / speed, (bounds[1] - z) / speed
-    level = np.where((z >= bounds[0]) & (z <= bounds[1]), np.inf, -np.inf)
-    start = np.where(moves, np.maximum(np.minimum(one, other), 0.0), 0.0)
-    return start, np.where(moves, np.maximum(one, other), level)
-
-
-def _halved(gaps: Callable[[Ints, Floats], Floats], rays: Ints, near: Floats, far: Floats, below: Bools) -> Floats:
+def _halved(gaps: Callable[[Ints, Floats], Floats], rays: Ints, near: Floats, far: Floats) -> Floats:
     """Halve the way between `near` and `far`, where the sign of the gap differs, until it is found."""
+    below = gaps(rays, near) < 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (near + far)
         same = (gaps(rays, middle) < 0.0) == below

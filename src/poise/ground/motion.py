@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats
 from poise.clip import Clip
 from poise.errors import InputError
 from poise.ground.figure import Figure
@@ -44,6 +44,11 @@ class Motion:
     def step(self) -> float:
         """Median time between frames [s]; 0 for a single frame."""
         return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
+
+    @property
+    def bends(self) -> Bools:
+        """(L,) whether the foot has toes that bend."""
+        return np.array([leg.toes is not None for leg in self.figure.legs])
 
     def moved(self, offsets: Floats) -> Motion:
         """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""

@@ -16,6 +16,7 @@ _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], dtype=np.uint64)  # well mixed bits
 _FAR = 2.0**52  # cells from the origin: beyond, a float has no fraction left
 _FULL = 2.0**0.5  # gradient noise with unit gradients stays within 1 / sqrt(2) in the plane
+_SMALLEST, _REACH = 1e-3, 1e3  # wavelengths: a ray's smallest step, and how far it is followed
 STEEPEST = 3.5  # no slope exceeds this many amplitudes per wavelength
 
 
@@ -73,7 +74,8 @@ class Noise:
         """First hits, by steps that the steepest slope allows, see `march`."""
         low, high = -abs(self.amplitude), abs(self.amplitude)
         steepest = STEEPEST * high / self.wavelength
-        distances = march(self.heights, origins, directions, steepest, 1e-3 * self.wavelength, (low, high))
+        smallest, reach = _SMALLEST * self.wavelength, _REACH * self.wavelength
+        distances = march(self.heights, origins, directions, steepest, smallest, reach, (low, high))
         x, y, z = (origins + np.where(np.isfinite(distances), distances, 0.0)[:, None] * directions).T
         return Strike(distances, self.sample(x, y, z).normal)
 

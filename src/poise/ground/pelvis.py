@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats
 from poise.ground.motion import ANKLE, HIP, KNEE, Motion
 from poise.ground.smooth import above, averaged
 
@@ -22,14 +22,14 @@ def longest_chords(motion: Motion) -> Floats:
     return np.maximum(STRETCHED * (thigh + shin), posed)
 
 
-def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats, standing) -> Floats:
+def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats, standing: Bools) -> Floats:
     """How much higher (F,) the pelvis goes than animated [m].
 
     It follows the ground under the feet, averaged over time. For each leg the pelvis must stay below the height at
     which the ankle is `longest` away: with d the hip's horizontal distance from it, z + sqrt(longest^2 - d^2). Where it
     would not, it sinks by what is missing, smoothly, early, and never less than needed.
     """
-    step = max(motion.step, 1e-9)
+    step = motion.step if motion.step > 0 else np.inf  # no time passes: nothing is averaged
     base = averaged(rise.mean(axis=1), round(_SMOOTH / step))
     away = motion.places[:, :, HIP] - ankles
     across = (away[..., :2] ** 2).sum(axis=-1)

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
+from poise.ground.slab import within
 
 SLACK = 1e-9  # cells: what touches a border within this belongs to both sides
 
@@ -58,13 +59,9 @@ class _Axis(NamedTuple):
     speed: Floats
     cells: int
 
-    def range(self) -> tuple[Floats, Floats]:
+    def stretch(self) -> tuple[Floats, Floats]:
         """Distances at which rays enter and leave the grid."""
-        moves = self.speed != 0.0
-        speed = np.where(moves, self.speed, 1.0)
-        one, other = (-SLACK - self.place) / speed, (self.cells + SLACK - self.place) / speed
-        level = np.where((self.place >= -SLACK) & (self.place <= self.cells + SLACK), np.inf, -np.inf)
-        return np.where(moves, np.minimum(one, other), -level), np.where(moves, np.maximum(one, other), level)
+        return within(self.place, self.speed, -SLACK, self.cells + SLACK)
 
     def cell(self, t: Floats) -> Ints:
         place = np.floor(self.place + np.where(self.speed != 0.0, t, 0.0) * self.speed)
@@ -77,18 +74,21 @@ class _Axis(NamedTuple):
         return np.where(moves, (cell + (speed > 0.0) - self.place[rays]) / np.where(moves, speed, 1.0), np.inf)
 
 
-def walk(grid: PlanGrid, origins: Floats, directions: Floats, test: Test) -> tuple[Floats, Ints]:
+def walk(
+    grid: PlanGrid, between: tuple[float, float], origins: Floats, directions: Floats, test: Test
+) -> tuple[Floats, Ints]:
     """First hits (distances, what was hit; infinite and -1 for a miss) of rays on what lies in a grid's cells.
 
-    All rays go from cell to cell side by side (Amanatides, Woo, Eurographics 1987); `test` sees each piece of a ray
-    in its cell and must answer only with hits in that piece.
+    All that lies in the cells has heights in `between`. All rays go from cell to cell side by side (Amanatides, Woo,
+    Eurographics 1987); `test` sees each piece of a ray in its cell and must answer only with hits in that piece.
     """
     distances, found = np.full(len(origins), np.inf), np.full(len(origins), -1)
     u, v = grid.places(origins[:, 0], origins[:, 1])
     east = _Axis(u, directions[:, 0] / grid.wide, grid.cols)
     north = _Axis(v, directions[:, 1] / grid.deep, grid.rows)
-    (in_u, out_u), (in_v, out_v) = east.range(), north.range()
-    enter, end = np.maximum(np.maximum(in_u, in_v), 0.0), np.minimum(out_u, out_v)
+    (in_u, out_u), (in_v, out_v) = east.stretch(), north.stretch()
+    in_z, out_z = within(origins[:, 2], directions[:, 2], *between)
+    enter, end = np.maximum(np.maximum(np.maximum(in_u, in_v), in_z), 0.0), np.minimum(np.minimum(out_u, out_v), out_z)
     rays = np.flatnonzero(enter <= end)
     i, j, enter = east.cell(enter)[rays], north.cell(enter)[rays], enter[rays]
     while rays.size:

@@ -1,44 +1,295 @@
-"""plant_feet(): put a clip's feet on the ground; lock_feet(): keep them still on the ground that they were on."""
+"""plant_feet(): put a clip's feet on the ground; lock_feet(): hold them still on the floor that they were on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
+
 import numpy as np
 
-from poise.ground.contacts import stances
-from poise.ground.feet import place_feet
+from poise.arrays import Floats, finite
+from poise.clip import Clip
+from poise.errors import InputError, UnsupportedError
+from poise.ground.contacts import Contacts, Thresholds, find_contacts, stances
+from poise.ground.feet import floor_level, held_longer, place_feet
+from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
-from poise.ground.legs import bend_axes, bend_legs, heel_room, lifted, needed_lift, raise_toes, soft_chords, step_back
-from poise.ground.motion import HIP, motion_of
-from poise.ground.pelvis import longest_chords, pelvis_heights
-from poise.ground.plants import find_plants
-from poise.ground.travel import in_place as ground_speed
+from poise.ground.legs import Turned
+from poise.ground.motion import Motion, motion_of
+from poise.ground.plants import Plants, find_plants
+from poise.ground.reach import reach_feet
+from poise.ground.report import Report, report_of
+from poise.ground.soles import Soles, find_soles
+from poise.ground.terrain import Terrain
+from poise.ground.travel import in_place as ground_velocity
 from poise.ground.travel import travelled
-from poise.ground.written import write_poses
+from poise.ground.written import moved_poses, write_poses
+from poise.rig import Rig
 
-STEEPEST = np.radians(40.0)
+InPlace = Literal["travel", "keep", "refuse"]
+
+_SLOWEST = 24.0  # [frames/s] clips with fewer are sampled at this rate: feet cannot be told from such
+_HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
+_SAME = 1e-6  # [s] times that differ by less are the same
+_SHORT = 0.001  # [m] a leg that lacks less is not spoken of
+_UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
-def pipeline(clip, terrain, figure, contacts=None, soles=None, steepest=STEEPEST, farthest=0.15):
+@dataclass(frozen=True, eq=False)
+class Planted(Clip):
+    """A clip whose feet stand. It is a Clip, so it can be saved; and it knows what was done.
+
+    source     the clip as it came, at the same times
+    travelled  the source, carried over the ground if it walked in place: what the result is measured against
+    contacts   when heel and ball of each foot stand
+    soles      the points of the feet that stand
+    figure     legs, up axis and metre
+    terrain    the ground
+    plants     where each stance was planted
+    velocity   (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not
+    passed     (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise
+    notes      what was assumed or given up, a sentence each
+    """
+
+    source: Clip = field(kw_only=True)
+    travelled: Clip = field(kw_only=True)
+    contacts: Contacts = field(kw_only=True)
+    soles: Soles = field(kw_only=True)
+    figure: Figure = field(kw_only=True)
+    terrain: Terrain = field(kw_only=True)
+    plants: Plants = field(kw_only=True)
+    velocity: Floats | None = field(kw_only=True)
+    passed: Floats | None = field(kw_only=True, default=None)
+    notes: tuple[str, ...] = field(kw_only=True, default=())
+
+    @cached_property
+    def report(self) -> Report:
+        """How the feet stood before and stand now: measured when first asked for."""
+        return report_of(
+            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
+            passed=self.passed, notes=self.notes,
+        )  # fmt: skip
+
+
+def plant_feet(
+    clip: Clip,
+    terrain: Terrain,
+    *,
+    rig: Rig | None = None,
+    legs: Sequence[str] | None = None,
+    contacts: Contacts | None = None,
+    soles: Soles | None = None,
+    in_place: InPlace = "travel",
+    up: Up | None = None,
+    metre: float | None = None,
+    steepest: float = np.radians(40.0),
+    farthest: float = 0.15,
+    stretch: float = 0.0,
+) -> Planted:
+    """Put the feet of a clip on the ground.
+
+    clip      what the figure does; a figure that walks in place is carried over the ground first (see `in_place`)
+    terrain   the ground. Lengths of the built-in shapes are metres of the figure, those of files the clip's own
+    rig       whose roles say which joints are legs (its sidecar counts); the clip's skeleton if None
+    legs      names of the legs to plant, of `humanoid(rig).legs`; all if None
+    contacts  when feet stand; found by the speed and height of heel and ball if None
+    soles     the points of the feet that stand, such as those of another clip of this figure; found if None
+    in_place  "travel": such a figure gets the motion that its standing feet say; "keep": it stays where it is, its feet
+              stand on ground that passes under it; "refuse": UnsupportedError
+    up        "y" or "z"; where the legs lead away from if None
+    metre     file units per metre; a figure counts as 1.7 m tall if None
+    steepest  a foot is tilted so far at most [rad]
+    farthest  a plant is moved so far at most, along the foot, to get off an edge [m]
+    stretch   legs may become longer by this share where nothing else helps: 0.02 is not seen. Bones then change
+              their lengths; BVH cannot hold that
+
+    Standing, heel and ball keep their places; the foot turns about what stands. The pelvis follows the ground and
+    sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
+    In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
+
+    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first. No legs, no frames, legs of
+    hinges: one sentence.
+    """
+    clip, note = even(clip)
+    figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    options = _Options(steepest, farthest, stretch).checked()
+    return _planted(clip, seen, terrain, options, notes=note)
+
+
+def lock_feet(
+    clip: Clip,
+    *,
+    rig: Rig | None = None,
+    legs: Sequence[str] | None = None,
+    contacts: Contacts | None = None,
+    soles: Soles | None = None,
+    in_place: InPlace = "keep",
+    up: Up | None = None,
+    metre: float | None = None,
+    stretch: float = 0.0,
+) -> Planted:
+    """Remove the sliding of feet from a clip on level ground: plant_feet() on the floor that the clip itself has.
+
+    The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
+    """
+    clip, note = even(clip)
+    figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    floor = floor_level(seen.motion, seen.soles, seen.contacts)
+    options = _Options(stretch=stretch).checked()
+    return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
+
+
+class _Options(NamedTuple):
+    """The numbers among the arguments."""
+
+    steepest: float = np.radians(40.0)
+    farthest: float = 0.15
+    stretch: float = 0.0
+
+    def checked(self) -> _Options:
+        for name, value, most in zip(self._fields, self, (0.5 * np.pi, 1.0, 0.5), strict=True):
+            if not 0.0 <= float(finite(value, name)) <= most:
+                raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
+        return self
+
+
+class _Seen(NamedTuple):
+    """What was found out about a clip before the ground is asked."""
+
+    motion: Motion
+    offsets: Floats  # (F, 3) [m] by which it was carried
+    velocity: Floats | None
+    soles: Soles
+    contacts: Contacts
+    mode: InPlace
+
+
+def _one_of(mode: Any) -> InPlace:
+    if mode not in get_args(InPlace):
+        raise InputError(f"in_place is one of {', '.join(map(repr, get_args(InPlace)))}, not {mode!r}")
+    return mode
+
+
+def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
+    """The clip with frames at even distances, and a sentence if it had to be sampled for that."""
+    if not isinstance(clip, Clip):
+        what: Any = type(clip).__name__
+        raise InputError(f"give a Clip, such as rig.clips[0], not a {what}")
+    steps = np.diff(clip.times)
+    if len(steps) == 0:
+        return clip, ()
+    middle = float(np.median(steps))
+    even = bool((np.abs(steps - middle) <= _UNEVEN * middle).all())
+    if even and middle * _SLOWEST <= 1.0 + _UNEVEN:
+        return clip, ()
+    rate = float(np.clip(1.0 / middle if middle > 0 else _SLOWEST, 30.0, 120.0))
+    why = "its frames are few" if even else "its frames lie unevenly in time"
+    return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
+
+
+def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> _Seen:
+    """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
-    speed = ground_speed(motion)
-    offsets = np.zeros((len(motion), 3))
-    if speed is not None:
-        motion, offsets = travelled(motion, speed)
-    if soles is None:
-        soles, contacts = stances(motion)
-    footing = Footing(terrain, figure)
-    plants = find_plants(motion, soles, contacts, footing, steepest=steepest, farthest=farthest)
-    feet = place_feet(motion, soles, contacts, plants, footing)
-    longest = longest_chords(motion)
-    room = heel_room(motion, feet)
-    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
-    hips = motion.places[:, :, HIP] + np.stack([0 * up, 0 * up, up], axis=-1)[:, None]
-    feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
-    axes = bend_axes(motion)
-    chords = np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
-    turned = raise_toes(motion, soles, bend_legs(motion, axes, feet, hips, chords), footing)
-    clear = step_back(motion, soles, feet, turned, contacts.any, footing)
-    if clear is not feet:
-        turned = raise_toes(motion, soles, bend_legs(motion, axes, clear, hips, chords), footing)
-    offsets = offsets + np.stack([0 * up, 0 * up, up], axis=-1)
-    return write_poses(clip.poses, motion, offsets, turned), motion, soles, contacts, plants, feet, turned
+    offsets, velocity = np.zeros((len(motion), 3)), ground_velocity(motion)
+    if velocity is not None:
+        if mode == "refuse":
+            raise UnsupportedError(
+                f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
+                'in_place="travel" carries it over the ground, "keep" leaves it where it is'
+            )
+        motion, offsets = travelled(motion, velocity)
+    if contacts is not None:
+        contacts = _for_legs(contacts, motion)
+        soles = soles or find_soles(motion, contacts)
+    elif soles is not None:
+        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
+        contacts = find_contacts(motion, soles, rule)
+    else:
+        soles, contacts = stances(motion, ground=velocity)
+    return _Seen(motion, offsets, velocity, soles, contacts, mode)
+
+
+def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
+    motion, contacts = seen.motion, seen.contacts
+    held = held_longer(contacts, _HOLD)
+    footing = Footing(terrain, motion.figure)
+    plants = find_plants(motion, seen.soles, held, footing, options.steepest, options.farthest)
+    feet = place_feet(motion, seen.soles, held, plants, footing)
+    turned = reach_feet(motion, seen.soles, held, feet, footing, options.stretch)
+    still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
+    poses = write_poses(clip.poses, motion, turned, seen.offsets, still)
+    carried = clip
+    if seen.velocity is not None and seen.mode == "travel":
+        carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, seen.offsets), clip.name)
+    return Planted(
+        np.array(clip.times), poses, clip.name,
+        source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
+        plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
+        notes=(*notes, *_notes(seen, plants, turned, footing)),
+    )  # fmt: skip
+
+
+def _notes(seen: _Seen, plants: Plants, turned: Turned, footing: Footing) -> tuple[str, ...]:
+    """What a user should know of what was done."""
+    return tuple(
+        note for note in (
+            _travel_note(seen), _idle_note(seen.contacts), _edge_note(plants, footing), _short_note(seen, turned)
+        ) if note
+    )  # fmt: skip
+
+
+def _travel_note(seen: _Seen) -> str:
+    if seen.velocity is None:
+        return ""
+    speed = f"the clip walks in place; its feet go at {np.hypot(*seen.velocity):.2f} m/s"
+    return f"{speed}: it stays there" if seen.mode == "keep" else f"{speed}: it was carried over the ground so fast"
+
+
+def _idle_note(contacts: Contacts) -> str:
+    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
+    return f"never stands: {', '.join(never)}" if never else ""
+
+
+def _edge_note(plants: Plants, footing: Footing) -> str:
+    """Plants that were moved, and plants beside the ground."""
+    moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
+    said = []
+    if moved.any():
+        said.append(
+            f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
+        )
+    if outside.any():
+        said.append(
+            f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "
+            "the nearest ground's height was taken"
+        )
+    return "; ".join(said)
+
+
+def _short_note(seen: _Seen, turned: Turned) -> str:
+    """Standing feet that their legs do not reach."""
+    short = turned.missing * seen.contacts.any
+    frames = int((short > _SHORT).any(axis=1).sum())
+    return (
+        f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+    )
+
+
+def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:
+    """Given contacts, as they go with this clip's frames and legs; InputError if they do not."""
+    legs = tuple(leg.name for leg in motion.figure.legs)
+    if not isinstance(contacts, Contacts):
+        what: Any = type(contacts).__name__
+        raise InputError(f"contacts are a poise.Contacts, such as planted.contacts, not a {what}")
+    if contacts.legs != legs:
+        raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
+    if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:
+        raise InputError(
+            f"these contacts are of {len(contacts.times)} frames up to {contacts.times[-1]:.3f} s, the clip has "
+            f"{len(motion)} up to {motion.times[-1]:.3f} s: Contacts.from_intervals makes them for any frames"
+        )
+    return contacts

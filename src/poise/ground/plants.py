@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise import rotations
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
 from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
+from poise.ground.vectors import UP, dots, level, units
 
-UP = np.array([0.0, 0.0, 1.0])
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
 _MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
 _STEP = 0.01  # [m] places tried along the foot, to get off an edge
@@ -28,10 +27,10 @@ class Stances(NamedTuple):
     flat             (P,) whether heel and ball stand together at some time
     """
 
-    leg: NDArray[np.intp]
-    start: NDArray[np.intp]
-    end: NDArray[np.intp]
-    flat: NDArray[np.bool_]
+    leg: Ints
+    start: Ints
+    end: Ints
+    flat: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ def stances_of(contacts: Contacts) -> Stances:
 
 
 def find_plants(
-    motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, *, steepest: float, farthest: float
+    motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, steepest: float, farthest: float
 ) -> Plants:
     """Decide where each stance is planted.
 
@@ -78,19 +77,16 @@ def find_plants(
     turn, heel, ball = _averages(motion, soles, contacts, stances)
     along = ball - heel
     tip = along * (_toe_lengths(motion, soles)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
-    shift = _off_edges(heel, ball + tip, footing, farthest)
-    direction = along * [1.0, 1.0, 0.0]
-    direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-12)
+    shift = _off_edges(heel, ball, ball + tip, footing, farthest)
+    direction = units(level(along))
     moved = ball + shift[:, None] * direction
-    height, normal, _ = footing.sample(moved - 0.5 * along)
+    normal = footing.sample(moved - 0.5 * along)[1]
     tilt = _limited(rotations.rotation_between(UP, normal), steepest)
     planted_heel, planted_ball = _standing(moved, rotations.rotate(tilt, along), direction, footing, steepest)
-    level = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
-    flat = stances.flat[:, None]
-    level = np.where(flat, level, rotations.IDENTITY)
-    turned = rotations.multiply(level, rotations.multiply(tilt, turn))
+    onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
+    onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
+    turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
     rise = 0.5 * (planted_ball + planted_heel - ball - heel)[:, 2]
-    del height
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift)
 
 
@@ -98,7 +94,7 @@ def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
     points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
-    both = on.all(axis=-1)
+    both: Bools = np.logical_and(contacts.heel, contacts.ball)
     turns, balls = [], []
     for leg, start, end, flat in zip(*stances, strict=True):
         run = slice(start, end)
@@ -154,27 +150,41 @@ def _toe_lengths(motion: Motion, soles: Soles) -> Floats:
     return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
 
 
-def _off_edges(heel: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
-    """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none."""
-    tries = np.arange(0.0, farthest + 0.5 * _STEP, _STEP)
-    shifts = np.concatenate([[0.0], np.stack([tries[1:], -tries[1:]], axis=1).ravel()])
-    along = (tip - heel) * [1.0, 1.0, 0.0]
-    unit = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-    heel, along = heel - _MARGIN * unit, along + 2.0 * _MARGIN * unit
-    shares = np.linspace(0.0, 1.0, 7)
-    first = _roughness(heel[:, None, None] + along[:, None, None] * shares[:, None], footing)[:, 0]
+def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
+    """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none.
+
+    Where no place will do, heel and ball come first: the toes may stick out, and bend.
+    """
+    tries = np.arange(_STEP, farthest + 0.5 * _STEP, _STEP)
+    shifts = np.concatenate([[0.0], np.stack([tries, -tries], axis=1).ravel()])
     result = np.zeros(len(heel))
-    rough = np.flatnonzero(first > _EDGE)
+    rough = np.flatnonzero(_over_edges(heel, ball, tip, footing))
     if len(rough):
-        spots = heel[rough, None] + shifts[:, None] * unit[rough, None]
-        found = _roughness(spots[:, :, None] + along[rough, None, None] * shares[:, None], footing)
-        smooth = found <= _EDGE
-        best = np.where(smooth.any(axis=1), smooth.argmax(axis=1), found.argmin(axis=1))
-        result[rough] = shifts[best]
+        moved = shifts[:, None, None] * units(level(tip - heel))[rough]
+        count = _over_edges(moved + heel[rough], moved + ball[rough], moved + tip[rough], footing)
+        result[rough] = shifts[count.argmin(axis=0)]
     return result
 
 
-def _roughness(points: Floats, footing: Footing) -> Floats:
-    """How far the ground (..., points of a line) is from a straight slope [m]: largest second difference."""
-    heights = footing.heights(points)
-    return np.abs(np.diff(heights, n=2, axis=-1)).max(axis=-1)
+def _over_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing) -> Ints:
+    """How much (...) of each sole lies over an edge: points where the ground is off the line from heel to ball.
+
+    Points in front of the ball count one, those between heel and ball more than all of these.
+    """
+    unit = units(level(tip - heel))
+    back = _line(heel - _MARGIN * unit, ball, 6)
+    front = _line(ball, tip + _MARGIN * unit, 7)
+    heights = [footing.heights(points) for points in (heel, ball, back, front)]
+    way, rise = ball - heel, heights[1] - heights[0]
+    square = np.maximum(dots(way, way), 1e-18)  # a hock is one point
+    off = []
+    for points, height in ((back, heights[2]), (front, heights[3])):
+        share = dots(points - heel[..., None, :], way[..., None, :]) / square[..., None]
+        line = heights[0][..., None] + share * rise[..., None]
+        off.append((np.abs(height - line) > _EDGE).sum(axis=-1))
+    return 10 * off[0] + off[1]
+
+
+def _line(start: Floats, end: Floats, count: int) -> Floats:
+    """Points (..., count, 3) on the way between two."""
+    return start[..., None, :] + np.linspace(0.0, 1.0, count)[:, None] * (end - start)[..., None, :]

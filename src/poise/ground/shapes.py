@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Plane:
     slope_x: float = 0.0
     slope_y: float = 0.0
 
-    @property
+    @cached_property
     def normal(self) -> Normal:
         """The unit normal, the same everywhere."""
         length = math.hypot(self.slope_x, self.slope_y, 1.0)
@@ -29,6 +30,8 @@ class Plane:
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Heights at x, y."""
+        if self.slope_x == 0.0 == self.slope_y:
+            return np.full(len(x), self.height)
         return x * self.slope_x + y * self.slope_y + self.height
 
     def sample(self, x: Floats, y: Floats, z: Floats) -> Sample:
@@ -100,7 +103,7 @@ def _first_hit(place: Floats, speed: Floats, z: Floats, climb: Floats, rise: Flo
     step = np.where(speed > 0.0, rise, -rise)
     first, change, stops = over + climb * to_end, climb * per_tread - step, np.maximum(step, 0.0)
     gains = change < 0.0
-    count = np.where(first <= stops, 0.0, np.ceil((first - stops) / np.where(gains, -change, 1.0)))
+    count = np.where((first <= stops) | ~moves, 0.0, np.ceil((first - stops) / np.where(gains, -change, 1.0)))
     at_end = to_end + count * per_tread
     end = over + climb * at_end - count * step
     falls = climb < 0.0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar, cast
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from poise.arrays import Floats
+from poise.arrays import Bools, Floats, Ints
 
-Rows = NDArray[np.intp]
+Rows = TypeVar("Rows", bound=NDArray[Any])
 
 
 def eased(u: Floats) -> Floats:
@@ -35,13 +37,26 @@ def above(values: Floats, half: int) -> Floats:
     return averaged(sliding_window_view(padded, 2 * half + 1, axis=0).max(axis=-1), half)
 
 
-def last_of(mask: NDArray[np.bool_]) -> Rows:
+def last_of(mask: Bools) -> Ints:
     """For each frame (F, ...) the last frame up to it where the mask holds, -1 before the first."""
     frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
     return np.maximum.accumulate(np.where(mask, frames, -1), axis=0)
 
 
-def next_of(mask: NDArray[np.bool_]) -> Rows:
+def next_of(mask: Bools) -> Ints:
     """For each frame (F, ...) the first frame from it on where the mask holds, F after the last."""
     frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
     return np.minimum.accumulate(np.where(mask, frames, len(mask))[::-1], axis=0)[::-1]
+
+
+def rows_at(values: Rows, frames: Ints) -> Rows:
+    """Values (F, L, ...) of each leg at frames (F, L)."""
+    return cast("Rows", values[frames, np.arange(values.shape[1])])
+
+
+def time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
+    """Time (F, L) since the mask held last and until it holds next [s]; infinite if never."""
+    before, after = last_of(mask), next_of(mask)
+    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
+    until = np.where(after < len(times), times[np.minimum(after, len(times) - 1)] - times[:, None], np.inf)
+    return since, until

@@ -16,15 +16,16 @@ from poise.arrays import Bools, Floats, finite, real, short
 from poise.errors import InputError
 from poise.ground.function import Function
 from poise.ground.map_reading import map_of
+from poise.ground.mesh_files import UPS, read_mesh, suffix_of
 from poise.ground.noise import Noise
 from poise.ground.shapes import Plane, Stairs
 from poise.ground.surface import Normal, Surface
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them
+_STEP = 0.5  # metres of such a figure: what it may step up to, see `Terrain.mesh`
 _STEEPEST = 89.0  # degrees that a slope may have
 _SEEDS = 2**32
-_ALL = slice(None)
 
 
 class Ground(NamedTuple):
@@ -64,6 +65,9 @@ class Terrain:
     unit  a length of this terrain in lengths of the clip that walks on it. 1 for files, arrays and functions;
           None for shapes: metres of a figure that is 1.7 m tall. `for_figure` applies it
 
+    What makes it is kept in `surface`, in lengths of its own and Z-up; `scale` and `lift` bring its heights here.
+    `storey` is the step of `mesh`; None where it is still the default.
+
     Points are (..., 3) finite numbers, any number of them; one point gets the same bits as in a batch. Answers are
     finite everywhere: beyond an edge and over a hole those of the nearest ground.
     """
@@ -73,6 +77,7 @@ class Terrain:
     unit: float | None = None
     scale: float = 1.0
     lift: float = 0.0
+    storey: float | None = 0.0
 
     def __post_init__(self) -> None:
         if self.up not in ("y", "z"):
@@ -89,7 +94,7 @@ class Terrain:
         A point's own height counts on a mesh with several storeys only, see `mesh`.
         """
         given = finite(points, "points", last=3)
-        x, y, z = self._inwards(given)
+        x, y, z = self._inwards(given, self.storey)
         if len(x) <= _AT_ONCE:
             heights = self.surface.heights(x, y, z)
         else:
@@ -105,11 +110,16 @@ class Terrain:
     def sample(self, points: ArrayLike) -> Ground:
         """Heights, normals and whether there is ground, at the plan places of points (..., 3)."""
         given = finite(points, "points", last=3)
-        x, y, z = self._inwards(given)
-        heights, normals, inside = np.empty(len(x)), np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
-        for part in _parts(len(x)):
-            heights[part], normal, inside[part] = self.surface.sample(x[part], y[part], z[part])
-            self._face(normals[part], normal)
+        x, y, z = self._inwards(given, self.storey)
+        normals, inside = np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
+        if len(x) <= _AT_ONCE:  # slicing costs as much as a plane does
+            heights, normal, inside[:] = self.surface.sample(x, y, z)
+            self._face(normals, normal)
+        else:
+            heights = np.empty(len(x))
+            for part in _parts(len(x)):
+                heights[part], normal, inside[part] = self.surface.sample(x[part], y[part], z[part])
+                self._face(normals[part], normal)
         shape = given.shape[:-1]
         return Ground(self._outwards(heights).reshape(shape), normals.reshape(given.shape), inside.reshape(shape))
 
@@ -128,7 +138,7 @@ class Terrain:
             distances[part], normal = self.surface.hit(rays[part], ways[part])
             self._face(normals[part], normal)
         hit = np.isfinite(distances)
-        self._face(normals, (0.0, 0.0, 1.0), ~hit)
+        normals[~hit] = (0.0, 1.0, 0.0) if self.up == "y" else (0.0, 0.0, 1.0)
         distances = (distances * self.scale).reshape(start.shape[:-1])
         hit = hit.reshape(start.shape[:-1])
         points = start + np.where(hit, distances, 0.0)[..., None] * heading
@@ -139,7 +149,8 @@ class Terrain:
     def scaled(self, factor: float) -> Terrain:
         """Return the ground `factor` times as large, about the origin of the frame. The unit stays."""
         factor = _positive(factor, "the factor of a terrain's size")
-        return dataclasses.replace(self, scale=self.scale * factor, lift=self.lift * factor)
+        storey = _STEP if self.storey is None else self.storey
+        return dataclasses.replace(self, scale=self.scale * factor, lift=self.lift * factor, storey=storey * factor)
 
     def lifted(self, offset: float) -> Terrain:
         """Return the ground higher by `offset`."""
@@ -151,8 +162,10 @@ class Terrain:
 
     def for_figure(self, height: float) -> Terrain:
         """Return the ground in the lengths of a clip whose figure is `height` tall; its unit is then 1."""
-        factor = _positive(height, "the height of a figure") / FIGURE if self.unit is None else self.unit
-        return dataclasses.replace(self.scaled(factor), unit=1.0)
+        metre = _positive(height, "the height of a figure") / FIGURE
+        ground = self.scaled(metre if self.unit is None else self.unit)
+        storey = _STEP * metre if self.storey is None else ground.storey
+        return dataclasses.replace(ground, unit=1.0, storey=storey)
 
     # --- frames -----------------------------------------------------------------------------------
 
@@ -161,11 +174,12 @@ class Terrain:
         x, y, z = vectors.reshape(-1, 3).T
         return (x, -z, y) if self.up == "y" else (x, y, z)
 
-    def _inwards(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Points (..., 3) as components (n,) in the frame and lengths of the surface."""
+    def _inwards(self, points: Floats, raised: float | None = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Points (..., 3), raised by a step, as components (n,) in the frame and lengths of the surface."""
         x, y, z = self._turned(points)
-        if self.lift:
-            z = z - self.lift
+        lower = self.lift - (_STEP if raised is None else raised)
+        if lower:
+            z = z - lower
         return (x, y, z) if self.scale == 1.0 else (x / self.scale, y / self.scale, z / self.scale)
 
     def _outwards(self, heights: Floats) -> Floats:
@@ -173,11 +187,10 @@ class Terrain:
             heights = heights * self.scale
         return heights + self.lift if self.lift else heights
 
-    def _face(self, normals: Floats, normal: Normal, where: Bools | slice = _ALL) -> None:
+    def _face(self, normals: Floats, normal: Normal) -> None:
         """Write the components of normals, given in the frame of the surface, into an array (n, 3)."""
         x, y, z = normal
-        first, second, third = (x, z, -y) if self.up == "y" else (x, y, z)
-        normals[where, 0], normals[where, 1], normals[where, 2] = first, second, third
+        normals[:, 0], normals[:, 1], normals[:, 2] = (x, z, -y) if self.up == "y" else (x, y, z)
 
     # --- kinds ------------------------------------------------------------------------------------
 
@@ -238,6 +251,8 @@ class Terrain:
 
         wavelength  spacing of the lattice that bumps come from; the ground has height 0 at the origin and at all
                     the lattice's corners
+
+        A ray that is level or nearly so is followed for 1000 wavelengths.
         """
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
             message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {short(seed)}"
@@ -275,6 +290,32 @@ class Terrain:
         return Terrain(map_of(source, size=size, height=height, origin=origin, holes=holes, up=up), up, unit)
 
     @staticmethod
+    def mesh(
+        path: str | PathLike[str],
+        *,
+        storey: float | None = None,
+        up: str | None = None,
+        unit: float | None = 1.0,
+    ) -> Terrain:
+        """Ground from the triangles of a GLB, glTF, OBJ or STL file, all nodes of the scene where they stand.
+
+        storey  the ground at a point is the highest that is at most this much above the point; where all of it is
+                higher, the lowest. So a point under a bridge finds the ground there, and one on the bridge finds the
+                bridge. Default: 0.5, or after `for_figure` half a metre of a figure that is 1.7 m tall
+        up      the up axis of the file; default: z for STL, y for the others. The terrain's points are in this
+                frame; `turned` changes that
+
+        Triangles without an area are passed over; what is steeper than 89.9999 degrees is a wall, which rays hit but
+        nobody stands on; undersides are ground only where nothing else is. Read with trimesh; nothing outside the
+        file's folder is opened and materials are passed over. FileError where there is no ground in a file,
+        UnsupportedError without trimesh.
+        """
+        frame = UPS[suffix_of(path)] if up is None else up
+        step = None if storey is None else _positive(storey, "the storey of a mesh")
+        terrain = Terrain(Plane(0.0), frame, unit, storey=step)  # checks what was given before a file is read
+        return dataclasses.replace(terrain, surface=read_mesh(path, frame))
+
+    @staticmethod
     def function(
         f: Callable[[Floats, Floats], Any],
         *,
@@ -290,7 +331,8 @@ class Terrain:
                 of f over +-step (1e-8 of a coordinate where that is more)
         step    a length that f is smooth over
 
-        A ray is followed in steps of at least ten times `step` and takes the ground for no steeper than 76 degrees.
+        A ray is followed for a million times `step`, at least ten at once, and takes the ground for no steeper than
+        76 degrees.
         """
         if not callable(f) or not (normal is None or callable(normal)):
             message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"

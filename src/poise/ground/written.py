@@ -9,35 +9,57 @@ from poise.arrays import Floats
 from poise.ground.figure import Figure
 from poise.ground.legs import Turned
 from poise.ground.motion import FOOT, Motion, turning
+from poise.ground.vectors import raised
 from poise.humanoid import Leg
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
 
 
-def write_poses(poses: Pose, motion: Motion, offsets: Floats, turned: Turned) -> Pose:
-    """Return the poses with the figure moved by offsets (F, 3) [m] and the legs turned."""
+def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
+    """Return the poses with the whole figure moved by offsets (F, 3) [m], z up."""
+    q, translations = poses.q.copy(), poses.local_positions.copy()
+    _move(poses, figure, _in_file(figure, offsets), q, translations)
+    return _pose(poses, q, translations)
+
+
+def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, still: Floats) -> Pose:
+    """Return the poses with the figure moved and the legs turned.
+
+    offsets  (F, 3) [m] by which the motion was carried over the ground
+    still    (F, 3) [m] how much of that is taken back: a figure that is to stay in place
+    """
     figure = motion.figure
-    moved = rotations.rotate(rotations.inverse(figure.turn), offsets * figure.metre)
-    translations = poses.local_positions.copy()
-    q = poses.q.copy()
-    _move(poses, figure, moved, q, translations)
+    moved = _in_file(figure, offsets + raised(turned.up))
+    q, translations = poses.q.copy(), poses.local_positions.copy()
+    _move(poses, figure, moved - _in_file(figure, still), q, translations)
     for i, leg in enumerate(figure.legs):
         _turn(poses, figure, leg, turned.turns[:, i], q)
-        if not _hangs_in(figure.skeleton, leg.foot, leg.lower):
-            ankle = rotations.rotate(rotations.inverse(figure.turn), turned.ankles[:, i] * figure.metre)
-            _place(poses, leg.foot, ankle - moved, translations)
-    changed = (translations != poses.local_positions).any()
-    return Pose(poses.skeleton, q, translations if changed else poses.translations, poses.scales)
+        _lengthen(figure.skeleton, leg, turned.lengths[:, i], translations)
+        if not hangs_in(figure.skeleton, leg.foot, leg.lower):
+            _place(poses, leg.foot, _in_file(figure, turned.ankles[:, i]) - moved, translations)
+    return _pose(poses, q, translations)
 
 
-def _hangs_in(skeleton: Skeleton, joint: str, above: str) -> bool:
+def hangs_in(skeleton: Skeleton, joint: str, above: str) -> bool:
+    """Whether a joint is another, or below it."""
     row, top = skeleton.index(joint), skeleton.index(above)
     while row > top:
         row = int(skeleton.parents[row])
     return row == top
 
 
-def _parent_maps(poses: Pose, joint: str) -> Floats:
+def _in_file(figure: Figure, vectors: Floats) -> Floats:
+    """Vectors (..., 3) [m], z up, along the file's axes, in its units."""
+    return rotations.rotate(rotations.inverse(figure.turn), vectors * figure.metre)
+
+
+def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
+    """The new pose; translations that did not change stay what they were."""
+    same = np.array_equal(translations, poses.local_positions)
+    return Pose(poses.skeleton, q, poses.translations if same else translations, poses.scales)
+
+
+def _maps_above(poses: Pose, joint: str) -> Floats:
     """World maps (F, 3, 4) of what a joint hangs in."""
     parent = int(poses.skeleton.parents[poses.skeleton.index(joint)])
     if parent < 0:
@@ -45,11 +67,16 @@ def _parent_maps(poses: Pose, joint: str) -> Floats:
     return poses.world.affine[:, parent]
 
 
+def _solved(maps: Floats, vectors: Floats) -> Floats:
+    """The vectors (F, 3) that maps (F, 3, 4) turn into these."""
+    return np.asarray(np.linalg.solve(maps[..., :3], vectors[..., None])[..., 0], dtype=np.float64)
+
+
 def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: Floats) -> None:
     """Move the whole figure (F, 3) [file units, file axes]."""
     skeleton, name = figure.skeleton, figure.mover
     row = skeleton.index(name)
-    local = np.linalg.solve(_parent_maps(poses, name)[..., :3], moved[..., None])[..., 0]
+    local = _solved(_maps_above(poses, name), moved)
     if skeleton.kinds[row] == Kind.FREE:
         start = skeleton.q_slice(name).start
         q[:, start : start + 3] += rotations.rotate(rotations.inverse(skeleton.A[row, 3:]), local)
@@ -58,24 +85,33 @@ def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: F
 
 
 def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
-    """Put a joint at world places (F, 3), by its translation."""
-    above = _parent_maps(poses, joint)
-    local = np.linalg.solve(above[..., :3], (places - above[..., 3])[..., None])[..., 0]
-    translations[:, poses.skeleton.index(joint)] = local
+    """Put a joint at places (F, 3) of the world in which the figure was not moved, by its translation."""
+    above = _maps_above(poses, joint)
+    translations[:, poses.skeleton.index(joint)] = _solved(above, places - above[..., 3])
+
+
+def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, translations: Floats) -> None:
+    """Make the bones from hip to ankle longer (F,)."""
+    if (lengths == 1.0).all():
+        return
+    row, top = skeleton.index(leg.foot), skeleton.index(leg.upper)
+    while row > top:
+        translations[:, row] *= lengths[:, None]
+        row = int(skeleton.parents[row])
 
 
 def _turn(poses: Pose, figure: Figure, leg: Leg, turns: Floats, q: Floats) -> None:
     """Write the turns (F, 4, 4) of a leg's parts."""
     skeleton = figure.skeleton
     names = turning(leg)
-    for part, name in enumerate(names if leg.toes else names[:FOOT + 1]):
-        above = [i for i in range(part) if _hangs_in(skeleton, name, names[i])]
+    for part, name in enumerate(names if leg.toes else names[: FOOT + 1]):
+        above = [i for i in range(part) if hangs_in(skeleton, name, names[i])]
         over = turns[:, above[-1]] if above else np.broadcast_to(rotations.IDENTITY, turns[:, 0].shape)
-        row, rotation = skeleton.index(name), skeleton.q_slice(name)
+        row, stop = skeleton.index(name), skeleton.q_slice(name).stop
         parent = int(skeleton.parents[row])
-        world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else np.array([rotations.IDENTITY])
-        rest = rotations.multiply(rotations.multiply(figure.turn[None], world), skeleton.A[None, row, 3:])
-        own = q[:, rotation.stop - 4 : rotation.stop].copy()
-        rest = np.ascontiguousarray(np.broadcast_to(rest, own.shape))
-        kernels.legs.passed_down(np.ascontiguousarray(over), np.ascontiguousarray(turns[:, part]), rest, own)
-        q[:, rotation.stop - 4 : rotation.stop] = own
+        world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else rotations.IDENTITY
+        rests = rotations.multiply(rotations.multiply(figure.turn, world), skeleton.A[row, 3:])
+        own = q[:, stop - 4 : stop].copy()
+        rows = [np.array(np.broadcast_to(values, own.shape)) for values in (over, turns[:, part], rests)]
+        kernels.legs.passed_down(*rows, own)
+        q[:, stop - 4 : stop] = own

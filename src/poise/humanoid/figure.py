@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ from poise.humanoid.words import Word, cut, read
 from poise.skeleton import Kind, Skeleton
 
 _SHARED = 0.4  # a word in this share of all names says nothing: an actor's name, "Bip01", "Skeleton"
+
+_LONGEST = 48  # joints in a line: a limb has ten
 
 
 class Found(NamedTuple):
@@ -123,9 +126,9 @@ class Figure:
         return max(self.children[row], key=lambda child: self._reach[child] + self.bones[child], default=-1)
 
     def longest_way(self, row: int) -> list[int]:
-        """Rows of the longest way down from a joint, itself included."""
+        """Rows of the longest way down from a joint, itself included; no more than a limb can have."""
         rows: list[int] = []
-        while row >= 0:
+        while row >= 0 and len(rows) < _LONGEST:
             rows.append(row)
             row = self._next(row)
         return rows
@@ -161,6 +164,15 @@ class Figure:
             bottom = self.parents[bottom]
         return [top, *reversed(rows)] if bottom == top else []
 
+    def between(self, start: int, end: int) -> list[int]:
+        """Rows on the way from one joint to another, both included: up to where both hang, then down."""
+        fork = self.common([start, end])
+        return [*reversed(self.path(fork, start)), *self.path(fork, end)[1:]] if fork >= 0 else []
+
     def distance(self, a: int, b: int) -> float:
         """How far apart two joints are."""
-        return float(np.linalg.norm(self.positions[a] - self.positions[b]))
+        return math.dist(self._points[a], self._points[b])
+
+    @cached_property
+    def _points(self) -> list[list[float]]:
+        return self.positions.tolist()

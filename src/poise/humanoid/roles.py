@@ -48,7 +48,7 @@ class Roles:
                 less for names with words that mean nothing here and for roles found from structure alone
     reasons     per role, a short clause
     legs        the legs that reach the ground
-    kind        "humanoid", "quadruped" or "other"
+    kind        "humanoid" (two legs and two arms), "quadruped" or "other"
     missing     of the 15 roles that every humanoid has, those not found
     """
 
@@ -85,7 +85,8 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
         for side in SIDES
         if all(f"{side}{role}" in found for role in two_legs.LEG[:3])
     ]
-    return _roles(figure, found, legs, "humanoid" if len(legs) == len(SIDES) else "other")
+    whole = len(legs) == len(SIDES) and all(f"{side}UpperArm" in found for side in SIDES)
+    return _roles(figure, found, legs, "humanoid" if whole else "other")
 
 
 def _is_of_a_limb(role: str) -> bool:
@@ -114,8 +115,19 @@ def _with_trunk(figure: Figure, limbs: dict[str, Found], sure: float) -> dict[st
     """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
     found = limbs
     if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
-        found = limbs | trunk(figure, limbs, sure)
-    return found | Names(figure).details(found["head"].row if "head" in found else -1)
+        found = _with(limbs, trunk(figure, limbs, sure))
+    return _with(found, Names(figure).details(found["head"].row if "head" in found else -1))
+
+
+def _with(found: dict[str, Found], more: dict[str, Found]) -> dict[str, Found]:
+    """What was found and more of it: a joint that has a role keeps it and gets no other."""
+    found = dict(found)
+    taken = {one.row for one in found.values()}
+    for role, one in more.items():
+        if role not in found and one.row not in taken:
+            found[role] = one
+            taken.add(one.row)
+    return found
 
 
 def _figure(rig: Rig | Skeleton) -> Figure:

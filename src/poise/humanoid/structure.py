@@ -18,6 +18,7 @@ from poise.humanoid.figure import Figure
 
 _ALIKE = 0.12  # of their lengths: bones of partners differ by less on average (2 to 6 % in captured rigs)
 _LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, controls
+_BRANCHES = 32  # at one joint: more are the spokes of a wheel, or fur
 _JOINTS = 3  # a limb turns at two joints and ends at a third
 _TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
 _TINY = 1e-300
@@ -65,7 +66,10 @@ def pairs(figure: Figure) -> list[Pair]:
         if attach in inside:
             inside.update(children)
             continue
-        ways = [figure.longest_way(child) for child in children if figure.below[child] >= _JOINTS]
+        branches = [child for child in children if figure.below[child] >= _JOINTS]
+        if not 1 < len(branches) <= _BRANCHES:
+            continue
+        ways = [figure.longest_way(child) for child in branches]
         limbs = [limb for limb in (_places(figure, way) for way in ways) if len(limb) >= _JOINTS]
         for a, b in _partners(figure, limbs):
             length = (_length(figure, a) + _length(figure, b)) / 2.0

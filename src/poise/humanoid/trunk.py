@@ -14,7 +14,7 @@ from poise.humanoid.figure import Figure, Found
 ORDER = 0.8  # confidence in what the order of joints says, between ends that are known
 TOWER = 0.5  # and in a head that nothing is known of but its place
 _DOUBT = 0.6  # a name and the tree say different things
-_FAR = 0.5  # of a leg's length: a joint so far from the hips by name is a root on the ground, not the hips
+_FAR = 0.25  # of a leg's length: a joint so far from the hips by name is a root on the ground or in the chest
 
 
 def trunk(figure: Figure, limbs: Mapping[str, Found], sure: float) -> dict[str, Found]:
@@ -27,8 +27,9 @@ def trunk(figure: Figure, limbs: Mapping[str, Found], sure: float) -> dict[str, 
     if hips is None:
         return found
     found["hips"] = hips
-    way = [row for row in figure.path(hips.row, top)[1:] if row != found.get("head", hips).row]
-    necks = [row for row in way if figure.words[row].part == "neck" or _is_below(figure, chest, row)]
+    way = [row for row in figure.between(hips.row, top)[1:] if row != found.get("head", hips).row]
+    above = way[way.index(chest) + 1 :] if chest in way else []
+    necks = [row for row in way if figure.words[row].part == "neck" or row in above]
     if necks:
         found["neck"] = Found(necks[0], min(sure, ORDER), "the first joint between the arms and the head")
     bones = [row for row in way if row not in necks and _is_spine(figure, row)]

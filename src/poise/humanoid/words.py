@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 # The words for a part, of all conventions together. What "leg", "arm", "shoulder", "hip", "hand" and "foot" mean
@@ -32,7 +33,7 @@ _PAIRS = {
     ("upper", "arm"): "upperarm", ("up", "arm"): "upperarm", ("u", "arm"): "upperarm", ("arm", "upper"): "upperarm",
     ("lower", "arm"): "forearm", ("low", "arm"): "forearm", ("lo", "arm"): "forearm", ("arm", "lower"): "forearm",
     ("fore", "arm"): "forearm", ("f", "arm"): "forearm", ("collar", "bone"): "clavicle",
-    ("hip", "joint"): "hipjoint", ("in", "hand"): "metacarpal", ("cannon", "bone"): "cannon",
+    ("hip", "joint"): "hipjoint",
 }  # fmt: skip
 _SIDES = {
     "left": "left", "l": "left", "lft": "left", "fl": "left", "hl": "left", "rl": "left", "lh": "left",
@@ -87,7 +88,7 @@ def read(name: str, *, roll_is_axis: bool = False) -> Word:
     part = side = ""
     unknown: list[str] = []
     helper = name.startswith("__") or ("roll" in words and not roll_is_axis)
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in zip(words, [*words, ""][1:], strict=True):
         if word.isdecimal():
             numbers += (int(word[-6:]),)
         elif (word, after) in _PAIRS:
@@ -100,7 +101,7 @@ def read(name: str, *, roll_is_axis: bool = False) -> Word:
             helper = True
         elif len(word) > 1 and word not in _NOISE:
             unknown.append(word)
-    metacarpal = part == "metacarpal" or bool(_METACARPALS.intersection(words))
+    metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
     return Word(side, part, numbers, tuple(unknown), helper, metacarpal, words[:1] == ("def",))
 
 

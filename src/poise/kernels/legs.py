@@ -25,6 +25,7 @@ from poise.kernels.linear import (
     vec_at,
 )
 
+
 @inline
 def turn_between(a, b, c, d):
     """The rotation that takes the unit vectors a, b to c, d; both pairs are perpendicular."""
@@ -59,18 +60,20 @@ def knee_offset(offset, front, height):
 
 
 @inline
-def bend(hip, knee, ankle, axis, new_hip, target, most):
+def bend(hip, knee, ankle, axis, new_hip, target, most, length):
     """Turns of thigh and shin (world, before the animated ones) that bring the ankle to a target, and where it comes.
 
     The knee's distance from the chord (hip to ankle) follows from the cosine law. Its side is that of the posed knee,
     turned with the chord by the shortest arc, and so is `axis`, the axis about which the shin may bend against the
-    thigh. `most` is the longest chord; a target beyond stays on its line. The same hip and target: no turn.
+    thigh. `most` is the longest chord, and `length` what the leg is made longer by, 1 for not at all; a target beyond
+    both stays on its line. The same hip and target: no turn.
     """
-    v, u, old, new = sub(knee, hip), sub(ankle, knee), sub(ankle, hip), sub(target, new_hip)
+    old, new = sub(ankle, hip), sub(target, new_hip)
+    v, u = scale(sub(knee, hip), length), scale(sub(ankle, knee), length)
     l1, l2, before, after = norm(v), norm(u), norm(old), norm(new)
     a0 = scale(old, 1.0 / max(before, 1e-300))
     a1 = scale(new, 1.0 / after) if after > 1e-9 * (l1 + l2) else a0
-    reach = min(max(after, abs(l1 - l2) * (1.0 + 1e-9) + 1e-9 * l1), most)
+    reach = min(max(after, abs(l1 - l2) * (1.0 + 1e-9) + 1e-9 * l1), most * length)
     along = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * reach, 1e-300)
     front, _ = unit_across(cross(a0, axis), a0)
     offset = knee_offset(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
@@ -89,17 +92,19 @@ def bone_turn(bone, axis, bone1, axis1):
 
 
 @kernel
-def bend_all(places, axes, hips, targets, most, thighs, shins, reached):
+def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached):
     """Bend every leg of every frame.
 
-    places (k, 5, 3) as animated; axes (k, 3) bend axes in the world; hips, targets (k, 3) new; most (k,) longest chords;
+    places (k, 5, 3) as animated; axes (k, 3) bend axes in the world; hips, targets (k, 3) new; most (k,) longest
+    chords; lengths (k,) what legs are made longer by;
     out: thighs, shins (k, 4) turns to put before the animated rotations, reached (k, 3).
     """
     for i in range(places.shape[0]):
         here = places[i]
         thigh, shin, end = bend(
-            vec_at(here, 0), vec_at(here, 1), vec_at(here, 2), vec_at(axes, i), vec_at(hips, i), vec_at(targets, i), most[i]
-        )
+            vec_at(here, 0), vec_at(here, 1), vec_at(here, 2), vec_at(axes, i),
+            vec_at(hips, i), vec_at(targets, i), most[i], lengths[i],
+        )  # fmt: skip
         put_quat(thighs, i, thigh)
         put_quat(shins, i, shin)
         put_vec(reached, i, end)
@@ -109,8 +114,8 @@ def bend_all(places, axes, hips, targets, most, thighs, shins, reached):
 def passed_down(over, under, rests, turns):
     """What a joint must turn by itself, in place of `turns` (k, 4), when parts of the body turn in the world.
 
-    over (k, 4): the turn of the part that the joint hangs in; under (k, 4): that of its own part; rests (k, 4): the world
-    rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
+    over (k, 4): the turn of the part that the joint hangs in; under (k, 4): that of its own part; rests (k, 4): the
+    world rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
     """
     for i in range(turns.shape[0]):
         o, rest = quat_at(over, i), quat_at(rests, i)

@@ -1,4 +1,4 @@
-"""Pictures: poses side by side as stick figures, and a solve with its limits, its way and its errors.
+"""Pictures: poses side by side as stick figures, a solve with its limits and errors, feet on their ground.
 
 Matplotlib is imported only when a picture is made: it is the extra `poise[plot]`. Figures are projected here, in
 parallel and onto plain axes: every length keeps its proportion and nearer bones cover farther ones.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from poise.errors import InputError
 from poise.io._files import write_atomically
 from poise.plot.curve import Curve, curve_of
+from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
 from poise.plot.scene import prepared
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from poise.ground.plant import Planted
     from poise.pose import Pose
     from poise.result import Result
 
@@ -79,6 +81,22 @@ def draw_solve(
     panels, scene = prepared(poses, target, chain, limited=result.joints, trail=result)
     curve: Curve | None = curve_of(result)
     write_atomically(path, rendered(path.suffix.lower()[1:], panels, scene, title, curve))
+
+
+def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
+    """Draw a clip whose feet were put on the ground: the legs from the side, height and speed of each foot over time.
+
+    path     ends with .png, .svg or .pdf
+    planted  what plant_feet() or lock_feet() gave
+
+    The ground is drawn along the straight line from the first place of the hips to the last; who stays in place is
+    seen from the side. Grey and dashed is the clip before, bars are heel and ball in contact.
+
+    Raises InputError for another suffix, FileError where the file cannot be written, and UnsupportedError without
+    Matplotlib.
+    """
+    path = _checked(path)
+    write_atomically(path, rendered_feet(path.suffix.lower()[1:], planted))
 
 
 def _checked(path: str | PathLike[str]) -> Path:

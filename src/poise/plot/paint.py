@@ -1,14 +1,13 @@
-"""Drawing a scene with Matplotlib, which is imported here and nowhere else."""
+"""Drawing a scene with Matplotlib."""
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 
 from poise.arrays import Floats
-from poise.errors import UnsupportedError
+from poise.plot.canvas import PAPER, canvas, written
 from poise.plot.curve import Curve, draw_curve
 from poise.plot.scene import Panel, Scene, nearness, projected
 from poise.skeleton import Skeleton
@@ -16,7 +15,7 @@ from poise.skeleton import Skeleton
 # Okabe and Ito's palette: these stay apart for colour-blind readers and in grey print.
 _CHAIN, _TARGET, _BONE, _FAINT = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"
 _LIMIT, _TRAIL = "#009E73", "#CC79A7"
-_INK, _MUTED, _GRID, _SHADOW, _PAPER = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1", "#FFFFFF"
+_INK, _MUTED, _GRID, _SHADOW = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1"
 
 _HEIGHT = 3.9  # of a panel [inch]
 _CURVE = 3.4  # width of the curve beside them
@@ -26,12 +25,6 @@ _MANY = 40  # joints; more are drawn as small dots
 
 def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: Curve | None = None) -> bytes:
     """Render to bytes of a file format, the same bytes every time."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  (an extra; starting without it must work and be quick)
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        message = "drawing needs Matplotlib: pip install 'poise[plot]'"
-        raise UnsupportedError(message) from error
     extent = scene.high - scene.low
     words = max(_LETTER * len(title) / len(panels), *(0.85 * _LETTER * len(panel.label) for panel in panels))
     width = max(float(np.clip(_HEIGHT * extent[0] / extent[1], 2.3, 6.5)), words + 0.2)
@@ -39,8 +32,7 @@ def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: Cu
     beside = _CURVE if curve is not None else 0.0
     total = (width * len(panels) + beside, head + _HEIGHT + foot)
     share = width / total[0]
-    with mpl.rc_context({"svg.hashsalt": "poise", "font.family": "sans-serif"}):
-        figure = Figure(figsize=total, facecolor=_PAPER)
+    with canvas(*total) as figure:
         for k, panel in enumerate(panels):
             axes = figure.add_axes((k * share, foot / total[1], share, _HEIGHT / total[1]))
             _draw(axes, panel, scene)
@@ -53,10 +45,7 @@ def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: Cu
             figure.text(0.5, 1 - 0.12 / total[1], title, size=12, weight="bold", color=_INK, ha="center", va="top")
         grid = f"grid {_length(scene.step, panels[0].pose.skeleton)}"
         figure.text(1 - (0.1 + beside) / total[0], 0.1 / total[1], grid, size=8, color=_MUTED, ha="right", va="bottom")
-        file = io.BytesIO()
-        undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-        figure.savefig(file, format=kind, dpi=160, metadata=undated)
-    return file.getvalue()
+        return written(figure, kind)
 
 
 def _draw(axes: Any, panel: Panel, scene: Scene) -> None:
@@ -101,7 +90,7 @@ def _draw_bones(axes: Any, panel: Panel) -> None:
     far_to_near = np.argsort(nearness(segments).mean(axis=-1), kind="stable")
     flat = projected(segments)
     lines = [(flat[k], colour, width) for k in far_to_near
-             for colour, width in ((_PAPER, rows[k][2] + 1.0), rows[k][1:])]  # fmt: skip
+             for colour, width in ((PAPER, rows[k][2] + 1.0), rows[k][1:])]  # fmt: skip
     axes.add_collection(
         LineCollection(
             [line for line, _, _ in lines],
@@ -120,7 +109,7 @@ def _draw_joints(axes: Any, panel: Panel) -> None:
     for rows, colour, area in ((others, _BONE, 20.0 if few else 7.0), (panel.chain, _CHAIN, 28.0)):
         x, y = projected(panel.points[rows]).T
         edge = 0.7 if few or rows is panel.chain else 0.0
-        axes.scatter(x, y, s=area, c=colour, edgecolors=_PAPER, linewidths=edge, zorder=3)
+        axes.scatter(x, y, s=area, c=colour, edgecolors=PAPER, linewidths=edge, zorder=3)
 
 
 def _draw_target(axes: Any, panel: Panel, target: Floats, ground: float) -> None:
@@ -132,7 +121,7 @@ def _draw_target(axes: Any, panel: Panel, target: Floats, ground: float) -> None
     if len(panel.chain):
         tip = projected(panel.points[panel.chain[-1]])
         axes.plot([tip[0], x], [tip[1], y], color=_TARGET, lw=1.2, ls=(0, (4, 2)), zorder=4)
-    axes.plot(x, y, marker="+", ms=15, mew=4.2, color=_PAPER, zorder=5)
+    axes.plot(x, y, marker="+", ms=15, mew=4.2, color=PAPER, zorder=5)
     axes.plot(x, y, marker="+", ms=13, mew=2.2, color=_TARGET, zorder=6)
 
 

@@ -1,6 +1,7 @@
-"""Small rigs that come with Poise: a skinned humanoid with a walk (GLB, BVH) and a six-axis robot arm (URDF).
+"""Small files that come with Poise: a walking humanoid (GLB, BVH), a robot arm (URDF), a height map of hills (npz).
 
-Made by scripts/make_samples.py of the source repository, from numbers only.
+The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. Made by scripts/make_samples.py of
+the source repository, from numbers only.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from poise.errors import UnknownNameError
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf")
+NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
 
 _open_files = ExitStack()
 atexit.register(_open_files.close)
@@ -25,6 +26,7 @@ atexit.register(_open_files.close)
 def path(name: str) -> Path:
     """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`. The name may leave out its suffix.
 
+    The hills are for `poise.Terrain.heightmap(samples.path("hills.npz"))`.
     An unknown name is an UnknownNameError that lists what exists.
     """
     for known in NAMES:

@@ -1,0 +1,151 @@
+"""What `poise plant` and `poise lock` share: files checked, the clip planted, everything written, the report said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import typer
+
+from poise import plot
+from poise.cli import frames, outputs
+from poise.cli.bars import bar
+from poise.cli.contacts import check_contacts_file, contacts_of
+from poise.clip import Clip
+from poise.errors import FileError, InputError, UnsupportedError, shown
+from poise.ground.contact_files import write_contacts
+from poise.ground.contacts import Contacts
+from poise.ground.plant import Planted
+from poise.humanoid import Leg, Roles, humanoid
+from poise.io._files import write_atomically
+from poise.rig import Rig, load, save
+
+_PAGES, _NUMBERS = (".html", ".htm"), (".json",)
+_STAGES = 4  # reading, planting, writing, measuring: what the bar counts
+
+
+class Asked(NamedTuple):
+    """What is to be planted: a clip of a file, some of its legs, when they stand."""
+
+    file: Path
+    clip: str | None
+    legs: tuple[str, ...] | None
+    contacts: Path | None
+
+
+class Files(NamedTuple):
+    """Where everything goes; what is None is not written."""
+
+    out: Path
+    report: Path | None
+    plot: Path | None
+    contacts: Path | None
+
+    def check(self) -> None:
+        """Find out all that can be known of these paths, before any work is done."""
+        outputs.check_pose_file(self.out)
+        if self.report is not None:
+            if self.report.suffix.lower() not in (*_PAGES, *_NUMBERS):
+                raise InputError(f"--report writes a page (.html) or numbers (.json), not {self.report.name!r}")
+            outputs.check_place(self.report)
+        if self.plot is not None:
+            outputs.check_picture(self.plot)
+        if self.contacts is not None:
+            check_contacts_file(self.contacts)
+            outputs.check_place(self.contacts)
+
+
+def run(
+    asked: Asked, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str, as_json: bool
+) -> None:
+    """Read a clip, put its feet on the ground, write what is asked for and say what was done."""
+    files.check()
+    with bar("reading", _STAGES) as advance:
+        rig = load(asked.file)
+        clip = _clip_of(rig, asked, verb)
+        contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
+        advance(1, "planting")
+        began = perf_counter()
+        planted = put(rig, clip, contacts)
+        seconds = perf_counter() - began
+        advance(1, "writing")
+        save(Clip(planted.times, planted.poses, name_of(planted, rig, verb)), files.out, like=rig)
+        if files.contacts is not None:
+            write_contacts(files.contacts, planted.contacts, clip.name)
+        advance(1, "measuring")
+        _write_report(planted, files)
+        advance(1, "done")
+    notes = [*rig.notes, *([source] * bool(source)), *planted.notes]
+    if as_json:
+        said = _as_object(planted, notes, seconds) | {"out": str(files.out), "clip": name_of(planted, rig, verb)}
+        typer.echo(json.dumps(said, indent=1, allow_nan=False))
+    else:
+        _say(planted, rig, notes)
+        typer.echo(f"clip {name_of(planted, rig, verb)!r} in {files.out}")
+
+
+def names_of(text: str | None) -> tuple[str, ...] | None:
+    """Names between commas; None is None."""
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def name_of(planted: Planted, rig: Rig, verb: str) -> str:
+    """The name of the new clip, which a glTF file holds beside the old ones: walk_planted, walk_planted_1, ..."""
+    name = f"{planted.name}_{verb}ed"
+    taken = {clip.name for clip in rig.clips}
+    others = (f"{name}_{i}" for i in range(1, len(taken) + 2))
+    return next(free for free in (name, *others) if free not in taken)
+
+
+def _clip_of(rig: Rig, asked: Asked, verb: str) -> Clip:
+    if not rig.clips:
+        raise FileError(asked.file, f"holds no animation: there is nothing to {verb}")
+    return frames.clip_of(rig, asked.clip, f"poise {verb}")
+
+
+def _write_report(planted: Planted, files: Files) -> None:
+    if files.report is not None and files.report.suffix.lower() in _PAGES:
+        planted.report.to_html(files.report)
+    elif files.report is not None:
+        write_atomically(files.report, planted.report.to_json().encode())
+    if files.plot is not None:
+        try:
+            plot.draw_feet(files.plot, planted)
+        except UnsupportedError as error:
+            typer.echo(f"no picture: {error}", err=True)
+
+
+def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
+    """Print the report, the joints that were taken for legs, and notes."""
+    typer.echo(str(planted.report))
+    roles = humanoid(rig)
+    for leg in planted.figure.legs:
+        typer.echo(_leg_line(leg, roles))
+    for note in notes:
+        typer.echo(f"note: {note}")
+
+
+def _leg_line(leg: Leg, roles: Roles) -> str:
+    """The joints of a leg, and how sure the least sure of them is: `left leg: Hip, Knee, Ankle (0.8: by its name)`."""
+    joints = [joint for joint in (leg.upper, leg.lower, leg.foot, leg.toes) if joint]
+    known = [role for role, joint in roles.joints.items() if joint in joints]
+    least = min(known, key=lambda role: roles.confidence[role], default=None)
+    sure = "" if least is None else f" ({roles.confidence[least]:.1f}: {roles.reasons[least]})"
+    return f"{leg.name} leg: {', '.join(map(shown, joints))}{sure}"
+
+
+def _as_object(planted: Planted, notes: list[str], seconds: float) -> dict[str, Any]:
+    """Everything that is known of the result, for JSON."""
+    figure = planted.figure
+    return {
+        **planted.report.as_object(),
+        "notes": notes,
+        "joints": {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in figure.legs},
+        "up": figure.up,
+        "metre": figure.metre,
+        "velocity": None if planted.velocity is None else planted.velocity.tolist(),
+        "seconds": seconds,
+    }

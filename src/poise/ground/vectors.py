@@ -1,0 +1,30 @@
+"""Vectors as arrays (..., 3): what the planting needs of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.arrays import Floats
+
+UP = np.array([0.0, 0.0, 1.0])
+UP.setflags(write=False)
+
+
+def dots(a: Floats, b: Floats) -> Floats:
+    """a . b (...)."""
+    return (a * b).sum(axis=-1)
+
+
+def units(v: Floats) -> Floats:
+    """v / |v|; zero stays zero."""
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+
+
+def level(v: Floats) -> Floats:
+    """The level part of v."""
+    return v * [1.0, 1.0, 0.0]
+
+
+def raised(height: Floats) -> Floats:
+    """Vectors (..., 3) straight up."""
+    return height[..., None] * UP

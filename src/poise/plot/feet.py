@@ -1,0 +1,170 @@
+"""The picture of planted feet: legs from the side on their ground, then height and speed of each foot over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from poise.arrays import Floats, Ints
+from poise.ground.charts import shown_range
+from poise.ground.contacts import Contacts
+from poise.ground.footing import Footing
+from poise.ground.measures import Paths, runs, speeds
+from poise.ground.motion import Motion
+from poise.ground.report import Report
+from poise.ground.soles import BALL_POINT, HEEL_POINT
+from poise.plot.canvas import canvas, written
+
+if TYPE_CHECKING:
+    from poise.ground.plant import Planted
+
+_LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # as many as a figure may have
+_POINTS = ((HEEL_POINT, "heel", "#0072B2"), (BALL_POINT, "ball", "#D55E00"))
+_BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F2933", "#E4E8EB"
+_WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
+_HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
+_STRIDE, _MOST = 0.45, 14  # a leg is drawn every so many metres, but not more often than this
+_STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
+
+
+def rendered_feet(kind: str, planted: Planted) -> bytes:
+    """Render to bytes of a file format, the same bytes every time."""
+    report = planted.report
+    view, legs = _view_of(report.motions[1]), report.contacts.legs
+    lines = [_lines(view, *pair) for pair in zip(report.motions, report.paths, strict=True)]
+    low, high = _extent(lines)
+    scale = min((_WIDTH - 2 * _EDGE) / (high[0] - low[0]), _TALLEST / (high[1] - low[1]))
+    wide, tall = scale * (high - low)
+    total = _HEAD + tall + _AXIS + _rows(legs) * 2 * (_GAP + _CHART) + _FOOT
+    with canvas(_WIDTH, total) as drawing:
+        drawing.text(0.5, 1 - 0.12 / total, report.title, size=12, weight="bold", color=_INK, ha="center", va="top")
+        place = (0.5 * (_WIDTH - wide) / _WIDTH, 1 - (_HEAD + tall) / total, wide / _WIDTH, tall / total)
+        axes = drawing.add_axes(place)
+        axes.set_xlim(low[0], high[0])
+        axes.set_ylim(low[1], high[1])
+        _draw_ground(axes, view, Footing(planted.terrain, planted.figure), low, high)
+        _draw_legs(axes, lines, legs)
+        _key(drawing, total, legs)
+        for leg in range(len(legs)):
+            _charts(drawing, total, report, leg)
+        return written(drawing, kind)
+
+
+def _rows(legs: tuple[str, ...]) -> int:
+    """How many rows of feet there are: two feet in each."""
+    return (len(legs) + 1) // 2
+
+
+class _View(NamedTuple):
+    """A direction (2,) that runs to the right, the place (2,) of zero, and the frames whose legs are drawn."""
+
+    along: Floats
+    middle: Floats
+    frames: Ints
+
+    def seen(self, points: Floats) -> Floats:
+        """Points (..., 3) [m] as (..., 2): along and up."""
+        return np.stack([(points[..., :2] - self.middle) @ self.along, points[..., 2]], axis=-1)
+
+
+def _view_of(motion: Motion) -> _View:
+    hips = motion.places[:, :, 0, :2].mean(axis=1)
+    way = hips[-1] - hips[0]
+    far = float(np.linalg.norm(way))
+    if far < _STILL:
+        way = (motion.places[:, :, 4, :2] - motion.places[:, :, 2, :2]).mean(axis=(0, 1))
+    length = float(np.linalg.norm(way))
+    along = way / length if length > 0 else np.array([1.0, 0.0])
+    count = int(np.clip(np.ceil(far / _STRIDE), 1, _MOST)) + 1
+    return _View(along, hips[0], np.unique(np.linspace(0, len(motion) - 1, count).round().astype(int)))
+
+
+def _lines(view: _View, motion: Motion, paths: Paths) -> Floats:
+    """Each leg that is drawn as a line (n, L, 6, 2): hip, knee, ankle, heel, ball, tip of the sole [m]."""
+    return view.seen(np.concatenate([motion.places[:, :, :3], paths.points], axis=2)[view.frames])
+
+
+def _extent(lines: list[Floats]) -> tuple[Floats, Floats]:
+    """Corners (2,) of what is shown [m]."""
+    points = np.concatenate(lines).reshape(-1, 2)
+    return points.min(axis=0) - np.array([0.3, 0.25]), points.max(axis=0) + np.array([0.3, 0.1])
+
+
+def _draw_ground(axes: Any, view: _View, footing: Footing, low: Floats, high: Floats) -> None:
+    """Draw the profile of the ground below the line through the first place of the hips."""
+    along = np.linspace(low[0], high[0], 800)
+    places = view.middle + along[:, None] * view.along
+    heights = footing.heights(np.column_stack([places, np.zeros(len(places))]))
+    axes.fill_between(along, heights, low[1] - 1.0, color=_EARTH, lw=0)
+    axes.plot(along, heights, color=_GROUND, lw=1.2)
+    axes.set_ylabel("height [m]", size=8.5, color=_INK)
+    axes.set_xlabel("along the path [m]", size=8.5, color=_INK, labelpad=1)
+    _plain(axes)
+
+
+def _draw_legs(axes: Any, lines: list[Floats], legs: tuple[str, ...]) -> None:
+    """Draw the legs before in grey, those after in a colour for each leg."""
+    for seen, width, colours in ((lines[0], 1.0, [_BEFORE] * len(legs)), (lines[1], 2.0, _LEGS)):
+        for leg in range(len(legs)):
+            style = {"color": colours[leg % len(colours)], "lw": width, "solid_capstyle": "round", "zorder": 2 + width}
+            axes.plot(*seen[:, leg].transpose(2, 1, 0), **style, solid_joinstyle="round")
+
+
+def _key(drawing: Any, total: float, legs: tuple[str, ...]) -> None:
+    """Say what the colours of the legs are."""
+    words = [("before", _BEFORE), *((f"{leg} leg", _LEGS[i % len(_LEGS)]) for i, leg in enumerate(legs))]
+    for i, (word, colour) in enumerate(words):
+        x = 0.5 + 1.3 / _WIDTH * (i - (len(words) - 1) / 2)
+        drawing.text(x, 1 - 0.42 / total, word, size=9, color=colour, ha="center", va="top", weight="bold")
+
+
+def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
+    """Draw height above speed of one foot, two feet beside each other."""
+    legs, times = report.contacts.legs, report.contacts.times
+    column = _WIDTH / min(len(legs), 2)
+    width, left = (column - _EDGE - 0.25) / _WIDTH, (leg % 2 * column + _EDGE) / _WIDTH
+    swings = [speeds(paths)[:, leg] for paths in report.paths]
+    heights = [100.0 * paths.heights[:, leg, :2] for paths in report.paths]
+    below = 2 * (_rows(legs) - 1 - leg // 2)  # charts
+    for row, (words, values) in enumerate(
+        (("height above the ground [cm]", heights), ("speed along it [m/s]", swings))
+    ):
+        bottom = (_FOOT + (below + 1 - row) * (_CHART + _GAP)) / total
+        axes = drawing.add_axes((left, bottom, width, _CHART / total))
+        for k, style in enumerate(({"lw": 0.9, "alpha": 0.55, "ls": (0, (3, 1.5))}, {"lw": 1.5})):
+            for point, label, colour in _POINTS:
+                named = label if k else f"{label}, before"
+                axes.plot(times, values[k][:, point], color=colour, label=named, **style)
+        _limit(axes, values)
+        _bars(axes, report.contacts, leg)
+        axes.set_title(f"{legs[leg]} foot: {words}", size=9, color=_INK, loc="left")
+        if row and not below:
+            axes.set_xlabel("time [s]; bars: heel and ball in contact", size=8.5, color=_INK, labelpad=1)
+        if row == 0 and leg == 0:
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.56 / total), "ncols": 4}
+            drawing.legend(*axes.get_legend_handles_labels(), fontsize=8, frameon=False, **place)
+        _plain(axes)
+
+
+def _limit(axes: Any, values: list[Floats]) -> None:
+    """Show what comes after, and what came before as far as there is room; the bars are below."""
+    low, high = shown_range(*values)
+    axes.set_ylim(low - 0.18 * (high - low), high + 0.22 * (high - low))
+
+
+def _bars(axes: Any, contacts: Contacts, leg: int) -> None:
+    """Draw contacts as bars at the bottom of a chart."""
+    half = 0.5 * float(np.median(np.diff(contacts.times))) if len(contacts.times) > 1 else 0.5
+    for row, (held, (_, _, colour)) in enumerate(zip((contacts.heel, contacts.ball), _POINTS, strict=True)):
+        for frames in runs(held[:, leg], contacts.times):
+            first, last = contacts.times[frames[[0, -1]]] + [-half, half]
+            axes.axvspan(first, last, 0.06 - 0.05 * row, 0.10 - 0.05 * row, color=colour, lw=0)
+
+
+def _plain(axes: Any) -> None:
+    axes.tick_params(labelsize=8, colors=_INK)
+    axes.grid(color=_LINE, lw=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from poise.errors import InputError, UnknownNameError
+from poise.ground.contacts import Contacts, find_contacts, stances
+from poise.ground.motion import BALL
+from poise.ground.soles import find_soles
+from poise.ground.travel import in_place, travelled
+from tests.ground.labels import LABELS
+from tests.ground.motions import motion, moved, path
+
+FRAME = 1 / 60
+
+
+def found(left, right=None, **options):
+    """Whether the left foot stands (F,), heel or ball."""
+    there = moved(left, path(len(left)) if right is None else right, **options)
+    soles = find_soles(moved(path(5), path(5)))
+    return find_contacts(there, soles).any[:, 0]
+
+
+def step(frames, start, stop, height=0.2, length=0.5):
+    """Offsets of a foot that stands, swings from frame start to stop, and stands."""
+    share = np.clip((np.arange(frames) - start) / (stop - start), 0.0, 1.0)
+    return path(frames, y=-length * (share - np.sin(2 * np.pi * share) / (2 * np.pi)), z=height * np.sin(np.pi * share))
+
+
+def in_intervals(intervals, times):
+    return np.any([(times >= start - 1e-6) & (times <= end + 1e-6) for start, end in intervals], axis=0)
+
+
+def stood(data, file, clip=None):
+    there = motion(data / file, clip)
+    velocity = in_place(there)
+    if velocity is not None:
+        there, _ = travelled(there, velocity)
+    return stances(there, velocity)[1]
+
+
+def starts(stands):
+    """How many times a foot comes down, counting one that stands in the first frame."""
+    return int(stands[0]) + int((np.diff(stands.astype(int)) == 1).sum())
+
+
+class TestLabels:
+    """Against the contacts that were labelled by hand."""
+
+    @pytest.mark.parametrize("clip", LABELS)
+    def test_edges_agree_within_50_ms(self, data, clip):
+        _, contacts = stances(motion(data / f"bvh/{clip}.bvh"))
+        last = contacts.times[-1]
+        for leg, points in contacts.intervals().items():
+            for point, intervals in points.items():
+                labels = LABELS[clip][leg][point]
+                assert len(intervals) == len(labels), (leg, point)
+                for (start, end), (label_start, label_end) in zip(intervals, labels, strict=True):
+                    assert abs(start - label_start) <= 0.05, (leg, point, start, label_start)
+                    assert abs(end - min(label_end, last)) <= 0.05, (leg, point, end, label_end)
+
+    @pytest.mark.parametrize("clip", LABELS)
+    def test_f1_is_at_least_95_percent(self, data, clip):
+        _, contacts = stances(motion(data / f"bvh/{clip}.bvh"))
+        labels = Contacts.from_intervals(LABELS[clip], contacts.legs, contacts.times)
+        both = (contacts.heel & labels.heel).sum() + (contacts.ball & labels.ball).sum()
+        assert 2 * both / sum(a.sum() for a in (contacts.heel, contacts.ball, labels.heel, labels.ball)) >= 0.95
+
+    @pytest.mark.parametrize(
+        ("clip", "low", "high"), [("cmu_12_01_walk", 0.55, 0.70), ("walk_mass", 0.55, 0.70), ("run_mass", 0.20, 0.45)]
+    )
+    def test_walks_stand_for_more_than_half_and_runs_for_less(self, data, clip, low, high):
+        _, contacts = stances(motion(data / f"bvh/{clip}.bvh"))
+        labels = Contacts.from_intervals(LABELS[clip], contacts.legs, contacts.times)
+        assert low <= contacts.any.mean() <= high
+        assert (labels.any.mean(axis=0) >= low).all()
+        assert (labels.any.mean(axis=0) <= high).all()
+
+    @pytest.mark.parametrize("clip", LABELS)
+    @pytest.mark.parametrize("fps", [24.0, 30.0, 60.0])
+    def test_the_frame_rate_moves_an_edge_by_at_most_a_frame(self, data, clip, fps):
+        fast = stances(motion(data / f"bvh/{clip}.bvh"))[1].intervals()
+        slow = stances(motion(data / f"bvh/{clip}.bvh", fps=fps))[1].intervals()
+        for leg, points in fast.items():
+            for point, intervals in points.items():
+                np.testing.assert_allclose(
+                    slow[leg][point], intervals, atol=1 / fps + 1e-4, rtol=0
+                )  # files round the step
+
+
+def scaled(line, scale):
+    """A line of a BVH file in other units: an offset, or a frame, whose first three numbers are a place."""
+    words = line.split()
+    first = 1 if words[:1] == ["OFFSET"] else 0 if len(words) > 6 and words[0] != "CHANNELS" else len(words)
+    return " ".join([*words[:first], *(repr(scale * float(w)) for w in words[first : first + 3]), *words[first + 3 :]])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 25.4])
+def test_units_do_not_matter(data, tmp_path, scale):
+    text = (data / "bvh/walk_mass.bvh").read_text()
+    (tmp_path / "scaled.bvh").write_text("\n".join(scaled(line, scale) for line in text.splitlines()))
+    (soles, contacts), (others, same) = (
+        stances(motion(file)) for file in (data / "bvh/walk_mass.bvh", tmp_path / "scaled.bvh")
+    )
+    np.testing.assert_allclose(others.heel, soles.heel, atol=1e-9)
+    np.testing.assert_array_equal(same.heel, contacts.heel)
+    np.testing.assert_array_equal(same.ball, contacts.ball)
+
+
+class TestClips:
+    def test_a_reference_pose_stands_nowhere(self, data):
+        assert not stood(data, "bvh/cmu_12_01_walk.bvh").any[0].any()
+
+    @pytest.mark.parametrize("clip", ["Walking_A", "Walking_B", "Walking_C"])
+    def test_a_walking_knight_stands_on_one_foot_and_then_on_the_other(self, data, clip):
+        stands = stood(data, "glb/knight_kaykit.glb", clip).any
+        assert (stands.mean(axis=0) > 0.4).all()
+        assert [starts(foot) for foot in stands.T] == [1, 1]
+
+    @pytest.mark.parametrize("clip", ["Running_A", "Running_B", "Running_Strafe_Left", "Running_Strafe_Right"])
+    def test_a_running_knight_flies_and_touches_down_once_a_cycle(self, data, clip):
+        stands = stood(data, "glb/knight_kaykit.glb", clip).any
+        assert [starts(foot) for foot in stands.T] == [1, 1]
+        assert not stands.all(axis=1).any()
+        assert (~stands.any(axis=1)).mean() > 0.3
+
+    def test_a_jump_leaves_the_ground_and_does_not_stand_at_its_top(self, data):
+        contacts = stood(data, "glb/knight_kaykit.glb", "Jump_Full_Long")
+        assert [starts(foot) for foot in contacts.any.T] == [2, 2]
+        assert not contacts.any[(contacts.times > 0.4) & (contacts.times < 1.7)].any()
+
+    def test_jumping_jacks_come_down_six_times(self, data):
+        stands = stood(data, "bvh/jumping_jacks_cmu1.bvh").any
+        assert [starts(foot) for foot in stands.T] == [7, 7]
+
+    @pytest.mark.parametrize(
+        ("file", "clip"),
+        [
+            ("glb/knight_kaykit.glb", "Idle"),
+            ("glb/knight_kaykit.glb", "T-Pose"),
+            ("glb/human_anim_m2m.glb", None),
+            ("glb/fox.glb", "Survey"),
+            ("glb/robot_quaternius.glb", "Robot_Idle"),
+        ],
+    )
+    def test_a_figure_that_stands_stands_on_all_feet_all_the_time(self, data, file, clip):
+        assert stood(data, file, clip).any.all()
+
+    def test_a_walking_fox_is_never_in_the_air(self, data):
+        stands = stood(data, "glb/fox.glb", "Walk").any
+        assert stands.any(axis=1).all()
+        assert not stands.all(axis=1).any()
+
+    def test_a_climber_stands_on_the_rungs(self, data):
+        there = motion(data / "bvh/cmu_01_03_climb_ladder.bvh")
+        _, contacts = stances(there)
+        high = contacts.any & (there.places[:, :, BALL, 2] > 0.4)
+        assert high.sum() / 120 > 2.0  # seconds
+
+
+class TestByHand:
+    def test_a_step_is_two_contacts(self):
+        stands = found(step(120, 40, 70))
+        assert starts(stands) == 2
+        assert stands[:38].all()
+        assert stands[72:].all()
+        assert not stands[46:64].any()
+
+    def test_a_slow_slide_is_a_contact_and_a_fast_one_is_not(self):
+        assert found(path(120, y=0.2 * np.arange(120) * FRAME)).all()
+        assert not found(path(120, y=0.8 * np.arange(120) * FRAME)).any()
+
+    def test_a_short_gap_is_closed_where_the_foot_comes_back(self):
+        jerk = np.where((np.arange(120) >= 60) & (np.arange(120) < 63), 0.025, 0.0)
+        assert found(path(120, y=jerk)).all()
+
+    def test_a_short_gap_after_which_the_foot_stands_elsewhere_stays(self):
+        assert starts(found(path(120, y=np.where(np.arange(120) < 60, 0.0, 0.2)))) == 2
+
+    def test_the_floor_may_drift(self):
+        assert found(path(300, z=np.linspace(0.0, 0.05, 300))).all()
+
+    @pytest.mark.parametrize("level", [0.15, 0.3])
+    def test_a_foot_that_stands_still_on_a_step_stands(self, level):
+        up = np.interp(np.arange(240), [60, 90], [0.0, level]) + 0.1 * np.sin(
+            np.pi * np.clip((np.arange(240) - 60) / 30, 0, 1)
+        )
+        stands = found(path(240, z=up))
+        assert stands[100:].all()
+        assert not stands[65:80].any()
+
+    def test_no_contact_goes_over_a_cut(self):
+        there = path(60, x=np.where(np.arange(60) < 30, 0.0, 5.0))
+        stands = found(there, there)
+        assert starts(stands) == 2
+        assert not stands[30]
+
+    def test_in_one_frame_what_is_low_stands(self):
+        assert found(path(1)).all()
+        assert not found(path(1, z=np.array([0.3]))).any()
+
+    @pytest.mark.parametrize("frames", [1, 2, 3])
+    def test_without_time_what_is_low_stands(self, frames):
+        assert found(path(frames), times=np.zeros(frames)).all()
+
+    def test_the_same_motion_gives_the_same_contacts(self):
+        there = moved(step(120, 40, 70), step(120, 75, 105))
+        first, second = stances(there)[1], stances(dataclasses.replace(there))[1]
+        np.testing.assert_array_equal(first.heel, second.heel)
+        np.testing.assert_array_equal(first.ball, second.ball)
+
+
+class TestIntervals:
+    times = np.arange(100) / 50
+
+    def given(self, intervals):
+        return Contacts.from_intervals(intervals, ("left", "right"), self.times)
+
+    def test_there_and_back(self, data):
+        _, contacts = stances(motion(data / "bvh/cmu_12_01_walk.bvh"))
+        again = Contacts.from_intervals(contacts.intervals(), contacts.legs, contacts.times)
+        np.testing.assert_array_equal(again.heel, contacts.heel)
+        np.testing.assert_array_equal(again.ball, contacts.ball)
+
+    def test_frames_within_stand(self):
+        contacts = self.given({"left": {"heel": [(0.1, 0.2), [1.0, 1.98]]}})
+        np.testing.assert_array_equal(np.flatnonzero(contacts.heel[:, 0]), [*range(5, 11), *range(50, 100)])
+        assert not contacts.ball.any()
+        assert not contacts.heel[:, 1].any()
+
+    def test_an_interval_between_frames_is_the_nearest_frame(self):
+        assert np.flatnonzero(self.given({"right": {"ball": [(0.101, 0.105)]}}).ball[:, 1]).tolist() == [5]
+
+    @pytest.mark.parametrize(
+        ("intervals", "message"),
+        [
+            ({"left": {"heel": [(0.5, 0.4)]}}, "left.heel: the interval 0.5 to 0.4 s starts after its end"),
+            ({"left": {"heel": [(0.5, 2.4)]}}, "0.5 to 2.4 s is not in the clip, which runs from 0 to 1.98 s"),
+            ({"left": {"heel": [(-0.5, 0.4)]}}, "-0.5 to 0.4 s is not in the clip"),
+            ({"left": {"ball": [(0.5, 1.0), (0.4, 0.6)]}}, "left.ball: the interval 0.5 to 1 s overlaps"),
+            ({"left": {"ball": [(0.5, float("nan"))]}}, "two numbers .start, end. in seconds, not"),
+            ({"left": {"ball": [(0.5,)]}}, "two numbers"),
+            ({"left": {"ball": [0.5, 1.0]}}, "two numbers"),
+            ({"left": {"ball": [(True, 1)]}}, "two numbers"),
+            ({"left": {"ball": 0.5}}, "left.ball: give a list of intervals"),
+            ({"left": [(0.5, 1.0)]}, "contacts of leg 'left' must be a table"),
+            ([("left", 1)], "contacts must be a table"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_in_a_sentence(self, intervals, message):
+        with pytest.raises(InputError, match=message):
+            self.given(intervals)
+
+    def test_unknown_names_say_what_there_is(self):
+        with pytest.raises(UnknownNameError, match="no leg 'lft'; did you mean 'left'.* legs: left, right"):
+            self.given({"lft": {}})
+        with pytest.raises(UnknownNameError, match="no contact point 'toe'; contact points: heel, ball"):
+            self.given({"left": {"toe": []}})

@@ -1,0 +1,95 @@
+"""Terrain from the words of the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import trimesh
+
+from poise import FileError, InputError, PoiseError, Terrain, UnknownNameError, samples
+from poise.ground.terrain_words import FORMS, terrain_of
+from tests.ground.grounds import points_over
+
+
+@pytest.mark.parametrize(
+    ("words", "terrain"),
+    [
+        ("flat", Terrain.flat()),
+        ("flat:0.5", Terrain.flat(0.5)),
+        ("slope:15", Terrain.slope(15)),
+        ("slope:-7.5", Terrain.slope(-7.5)),
+        ("stairs:0.15,0.30", Terrain.stairs(0.15, 0.3)),
+        ("stairs: 0.15, 0.30", Terrain.stairs(0.15, 0.3)),
+        ("noise:0.05", Terrain.noise(0.05, 1.0)),
+        ("noise:0.05,2", Terrain.noise(0.05, 2.0)),
+    ],
+)
+def test_shapes_in_metres_of_a_figure(words, terrain):
+    points = points_over(1)
+    assert np.array_equal(terrain_of(words).heights(points), terrain.heights(points))
+    assert terrain_of(words).unit is None
+    assert terrain_of(words).up == "y"
+    assert terrain_of(words, up="z").up == "z"
+
+
+def test_a_height_map_with_its_size():
+    path = str(samples.path("hills.npz"))
+    terrain = terrain_of(path, size=10, height=0.002, origin=(1, 0, 0), up="z")
+    assert (terrain.up, terrain.unit) == ("z", 1.0)
+    assert terrain.sample([[-3.9, 0, 0], [-4.1, 0, 0]]).inside.tolist() == [True, False]
+    assert terrain_of(path).heights([1, 0, 2]) == Terrain.heightmap(path).heights([1, 0, 2])
+
+
+@pytest.mark.parametrize(("suffix", "up"), [(".glb", "y"), (".obj", "y"), (".stl", "z"), (".STL", "z")])
+def test_a_mesh_in_its_own_frame(tmp_path, suffix, up):
+    path = tmp_path / f"box{suffix}"
+    trimesh.creation.box((2, 2, 2)).export(path, file_type=suffix[1:].lower())
+    assert terrain_of(str(path)).up == up
+    assert terrain_of(str(path)).heights([0, 0, 0]) == 1.0
+    assert terrain_of(str(path), up="z").up == "z"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("slope", "write slope:DEGREES, for example slope:15"),
+        ("slope:", "write slope:DEGREES"),
+        ("slope:15,3", "write slope:DEGREES"),
+        ("slope:steep", "write slope:DEGREES"),
+        ("stairs:0.15", "write stairs:RISE,GOING, for example stairs:0.15,0.30"),
+        ("noise", r"write noise:AMPLITUDE\[,WAVELENGTH\]"),
+        ("flat:", r"write flat\[:HEIGHT\]"),
+        ("slope:nan", "must be finite"),
+        ("slope:91", "-89 to 89"),
+        ("stairs:0.1,0", "going of stairs must be more than 0"),
+    ],
+)
+def test_wrong_numbers_say_how_to_write_them(words, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        terrain_of(words)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("words", ["", "stair:0.15,0.3", "Flat", "hill", "hills.xyz", "a\0b"])
+def test_an_unknown_terrain_lists_what_exists(words):
+    with pytest.raises(UnknownNameError) as caught:
+        terrain_of(words)
+    assert all(form in str(caught.value) for form in FORMS)
+
+
+def test_a_file_of_another_kind_is_named(tmp_path):
+    (tmp_path / "clip.bvh").write_text("HIERARCHY")
+    with pytest.raises(FileError, match=r"clip\.bvh: is no terrain; terrains: flat"):
+        terrain_of(str(tmp_path / "clip.bvh"))
+
+
+@pytest.mark.parametrize("words", ["flat", "slope:15", "ground.glb"])
+def test_a_size_belongs_to_height_maps(words):
+    with pytest.raises(InputError, match="size and origin belong to a height map"):
+        terrain_of(words, size=3, origin=(0, 0, 0))
+
+
+@pytest.mark.parametrize("words", ["none.png", "none.npz", "none.glb", "none.stl"])
+def test_a_missing_file_is_named(words):
+    with pytest.raises(PoiseError, match=f"{words}: No such file"):
+        terrain_of(words)

@@ -1,0 +1,221 @@
+"""`poise plant` and `poise lock`, run in this process: what they write, what they say, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import poise
+from poise import cli, samples
+
+WALK = samples.path("humanoid.bvh")
+CHARACTER = samples.path("humanoid.glb")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line here; give its exit code, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["poise", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+class TestPlant:
+    def test_it_writes_the_clip_and_says_how_it_went(self, run, tmp_path):
+        out = tmp_path / "hill.glb"
+        code, text, _ = run("plant", CHARACTER, "--terrain", "slope:5", "-o", out)
+        assert code == 0
+        for words in ("on a slope of 5 degrees", "foot skate [cm/s]", "left leg: LeftUpLeg, LeftLeg, LeftFoot, LeftToe",
+                      "note: the clip walks in place", f"clip 'walk_planted' in {out}"):  # fmt: skip
+            assert words in text
+        clips = poise.load(out).clips
+        assert [clip.name for clip in clips] == ["walk", "walk_planted"]
+        before, after = (clip.poses.world["Hips"].positions for clip in clips)
+        travelled, climbed = (after - before)[-1, [2, 1]]
+        assert travelled > 1  # the clip walked in place
+        assert abs((after - before)[0, 2]) < 0.01
+        assert climbed == pytest.approx(travelled * np.tan(np.radians(5)), abs=0.1)
+
+    def test_every_file_that_is_asked_for(self, run, tmp_path):
+        out, page, picture = (tmp_path / name for name in ("a.bvh", "a.html", "a.svg"))
+        code, _, _ = run("plant", WALK, "--terrain", "flat", "-o", out, "--report", page, "--plot", picture)
+        assert code == 0
+        assert page.read_text().startswith("<!DOCTYPE html>")
+        assert picture.read_bytes().startswith(b"<?xml")
+        assert len(poise.load(out).clips[0]) == len(poise.load(WALK).clips[0])
+
+    def test_json_on_the_terminal_and_in_a_file(self, run, tmp_path):
+        numbers = tmp_path / "a.json"
+        code, text, _ = run(
+            "plant", WALK, "--terrain", "noise:0.02", "-o", tmp_path / "a.bvh", "--report", numbers, "--json"
+        )
+        assert code == 0
+        said, kept = json.loads(text), json.loads(numbers.read_text())
+        assert said["after"] == kept["after"]
+        assert said["joints"]["left"] == ["LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToe"]
+        assert said["out"] == str(tmp_path / "a.bvh")
+        assert (said["up"], said["ground"]) == ("y", "bumps of 0.02")
+
+    def test_one_foot(self, run, tmp_path):
+        code, text, _ = run("plant", WALK, "--terrain", "flat", "--feet", "right", "-o", tmp_path / "a.bvh")
+        assert code == 0
+        assert text.startswith("1 leg (right)")
+
+    def test_a_height_map_with_its_size_height_and_place(self, run, tmp_path):
+        np.savez(tmp_path / "ramp.npz", heights=np.tile(np.linspace(0, 1, 11), (11, 1)))
+        place = ("--terrain-size", "20,20", "--terrain-height", "2", "--terrain-origin", "-1,3")
+        code, text, _ = run(
+            "plant", WALK, "--terrain", tmp_path / "ramp.npz", *place, "-o", tmp_path / "a.bvh", "--json"
+        )
+        assert code == 0
+        hips = [poise.load(path).clips[0].poses.world["Hips"].positions[0, 1] for path in (WALK, tmp_path / "a.bvh")]
+        assert hips[1] - hips[0] == pytest.approx(1 + 0.1, abs=0.05)  # the middle of the map is a metre west
+        assert json.loads(text)["ground"] == "a height map"
+
+    def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, run, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        code, _, errors = run(
+            "plant", WALK, "--terrain", "flat", "-o", tmp_path / "a.bvh", "--plot", tmp_path / "a.png"
+        )
+        assert code == 0
+        assert "poise[plot]" in errors
+        assert sorted(tmp_path.iterdir()) == [tmp_path / "a.bvh"]
+
+
+def test_a_second_run_names_the_clip_anew(run, tmp_path):
+    out = tmp_path / "a.glb"
+    assert run("lock", CHARACTER, "-o", out)[0] == 0
+    code, text, _ = run("lock", out, "--from-clip", "walk", "-o", out, "--json")
+    assert code == 0
+    assert json.loads(text)["clip"] == "walk_locked_1"
+    assert [clip.name for clip in poise.load(out).clips] == ["walk", "walk_locked", "walk_locked_1"]
+
+
+class TestContacts:
+    def test_saved_edited_and_given(self, run, tmp_path):
+        kept = tmp_path / "steps.json"
+        first = run("lock", WALK, "-o", tmp_path / "a.bvh", "--save-contacts", kept, "--json")
+        again = run("lock", WALK, "-o", tmp_path / "b.bvh", "--contacts", kept, "--json")
+        assert first[0] == again[0] == 0
+        assert json.loads(first[1])["after"] == json.loads(again[1])["after"]
+        assert f"contacts are those of {kept}" in json.loads(again[1])["notes"]
+        kept.write_text(json.dumps({"right": {"ball": [[0.2, 0.4]]}}))
+        known = json.loads(run("lock", WALK, "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")[1])
+        np.testing.assert_allclose(known["after"]["contact"], [0, 7 / 30], atol=1e-6)  # 6 steps and half a step twice
+
+    def test_those_of_the_sidecar_need_no_word(self, run, tmp_path):
+        walk = tmp_path / "walk.bvh"
+        walk.write_bytes(WALK.read_bytes())
+        (tmp_path / "walk.ik.toml").write_text("[contacts.walk]\nleft = { heel = [[0.1, 0.3]] }\n")
+        code, text, _ = run("lock", walk, "--feet", "left", "-o", tmp_path / "a.bvh")
+        assert code == 0
+        assert "in contact: left 23 %" in text
+        assert f"note: contacts are those of {tmp_path / 'walk.ik.toml'}" in text
+
+    def test_one_foot_of_contacts_for_both(self, run, tmp_path):
+        kept = tmp_path / "steps.json"
+        kept.write_text(json.dumps({"left": {"heel": [[0.1, 0.3]]}, "right": {"ball": [[0.2, 0.4]]}}))
+        words = ("lock", WALK, "--feet", "right", "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")
+        np.testing.assert_allclose(json.loads(run(*words)[1])["after"]["contact"], [7 / 30], atol=1e-6)
+
+
+class TestInPlace:
+    def test_kept_where_it_is(self, run, tmp_path):
+        code, text, _ = run(
+            "plant", WALK, "--terrain", "flat", "--in-place", "keep", "-o", tmp_path / "a.bvh", "--json"
+        )
+        assert code == 0
+        before, after = (poise.load(path).clips[0].poses.world["Hips"].positions for path in (WALK, tmp_path / "a.bvh"))
+        np.testing.assert_allclose(after[:, [0, 2]], before[:, [0, 2]], atol=1e-4)
+        known = json.loads(text)
+        assert known["after"]["skate"] < 1 < np.hypot(*known["velocity"])  # on the ground that passes
+
+    def test_refused(self, run, tmp_path):
+        code, _, errors = run("plant", WALK, "--terrain", "flat", "--in-place", "refuse", "-o", tmp_path / "a.bvh")
+        assert code == 2
+        assert "walks in place" in errors
+        assert list(tmp_path.iterdir()) == []
+
+    def test_lock_stays_there_unless_told(self, run, tmp_path):
+        code, text, _ = run("lock", WALK, "-o", tmp_path / "a.bvh")
+        assert code == 0
+        assert "on flat ground" in text
+        after = poise.load(tmp_path / "a.bvh").clips[0].poses.world["Hips"].positions
+        assert abs(after[-1, 2] - after[0, 2]) < 0.1
+
+
+BALL = """HIERARCHY
+ROOT ball
+{
+OFFSET 0 0 0
+CHANNELS 3 Zrotation Xrotation Yrotation
+End Site
+{
+OFFSET 0 1 0
+}
+}
+MOTION
+Frames: 2
+Frame Time: 0.1
+0 0 0
+1 2 3
+"""
+BAD = [
+    (("plant", WALK, "--terrain", "hill", "-o", "a.bvh"), "no terrain 'hill'"),
+    (("plant", WALK, "--terrain", "stairs:1", "-o", "a.bvh"), "stairs:RISE,GOING"),
+    (("plant", WALK, "--terrain", "no.png", "-o", "a.bvh"), "no.png"),
+    (("plant", WALK, "--terrain", "flat", "--terrain-size", "3,4", "-o", "a.bvh"), "size belong"),
+    (("plant", WALK, "--terrain", "m.png", "--terrain-size", "3", "-o", "a.bvh"), "--terrain-size takes 2 numbers"),
+    (("plant", WALK, "--terrain", "m.png", "--terrain-origin", "a,b", "-o", "a.bvh"), "takes 2 or 3 numbers"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.png"), "a.png"),
+    (("plant", WALK, "--terrain", "flat", "-o", "no/a.bvh"), "there is no folder 'no'"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--report", "a.txt"), "a page (.html) or numbers (.json)"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--report", "no/a.html"), "there is no folder 'no'"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--plot", "a.gif"), "cannot draw to 'a.gif'"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--feet", "left,tail"), "no leg 'tail'; legs: left, right"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--from-clip", "run"), "no clip 'run'"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--metre", "0"), "a metre must be a positive number"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--stretch", "9"), "stretch must be"),
+    (("plant", "none.bvh", "--terrain", "flat", "-o", "a.bvh"), "none.bvh"),
+    (("plant", samples.path("arm.urdf"), "--terrain", "flat", "-o", "a.glb"), "holds no animation"),
+    (("lock", WALK, "-o", "a.bvh", "--contacts", "none.json"), "none.json"),
+    (("lock", WALK, "-o", "a.bvh", "--contacts", "other.toml"), "no contacts of the clip 'humanoid'"),
+    (("lock", WALK, "-o", "a.bvh", "--save-contacts", "a.csv"), "end with .json or .toml"),
+    (("lock", WALK, "-o", "a.bvh", "--save-contacts", "no/a.json"), "there is no folder 'no'"),
+    (("plant", WALK, "-o", "a.bvh"), "Missing option"),
+    (("lock", WALK), "Missing option"),
+    (("lock", "two.glb", "-o", "a.glb"), "poise lock needs --from-clip NAME: this file has 2 clips: 'walk', 'again'"),
+    (("lock", "ball.bvh", "-o", "a.bvh"), "no legs"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[words for _, words in BAD])
+def test_bad_input_is_one_sentence_and_nothing_is_written(run, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ball.bvh").write_text(BALL)
+    (tmp_path / "other.toml").write_text("[contacts.other]\n")
+    if "two.glb" in arguments:
+        walk = poise.load(CHARACTER).clips[0]
+        poise.save(
+            poise.Clip(walk.times[:3], walk.poses[:3], "again"), tmp_path / "two.glb", like=poise.load(CHARACTER)
+        )
+    there = sorted(tmp_path.iterdir())
+    code, text, errors = run(*arguments)
+    assert code == 2
+    assert text == ""
+    assert words in errors
+    assert "Traceback" not in errors
+    assert errors.startswith("error: ") == (words != "Missing option")
+    assert sorted(tmp_path.iterdir()) == there

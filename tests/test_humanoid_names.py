@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+import poise
+from tests.humanoid_figures import CONVENTIONS, figure, skeleton_of
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_convention(name):
+    made = figure(CONVENTIONS[name])
+    found = poise.humanoid(made.skeleton())
+    for role, joint in made.roles.items():
+        assert (role, found.joints.get(role)) == (role, joint)
+    assert found.missing == ()
+    assert found.kind == "humanoid"
+
+
+def rooted_in_the_chest():
+    """As physics engines have it: the pelvis hangs at the torso."""
+    names = ["torso", "head", "waist_lower", "pelvis"]
+    parents, points = [-1, 0, 0, 2], [(0.0, 0.0, 1.4), (0.0, 0.0, 1.7), (0.0, 0.0, 1.1), (0.0, 0.0, 1.0)]
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        for limb, above in ((("thigh", "shin", "foot"), 3), (("upper_arm", "lower_arm", "hand"), 0)):
+            for place, part in enumerate(limb):
+                parents.append(above if place == 0 else len(names) - 1)
+                names.append(f"{side}_{part}")
+                points.append((0.0, y, points[above][2] - 0.1 - 0.4 * place))
+    return skeleton_of(names, parents, points, up="z")
+
+
+def test_a_tree_that_begins_at_the_chest():
+    found = poise.humanoid(rooted_in_the_chest())
+    assert [found.joints[role] for role in ("hips", "spine", "chest", "head")] == [
+        "pelvis", "waist_lower", "torso", "head",
+    ]  # fmt: skip
+    assert found.confidence["hips"] < 0.8
+    assert found.missing == ()
+
+
+def test_a_root_on_the_ground_is_not_the_hips():
+    made = figure(CONVENTIONS["vrm"])
+    parents = [-1, *(0 if name == "spine" else row + 1 for name, row in zip(made.names, made.parents, strict=True))]
+    found = poise.humanoid(skeleton_of(["Root", *made.names], parents, [(0.0, 0.0, 0.0), *made.points]))
+    assert found.joints["hips"] == "hips"  # though the spine hangs at the root, beside them
+    assert "'Root' carries legs and spine" in found.reasons["hips"]
