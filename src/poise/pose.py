@@ -110,7 +110,7 @@ class Pose:
 
     @classmethod
     def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
-        """A pose of arrays that nobody else writes to, known to be right: checks would take longer than a live frame."""
+        """A pose of arrays that nobody else writes to and that are known to be right: checks take time."""
         pose = cls.__new__(cls)
         pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
         frozen(q)

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from poise import kernels
-from poise.clip import Clip
 from poise.goals import Orientation, Place, Position
 from poise.ground.grounder import Grounder
 from poise.ground.terrain import Terrain
@@ -177,7 +176,7 @@ def _jacobian_methods() -> None:
 
 
 def _live_feet() -> None:
-    Grounder(Clip(np.zeros(1), Pose(_humanoid().skeleton, _humanoid().q[None])), Terrain.flat()).step(_humanoid(), 0.0)
+    Grounder(_humanoid(), Terrain.flat()).step(_humanoid(), 0.0)
 
 
 def _bent(skeleton: Skeleton) -> Pose:

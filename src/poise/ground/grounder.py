@@ -13,8 +13,8 @@ from poise.arrays import Bools, Floats, finite, real
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.contacts import Thresholds
-from poise.ground.figure import Figure, Up, figure_of
-from poise.ground.live import Gait, Springs, gait_of, pack
+from poise.ground.figure import Up, figure_of
+from poise.ground.live import Springs, gait_of, pack
 from poise.ground.terrain import Terrain
 from poise.kinematics import Table
 from poise.pose import Pose
@@ -22,7 +22,7 @@ from poise.rig import Rig
 from poise.skeleton import Skeleton
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
-_STEEPEST = 89.0  # degrees
+_STEEPEST = math.radians(40.0)
 _WALK, _GROUND, _BOTH = 0, 1, 2  # phases, as in kernels/grounder.py
 
 
@@ -32,18 +32,17 @@ class Grounder:
         grounder = poise.Grounder(clip, poise.Terrain.slope(10))
         shown = grounder.step(pose, seconds=1 / 60)
 
-    figure            a Rig, a Clip, or what `figure_of` made of one
+    reference         a clip of the figure, which says where its soles are, how its knees bend and how high the animation's
+                      floor is; or a single pose that stands on its floor, such as `rig.rest`
     terrain           the ground
-    gait              a clip that says where the soles are, how the knees bend and how high the animation's floor is;
-                      default: `figure` itself if that is a clip, else the rest pose, which must stand on its floor
-    legs, up, metre   as for `figure_of`
+    rig, legs, up, metre   as for `plant_feet`
     level             height of the animation's floor [file units] instead of what the gait says
     thresholds        when heel and ball stand, as for `plant_feet`; speeds are means over the last moments
     blend_halflife    [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over
     pelvis_halflife   [s] the same for the pelvis; it rises again four times more slowly than it sinks
     lift_halflife     [s] the same for what a swinging foot is lifted over ground ahead
     farthest          [m] a locked foot that is animated farther away is let go until it lifts
-    steepest          [degrees] by which a foot is tilted at most
+    steepest          [rad] by which a foot is tilted at most
 
     A pose may have one leading axis: a crowd of the same figure, each with a state of its own, the same bits as alone.
     Poses must travel over the ground: where a game moves the figure itself, put its place into the pose.
@@ -67,10 +66,10 @@ class Grounder:
 
     def __init__(
         self,
-        figure: Figure | Rig | Clip,
+        reference: Clip | Pose,
         terrain: Terrain,
         *,
-        gait: Clip | Gait | None = None,
+        rig: Rig | None = None,
         legs: Sequence[str] | None = None,
         up: Up | None = None,
         metre: float | None = None,
@@ -80,25 +79,26 @@ class Grounder:
         pelvis_halflife: float = 0.08,
         lift_halflife: float = 0.04,
         farthest: float = 0.15,
-        steepest: float = 40.0,
+        steepest: float = _STEEPEST,
     ) -> None:
         if not isinstance(terrain, Terrain):
             raise InputError(f"a Grounder stands on a poise.Terrain, not on {type(terrain).__name__}")
+        if not isinstance(reference, Clip) and (not isinstance(reference, Pose) or reference.shape):
+            raise InputError("the reference of a Grounder is a Clip of the figure, or a single Pose, such as rig.rest")
         self.terrain = terrain
-        self.figure = figure if isinstance(figure, Figure) else figure_of(figure, legs=legs, up=up, metre=metre)
-        known = gait if isinstance(gait, Gait) else gait_of(_reference(figure, gait), self.figure)
+        self.figure = figure_of(reference, rig=rig, legs=legs, up=up, metre=metre)
+        self.gait = gait_of(_clip(reference), self.figure)
         if level is not None:
-            known = known._replace(level=_size(level, "level", -math.inf) / self.figure.metre)
+            self.gait = self.gait._replace(level=_size(level, "level", -math.inf) / self.figure.metre)
         springs = Springs(
             blend=_size(blend_halflife, "blend_halflife"),
             pelvis=_size(pelvis_halflife, "pelvis_halflife"),
             lift=_size(lift_halflife, "lift_halflife"),
             farthest=_size(farthest, "farthest"),
-            steepest=math.radians(_size(steepest, "steepest", most=_STEEPEST)),
+            steepest=_size(steepest, "steepest", most=0.5 * math.pi),
             pause=_PAUSE,
         )
-        self.gait = known
-        self._live = pack(self.figure, known, terrain, thresholds or Thresholds(), springs)
+        self._live = pack(self.figure, self.gait, terrain, thresholds or Thresholds(), springs)
         self._tables: dict[tuple[bool, bool], Table] = {}
         self._step = kernels.grounder.step
         self.reset()
@@ -240,20 +240,13 @@ class Grounder:
         return values.reshape(*self._shape, *values.shape[1:])
 
 
-def _reference(figure: Figure | Rig | Clip, gait: Clip | None) -> Clip:
-    """The clip that soles, knees and floor are measured over: as given, else the rest pose."""
-    if gait is not None:
-        return gait
-    if isinstance(figure, Clip):
-        return figure
-    rest = figure.rest if isinstance(figure, Rig) else Pose(figure.skeleton, figure.skeleton.rest_q)
-    return Clip(np.zeros(1), Pose(rest.skeleton, rest.q[None], *_first(rest)))
-
-
-def _first(rest: Pose) -> tuple[Floats | None, Floats | None]:
-    """Translations and scales of a single pose as a batch of one."""
-    translations, scales = rest.translations, rest.scales
-    return (None if translations is None else translations[None]), (None if scales is None else scales[None])
+def _clip(reference: Clip | Pose) -> Clip:
+    """The clip that soles, knees and floor are measured over: of a single pose, one frame."""
+    if isinstance(reference, Clip):
+        return reference
+    translations, scales = reference.translations, reference.scales
+    beside = [None if values is None else values[None] for values in (translations, scales)]
+    return Clip(np.zeros(1), Pose(reference.skeleton, reference.q[None], *beside))
 
 
 def _size(value: float, what: str, least: float = 0.0, most: float = math.inf) -> float:

@@ -11,12 +11,13 @@ from poise import rotations
 from poise.arrays import Floats, Ints
 from poise.clip import Clip
 from poise.ground.contacts import Thresholds, stances
+from poise.ground.feet import floor_level
 from poise.ground.figure import Figure
 from poise.ground.footing import Footing
 from poise.ground.legs import bend_axes
 from poise.ground.motion import FOOT, SHIN, THIGH, motion_of, turning
 from poise.ground.shapes import Plane
-from poise.ground.soles import BALL_POINT, HEEL_POINT, Soles
+from poise.ground.soles import Soles
 from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place, travelled
 from poise.humanoid import Leg
@@ -48,9 +49,7 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
         motion, _ = travelled(motion, ground)
     soles, contacts = stances(motion, ground)
     axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion)[0])
-    points = soles.points(motion)
-    heights = np.concatenate([points[contacts.heel, HEEL_POINT, 2], points[contacts.ball, BALL_POINT, 2]])
-    return Gait(soles, axes, float(np.median(heights)) if len(heights) else 0.0)
+    return Gait(soles, axes, floor_level(motion, soles, contacts))
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
-    """Rows of the table for the places of a leg, for what its parts hang in; which part that is; where they are in q."""
+    """Rows of the table of a leg's joints and of what they hang in, the part that that is, places in q, and the rest."""
     skeleton, names = figure.skeleton, turning(leg)
     parents = [slots.get(int(skeleton.parents[skeleton.index(name)]), 0) for name in names]
     parts = [skeleton.index(name) for name in names]

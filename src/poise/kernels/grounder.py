@@ -211,7 +211,7 @@ def lift_heel(frame, marks, hip):
 
 
 @part
-def toes_turn(leg, frame, marks, joint, ground):
+def toes_turn(frame, marks, joint, ground):
     """The rotation of the toes, before the animated one: with the ground, and bent up until the tip is out of it."""
     tilt = quat_in(frame, TILT)
     tip = rotate(multiply(tilt, quat_in(frame, TURNS + 12)), vec_in(marks, TIP))
@@ -274,13 +274,13 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     lift_heel(frame, marks, raised)
     axis = rotate(quat_in(frame, TURNS), vec_in(marks, AXIS))
     most = frame[LONGEST] if s[MODE] > 0.0 else soft_chord(frame, raised)
-    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, vec_in(frame, NEW), most)
+    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, vec_in(frame, NEW), most, 1.0)
     foot = multiply(quat_in(frame, NEW_TURN), conjugate(quat_in(frame, TURNS + 8)))
     joint = add(reached, rotate(foot, sub(vec_in(frame, PLACES + 9), ankle)))
     put_quat(turns, 0, thigh)
     put_quat(turns, 1, shin)
     put_quat(turns, 2, foot)
-    put_quat(turns, 3, toes_turn(leg, frame, marks, joint, ground))
+    put_quat(turns, 3, toes_turn(frame, marks, joint, ground))
     write_leg(leg, marks, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]
@@ -346,8 +346,8 @@ def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, n
 
 @short_kernel
 def step(
-    phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts, q,
-    translations, scales, dt,
+    phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts,
+    q, translations, scales, dt,
 ):  # fmt: skip
     """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown.
 

@@ -58,7 +58,7 @@ from poise.kernels.springs import damped, damped_vec, followed, turned_by, way_b
 
 _TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
 _EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
-_HEEL_UP = math.radians(35.0)  # a heel is lifted so far at most, beyond its animated lift
+_HEEL_UP = math.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
 
 
@@ -126,7 +126,7 @@ def aimed(frame, marks):
 
 @part
 def chosen_mode(s, frame, settings):
-    """What holds the foot: 0 nothing, 1 the heel, 2 the ball. A lock that is pulled too far breaks until the foot lifts."""
+    """What holds the foot: 0 nothing, 1 the heel, 2 the ball. A lock pulled too far breaks until the foot lifts."""
     heel, ball, mode = s[ON] > 0.0, s[POINT + ON] > 0.0, int(s[MODE])
     if mode > 0:
         pulled = sub(vec_in(frame, SOLE + 3 * mode - 3), vec_in(s, LOCK))
@@ -229,7 +229,7 @@ def hold_flat(s, marks, turn, mode, ground, settings):
 
 
 @part
-def raised(s, marks, ankle, turn, mode, ground):
+def raised(marks, ankle, turn, mode, ground):
     """Turn a foot about what is locked until the other end of its sole is out of the ground."""
     arm, other = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), rotate(turn, vec_in(marks, HEEL + 6 - 3 * mode))
     along, p = sub(other, arm), add(ankle, other)
@@ -286,7 +286,7 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
     put_vec_in(s, AIM, aim)
     put_quat_in(s, AIM_TURN, turn)
     if mode > 0:
-        ankle, shown = raised(s, marks, ankle, shown, mode, ground)
+        ankle, shown = raised(marks, ankle, shown, mode, ground)
         tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
         s[BENDS] = max(least_bend(leg), height_at(ground, 2, tip) - tip.z)
     else:
