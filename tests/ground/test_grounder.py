@@ -397,15 +397,15 @@ def test_sixty_frames_a_second_show_what_a_hundred_and_twenty_do(data):
 # The proof 4 asks for a bound: how far ankles and hips are from those of plant_feet [cm of a 1.7 m figure],
 # half of the time, 95 % of it, and ever, after the first tenth of a second.
 NEAR = {
-    ("cmu_12_01_walk", "flat"): ((0, 0, 0), (0, 0, 0)),
-    ("cmu_12_01_walk", "slope"): ((0, 0, 0), (0, 0, 0)),
-    ("cmu_12_01_walk", "noise"): ((0, 0, 0), (0, 0, 0)),
-    ("walk_mass", "flat"): ((0, 0, 0), (0, 0, 0)),
-    ("walk_mass", "slope"): ((0, 0, 0), (0, 0, 0)),
-    ("walk_mass", "noise"): ((0, 0, 0), (0, 0, 0)),
-    ("run_mass", "flat"): ((0, 0, 0), (0, 0, 0)),
-    ("run_mass", "slope"): ((0, 0, 0), (0, 0, 0)),
-    ("run_mass", "noise"): ((0, 0, 0), (0, 0, 0)),
+    ("cmu_12_01_walk", "flat"): ((1.9, 6.2, 9.2), (1.3, 2.6, 2.8)),
+    ("cmu_12_01_walk", "slope"): ((2.3, 12.2, 14.5), (3.0, 5.2, 5.8)),
+    ("cmu_12_01_walk", "noise"): ((1.9, 6.0, 9.2), (1.3, 2.5, 2.8)),
+    ("walk_mass", "flat"): ((1.1, 2.3, 2.9), (0.3, 0.9, 1.0)),
+    ("walk_mass", "slope"): ((2.5, 9.4, 9.7), (1.3, 7.2, 9.0)),
+    ("walk_mass", "noise"): ((1.6, 2.8, 3.5), (0.4, 1.2, 1.3)),
+    ("run_mass", "flat"): ((1.2, 4.5, 5.5), (0.5, 0.6, 0.6)),
+    ("run_mass", "slope"): ((9.7, 33.0, 34.5), (5.6, 7.6, 9.3)),
+    ("run_mass", "noise"): ((1.9, 5.0, 5.6), (1.6, 2.1, 2.2)),
 }
 
 
@@ -416,7 +416,9 @@ def lived(folder, name, kind):
     live = Grounder(clip, ground_of(kind, "y"))
     result, contacts, locked = clip_shown(live, clip)
     motion = motion_of(result, live.figure)
-    stood = Contacts(tuple(leg.name for leg in live.figure.legs), clip.times, *np.moveaxis(contacts & locked[..., None], -1, 0))
+    stood = Contacts(
+        tuple(leg.name for leg in live.figure.legs), clip.times, *np.moveaxis(contacts & locked[..., None], -1, 0)
+    )
     paths = paths_of(motion, live.gait.soles, Footing(live.terrain, live.figure))
     return clip, live, result, motion, measures_of(paths, stood, motion)
 
@@ -428,11 +430,18 @@ def test_near_to_the_planting_of_the_whole_clip(data, name, kind):
     late = clip.times > 0.1
     for place, bounds in zip((ANKLE, HIP), NEAR[name, kind], strict=True):
         off = 100 * np.linalg.norm((motion.places - whole.places)[late, :, place], axis=-1)
-        print(name, kind, [np.median(off).round(2), np.percentile(off, 95).round(2), off.max().round(2)])
+        assert (np.percentile(off, (50, 95, 100)) <= bounds).all()
 
 
 @pytest.mark.parametrize(("name", "kind"), NEAR)
 def test_feet_stand_out_of_the_ground_and_nothing_jumps(data, name, kind):
     clip, live, result, _, measures = lived(data, name, kind)
-    steps = [np.linalg.norm(np.diff(c.poses.world.positions[2:], axis=0), axis=-1).max(axis=0) for c in (result, clip)]
-    print(name, kind, measures.skate, measures.slip, measures.lift, measures.penetration, (steps[0]/np.maximum(steps[1],0.2*steps[1].max())).max(), steps[0].max()/steps[1].max(), measures.backward)
+    assert measures.skate < (
+        2.5 if (name, kind) == ("run_mass", "slope") else 0.5
+    )  # cm/s: its leg is short for a moment
+    assert measures.slip < 5.0  # mm
+    assert measures.penetration < 5.0  # mm
+    assert measures.backward.max() < 1e-6  # degrees
+    after, before = (np.linalg.norm(np.diff(c.poses.world.positions[2:], axis=0), axis=-1) for c in (result, clip))
+    usual = np.maximum(before.max(axis=0), 0.2 * before.max())
+    assert (after.max(axis=0) < 2.0 * usual).all()

@@ -32,8 +32,8 @@ class Grounder:
         grounder = poise.Grounder(clip, poise.Terrain.slope(10))
         shown = grounder.step(pose, seconds=1 / 60)
 
-    reference         a clip of the figure, which says where its soles are, how its knees bend and how high the animation's
-                      floor is; or a single pose that stands on its floor, such as `rig.rest`
+    reference         a clip of the figure, which says where its soles are, how its knees bend and how high the floor
+                      of its animations is; or a single pose that stands on its floor, such as `rig.rest`
     terrain           the ground
     rig, legs, up, metre   as for `plant_feet`
     level             height of the animation's floor [file units] instead of what the gait says
@@ -49,19 +49,20 @@ class Grounder:
 
     In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it and
     stays there, exactly, until it is fast or high or more than `farthest` from where it is animated. The foot turns
-    about what is locked; where heel and ball stand it comes to lie on the ground and is held. A foot that is let go goes
-    back to its animation over the ground by a critically damped spring that starts with its place and speed, so that
-    nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows the ground under the feet and sinks for
-    a leg that is too short, both by springs; knees, heels and toes bend as with `plant_feet`. Springs are stepped
-    exactly: 60 and 120 frames a second show the same but for when a contact is noticed.
+    about what is locked; where heel and ball stand it comes to lie on the ground and is held. A foot that is let go
+    returns to its animation over the ground by a critically damped spring that starts with its place and speed, so that
+    nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows the ground under the feet and sinks
+    for a leg that is too short, both by springs; knees, heels and toes bend as with `plant_feet`. Springs are stepped
+    exactly: the frame rate changes only when a contact is noticed.
 
     It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s and where an
     ankle jumps farther than any runs (30 m/s): a figure that is put elsewhere does not fly there.
 
-    What `plant_feet` does and this cannot: it does not know where a foot will stand. A plant is where the foot comes
-    to rest, not in the middle of its slide, and is not moved off an edge; a contact is noticed about 10 ms late. From
-    the second step on its ankles are, on flat ground, a slope of 15 degrees and bumps of 5 cm, {bounds} of a 1.7 m
-    figure away from those of `plant_feet`.
+    It does not know what comes. A plant is where the foot comes to rest, not in the middle of its slide, and is not
+    moved off an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. Ankles of
+    two walks on flat ground, a slope of 15 degrees and bumps of 5 cm are half of the time within 2.3 cm (of a 1.7 m
+    figure) of those of `plant_feet`, 95 % of it within 12 cm and always within 15 cm; hips within 3, 7 and 9 cm. A run
+    up that slope is in the air where the ground rises: its ankles are within 10, 33 and 35 cm.
     """
 
     def __init__(

@@ -101,7 +101,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
-    """Rows of the table of a leg's joints and of what they hang in, the part that that is, places in q, and the rest."""
+    """A row of `legs`, see kernels/grounder_walk.py."""
     skeleton, names = figure.skeleton, turning(leg)
     parents = [slots.get(int(skeleton.parents[skeleton.index(name)]), 0) for name in names]
     parts = [skeleton.index(name) for name in names]

@@ -92,7 +92,7 @@ FINE, SHEARED = 0, 1
 
 _STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
-_SINKS = 1.0  # [m/s] at most, besides the spring, for a leg that stands
+_SINKS = 2.0  # [m/s] at most, besides the spring, for a leg that stands
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
@@ -169,9 +169,11 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     else:
         rate = rate if missing > body[SINK] else _RISES * rate
         body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
-    if body[SINK] < must:
-        body[SINK], body[SINK_MOVES] = min(must, body[SINK] + _SINKS * dt), max(body[SINK_MOVES], 0.0)
-    body[UP] = base - body[SINK]
+    sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
+    if sunk < must:
+        more = min(must - sunk, _SINKS * dt)
+        body[SINK], sunk = body[SINK] + more, sunk + more
+    body[UP] = base - sunk
 
 
 @inline
