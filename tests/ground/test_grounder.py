@@ -17,7 +17,7 @@ from poise.ground.contacts import Contacts
 from poise.ground.figure import figure_of
 from poise.ground.footing import Footing
 from poise.ground.measures import measures_of, paths_of
-from poise.ground.motion import ANKLE, FOOT, HIP, TOES, motion_of
+from poise.ground.motion import ANKLE, HIP, motion_of
 from poise.kernels import springs
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of, in_units, upright_along_z
