@@ -6,12 +6,19 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# a kernel compiles at its first call, so no example has a time limit; CI must not fail by chance
-settings.register_profile("poise", deadline=None, derandomize="CI" in os.environ)
+# no example has a time limit: a kernel compiles at its first call, and machines are busy; CI must not fail by chance
+settings.register_profile(
+    "poise", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    from tests.compile_once import compile_once
+
+    compile_once()
 
 
 @pytest.fixture(scope="session")

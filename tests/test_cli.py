@@ -1,4 +1,4 @@
-"""The command line as a person runs it: a process, its output, its exit code."""
+"""The command line: its output and its exit code; as a person starts it, and called in this process."""
 
 from __future__ import annotations
 
@@ -12,23 +12,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
-
-
-def run(*arguments, cwd=None, env=None):
-    return subprocess.run(
-        [sys.executable, "-m", "poise", *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd,
-        env=os.environ | (env or {}), timeout=120,
-    )  # fmt: skip
-
-
-HUMANOID = samples.path("humanoid.glb")
-ARM = samples.path("arm.urdf")
-REACH = ("--joint", "LeftHand", "--to", "0.45", "1.75", "0.25")
+from tests.command_line import ARM, HUMANOID, REACH, run, start
+from tests.patience import NO_HANG, PROCESS
 
 
 def test_version_and_help():
-    assert run("--version").stdout.strip() == f"poise {poise.__version__}"
+    assert start("--version").stdout.strip() == f"poise {poise.__version__}"
     text = run("solve", "--help").stdout
     for option in ("--joint", "--root", "--to", "--from-clip", "--iterations", "--tolerance", "--limits", "--hinge"):
         assert option in text
@@ -36,7 +25,7 @@ def test_version_and_help():
 
 class TestInfo:
     def test_a_tree_people_can_read(self):
-        text = run("info", ARM).stdout
+        text = start("info", ARM).stdout
         assert "1 unit = 1 m, +Z up" in text
         assert "hinge, about z, -175..175 deg" in text or "hinge" in text
         assert "└─" in text
@@ -87,7 +76,7 @@ class TestInfo:
 
 class TestSolve:
     def test_reached_is_0_and_the_json_is_whole(self):
-        done = run("solve", HUMANOID, *REACH, "--json")
+        done = start("solve", HUMANOID, *REACH, "--json")
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
         assert answer["status"] == "reached"
@@ -103,7 +92,7 @@ class TestSolve:
             np.testing.assert_allclose(rotation, local[name], atol=1e-12)
 
     def test_not_reached_is_1_and_says_why(self):
-        done = run("solve", HUMANOID, "--joint", "LeftHand", "--to", "9", "9", "9")
+        done = start("solve", HUMANOID, "--joint", "LeftHand", "--to", "9", "9", "9")
         assert done.returncode == 1
         assert "out of reach: the target is" in done.stdout
 
@@ -151,7 +140,8 @@ class TestSolve:
 
     def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, tmp_path):
         (tmp_path / "matplotlib.py").write_text("raise ImportError('not installed')\n")
-        done = run("solve", HUMANOID, *REACH, "--plot", tmp_path / "x.png", env={"PYTHONPATH": str(tmp_path)})
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = start("solve", HUMANOID, *REACH, "--plot", tmp_path / "x.png", env={"PYTHONPATH": path})
         assert done.returncode == 0
         assert "poise[plot]" in done.stderr
         assert "reached" in done.stdout
@@ -190,6 +180,12 @@ class TestSolve:
         assert done.stdout == ""
         assert list(tmp_path.iterdir()) == []
 
+    def test_a_process_that_was_misused_ends_with_2(self):
+        done = start("solve", HUMANOID, *REACH, "--solver", "magic")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(done.stderr.splitlines()) == 1
+        assert "no solver 'magic'" in done.stderr
+
     @pytest.mark.parametrize("out", ["-o=x.glb", "--plot=x.png"])
     def test_a_folder_in_the_place_of_a_file_is_said_before_any_result(self, tmp_path, out):
         option, name = out.split("=")
@@ -220,7 +216,7 @@ class TestSolve:
 
 
 def test_demo(tmp_path):
-    done = run("demo", "--headless", "-o", tmp_path / "out")
+    done = start("demo", "--headless", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("reached") >= 3
     made = {path.name for path in (tmp_path / "out").iterdir()}
@@ -241,31 +237,50 @@ def expected_classes(folder: Path):
     return {row[1].strip(" `"): row[5].strip() for row in rows}
 
 
-def measured(*arguments):
-    """Exit code, stderr, stdout, CPU seconds and peak kilobytes of a run of the command line."""
-    code = (
-        "import resource, subprocess, sys, json\n"
-        "command = [sys.executable, '-m', 'poise', *sys.argv[1:]]\n"
-        "done = subprocess.run(command, capture_output=True, text=True, timeout=60)\n"
-        "use = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(json.dumps([done.returncode, done.stderr, done.stdout, use.ru_utime + use.ru_stime, use.ru_maxrss]))\n"
-    )
+FORKED = """
+import json, os, sys, tempfile
+import poise.rig
+from poise.cli import main
+poise.rig.formats()
+for arguments in json.load(sys.stdin):
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        child = os.fork()
+        if not child:
+            os.dup2(output.fileno(), 1)
+            os.dup2(errors.fileno(), 2)
+            sys.argv = ["poise", *arguments]
+            sys.exit(main())
+        _, status, use = os.wait4(child, 0)
+        output.seek(0)
+        errors.seek(0)
+        said = errors.read().decode(), output.read().decode()
+        left = os.waitstatus_to_exitcode(status), *said, use.ru_utime + use.ru_stime, use.ru_maxrss
+        print(json.dumps(left), flush=True)
+"""
+
+
+def measured(commands):
+    """Exit code, stderr, stdout, CPU seconds and peak kilobytes of each command.
+
+    Every command has a process of its own, a copy of one that has imported the command line.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+        [sys.executable, "-c", FORKED], input=json.dumps(commands), capture_output=True, text=True, check=True,
+        timeout=PROCESS,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_every_malformed_file_is_answered_as_its_readme_says(data):
     folder = data / "bad_inputs"
     classes = expected_classes(folder)
     assert len(classes) >= 40
-    _, _, _, idle_seconds, idle_kb = measured("--version")
-    for name, wanted in classes.items():
-        code, errors, output, seconds, kilobytes = measured("info", folder / name, "--json")
+    commands = [["--version"], *(["info", str(folder / name), "--json"] for name in classes)]
+    (_, _, _, _, idle_kb), *answers = measured(commands)
+    for (name, wanted), (code, errors, output, seconds, kilobytes) in zip(classes.items(), answers, strict=True):
         later = Path(name).suffix in LATER
         assert "Traceback" not in errors, name
-        assert seconds - idle_seconds < 1.0, (name, seconds)
+        assert seconds < NO_HANG, (name, seconds)
         assert kilobytes - idle_kb < 100_000, (name, kilobytes)
         if later or wanted == REJECT:
             assert code == 2, (name, errors)

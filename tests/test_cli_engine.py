@@ -15,7 +15,7 @@ import poise
 from poise import rotations
 from poise.io import values
 from poise.solvers import named
-from tests.test_cli import ARM, HUMANOID, run
+from tests.command_line import ARM, HUMANOID, run
 
 TOOL = ("solve", ARM, "--joint", "tool")
 HAND = ("solve", HUMANOID, "--joint", "LeftHand")

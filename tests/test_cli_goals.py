@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise import samples, solvers
 from poise.cli.goals import goal_of_words
-from tests.test_cli import HUMANOID, run
+from tests.command_line import HUMANOID, run
 
 SOLVE = ("solve", HUMANOID)
 

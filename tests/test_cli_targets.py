@@ -15,7 +15,8 @@ import pytest
 import poise
 from poise import samples
 from poise.io import values
-from tests.test_cli import ARM, HUMANOID, run
+from tests.command_line import ARM, HUMANOID, run
+from tests.patience import PROCESS
 
 HAND = ("solve", HUMANOID, "--joint", "LeftHand")
 TOOL = ("solve", ARM, "--joint", "tool")
@@ -193,7 +194,7 @@ class TestStopped:
         (tmp_path / "t.csv").write_text("0.3,0.2,0.4\n" * 9)
         command = [sys.executable, "-c", self.CODE.format(error=error), *TOOL, "--targets", "t.csv", *arguments]
         return subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
+            list(map(str, command)), capture_output=True, text=True, check=False, cwd=tmp_path, timeout=PROCESS
         )
 
     def test_rows_are_on_standard_output_already(self, tmp_path):
@@ -222,7 +223,7 @@ class TestStopped:
         (tmp_path / "t.csv").write_text("0.3,0.2,0.4\n")
         command = [sys.executable, "-m", "poise", *TOOL, "--targets", tmp_path / "t.csv", *arguments]
         with Path("/dev/full").open("w") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=PROCESS)
         assert done.returncode == 2
         assert done.stderr.splitlines() == ["error: cannot write the output: No space left on device"]
 

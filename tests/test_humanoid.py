@@ -11,8 +11,8 @@ import pytest
 import poise
 from poise import samples
 from poise.bones import BONES, REQUIRED, SIDES
+from tests.command_line import run
 from tests.humanoid_truth import CESIUM_MAN, HUMANOIDS, NO_FIGURES, QUADRUPEDS, truth
-from tests.test_cli import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 

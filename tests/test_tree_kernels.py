@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import poise
 from poise.kernels import compiled, tree_many
 from tests.reference.kernel_tree import (
     BALL,
@@ -282,6 +284,7 @@ def test_lanes_and_plain_numbers_agree():
 
 CACHED = """
 import numpy as np
+import poise
 from poise.kernels import compiled, tree_many
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.tree_cases import solve, work_of
@@ -295,12 +298,20 @@ for kernel in (tree_many.solve4, tree_many.solve8):
 """
 
 
-def test_each_width_has_its_own_entry_in_the_stamped_cache():
-    """They are closures of one function, which Numba tells apart by what they hold: here by the memory they use."""
+def test_each_width_has_its_own_entry_in_the_stamped_cache(tmp_path):
+    """They are closures of one function, which Numba tells apart by what they hold: here by the memory they use.
+
+    In a copy of the package with its cache, which no other test writes to at the same time.
+    """
     for dispatcher in (tree_many.solve4, tree_many.solve8):
         assert dispatcher._cache._cache_file._source_stamp == compiled.STAMP
+    package = Path(poise.__file__).parent
+    shutil.copytree(package, tmp_path / "poise", ignore=shutil.ignore_patterns("*.tmp.*", "*.pyc*"))
     for _ in range(2):  # the first may have to compile
-        done = subprocess.run([sys.executable, "-c", CACHED], check=True, capture_output=True, text=True, cwd=ROOT)
+        done = subprocess.run(
+            [sys.executable, "-c", CACHED], check=True, capture_output=True, text=True, cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        )  # fmt: skip
     (four, hits4), (eight, hits8) = (map(int, line.split()) for line in done.stdout.splitlines())
     assert (hits4, hits8) == (1, 1)
     assert 0 < 2 * four == eight

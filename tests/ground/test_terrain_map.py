@@ -96,6 +96,11 @@ class TestEdges:
         assert not terrain.hit([2, 2, 0], [0, 0, 1]).hit
         assert terrain.hit([3, 2.6, 0], [-1, 0, 0]).hit
 
+    def test_a_level_ray_that_starts_on_a_level_map_hits_it_there(self):
+        terrain = Terrain.heightmap(np.ones((3, 3)))
+        assert terrain.hit([0.2, 1, 0.1], [1, 0, 0.5]).distances == 0
+        assert not terrain.hit([0.2, 1.1, 0.1], [1, 0, 0.5]).hit
+
 
 class TestHoles:
     VALUES = np.array([[1.0, 2, 3, 4], [5, np.nan, np.nan, 8], [9, 10, 11, 12], [13, 14, 15, 16]])

@@ -1,4 +1,4 @@
-"""Mutations of real files: whatever comes in, a reader answers with a rig or a FileError, soon."""
+"""Mutations of real files: whatever comes in, a reader answers with a rig or a FileError and never hangs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from poise.errors import FileError
+from tests.patience import no_hang
 
 SECONDS = float(os.environ.get("POISE_FUZZ_SECONDS", "5"))
-LONGEST = 1.0  # seconds of CPU for one small file
 TRICKS = (
     b"nan", b"inf", b"-1", b"1e999", b"1e-999", b"999999999999", b"-0", b"{", b"}", b"<", b">", b'"', b"'", b"&", b"\0",
     b"\xff", b"\xef\xbb\xbf", b"\r", b"\n", b" ", b"\t", b"0x10", b"1_0", b"]]>", b"<!--", b"<![CDATA[", b"<!DOCTYPE>",
@@ -63,12 +63,12 @@ def until_time_is_up(strategy, body) -> None:
 def check(reader, data: bytes, path) -> bool:
     """Read mutated bytes; return whether they were a rig after all."""
     path.write_bytes(data)
-    start, message = time.process_time(), ""
+    message = ""
     try:
-        rig = reader.read(path)
+        with no_hang():
+            rig = reader.read(path)
     except FileError as error:
         rig, message = None, str(error)
-    assert time.process_time() - start < LONGEST
     if rig is None:
         assert message.startswith(str(path))
         assert len(message) < 20_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from poise.io import bvh
 from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Kind, Skeleton
+from tests.patience import no_hang
 
 FILES = (
     "bvhio_example", "cmu_01_03_climb_ladder", "cmu_12_01_walk", "jesse_dance_rokoko", "jumping_jacks_cmu1",
@@ -132,22 +132,20 @@ def test_loading_does_not_import_numba(data):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_ten_thousand_frames_load_in_half_a_second(tmp_path):
-    joints = "".join(f"JOINT j{i}\n{{\nOFFSET 0 1 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n" for i in range(30))
+def test_two_hundred_thousand_frames_load_without_a_hang(tmp_path):
+    joint = "JOINT j{}\n{{\nOFFSET 0 1 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
     head = (
         "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
     )
-    values = np.random.default_rng(1).uniform(-180, 180, (10_000, 96))
-    rows = "\n".join(" ".join(f"{value:.4f}" for value in row) for row in values)
+    values = np.random.default_rng(1).uniform(-180, 180, (100, 12))
+    rows = "\n".join(" ".join(f"{value:.4f}" for value in row) for row in values) + "\n"
     path = tmp_path / "long.bvh"
-    path.write_text(f"{head}{joints}{'}' * 31}\nMOTION\nFrames: 10000\nFrame Time: 0.0083333\n{rows}\n")
-    seconds = []
-    for _ in range(3):
-        start = time.process_time()
+    path.write_text(
+        f"{head}{joint.format(0)}{joint.format(1)}}}}}}}\nMOTION\nFrames: 200000\nFrame Time: 0.01\n{rows * 2000}"
+    )
+    with no_hang():
         rig = bvh.read(path)
-        seconds.append(time.process_time() - start)
-    assert rig.clips[0].poses.q.shape == (10_000, 7 + 30 * 4)
-    assert min(seconds) < 0.5
+    assert rig.clips[0].poses.q.shape == (200_000, 7 + 2 * 4)
 
 
 # --- what the format allows ------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 import tracemalloc
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from poise.errors import FileError
 from poise.io import bvh
 from poise.rig import load
+from tests.patience import no_hang
 
 GOOD = """HIERARCHY
 ROOT Hips
@@ -173,21 +172,16 @@ HOSTILE = {
     "numbers instead of frames": GOOD.replace("Frames: 2", "1 " * 1_000_000),
     "many short rows": GOOD + "1\n" * 300_000,
     "zero bytes": GOOD + "\0" * 1_000_000,
-    "signs": GOOD + "- " * 300_000,
+    "signs": GOOD + "- " * 1_000_000,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_files_are_refused_in_a_second_and_little_memory(tmp_path, text):
+def test_hostile_files_are_refused_without_a_hang_and_in_little_memory(tmp_path, text):
     path = tmp_path / "hostile.bvh"
     path.write_text(text)
-    gc.collect()
-    gc.freeze()  # what other tests left behind is not the reader's to look through
-    start = time.process_time()
-    with pytest.raises(FileError) as caught:
+    with no_hang(), pytest.raises(FileError) as caught:
         bvh.read(path)
-    assert time.process_time() - start < 1.0
-    gc.unfreeze()
     assert len(str(caught.value)) < 400 + len(str(path))
     tracemalloc.start()
     with pytest.raises(FileError):

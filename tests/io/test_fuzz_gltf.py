@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 import warnings
 
 import numpy as np
@@ -12,8 +11,9 @@ from hypothesis import strategies as st
 
 from poise.errors import FileError, UnsupportedError
 from poise.io import gltf
-from tests.io.fuzzing import LONGEST, mutated, until_time_is_up
+from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.gltf_samples import arm, arm_arrays, content, glb, saved_arm, with_arrays
+from tests.patience import no_hang
 
 ODD = st.one_of(
     st.sampled_from(
@@ -61,14 +61,13 @@ def rich() -> tuple[dict, bytes]:
 def check(data: bytes, path) -> bool:
     """Read mutated bytes; what loads is finite, saves, and reads back as the same."""
     path.write_bytes(data)
-    start = time.process_time()
     try:
-        rig = gltf.read(path)
+        with no_hang():
+            rig = gltf.read(path)
     except FileError as error:
         rig = None
         assert str(error).startswith(str(path))  # noqa: PT017  (a rig would be right as well)
         assert len(str(error)) < 20_000  # noqa: PT017
-    assert time.process_time() - start < LONGEST
     if rig is None:
         return False
     assert np.isfinite(rig.pose.q).all()

@@ -1,4 +1,4 @@
-"""Broken and hostile glTF files: one FileError with file, place and reason, quickly and without much memory."""
+"""Broken and hostile glTF files: one FileError with file, place and reason, without a hang and without much memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import struct
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -16,22 +15,21 @@ import pytest
 from poise.errors import FileError
 from poise.io import gltf
 from tests.io.gltf_samples import arm, arm_arrays, glb, saved, saved_arm, with_arrays
+from tests.patience import assert_linear, no_hang
 
 HUGE = 2**32 - 1
 HEAD = '{"asset": {"version": "2.0"}, '
 
 
 def refused(path: Path, reason: str) -> None:
-    """Reading ends in a FileError that names the file and the reason, soon, without much memory."""
+    """Reading ends in a FileError that names the file and the reason, without a hang, without much memory."""
     tracemalloc.start()
-    start = time.process_time()
     try:
-        with pytest.raises(FileError, match=reason) as caught:
+        with no_hang(), pytest.raises(FileError, match=reason) as caught:
             gltf.read(path)
         assert tracemalloc.get_traced_memory()[1] < 100e6
     finally:
         tracemalloc.stop()
-    assert time.process_time() - start < 1.0
     assert str(caught.value).startswith(str(path))
     assert len(str(caught.value)) < 2000
 
@@ -363,9 +361,15 @@ def test_long_and_odd_strings_stay_short_in_messages(tmp_path):
     assert gltf.read(path).skeleton.names == ("?", "node_1", "b2s=")
 
 
-def test_many_nodes_are_quick(tmp_path):
-    path = tmp_path / "a.gltf"
-    path.write_text(HEAD + '"nodes": [' + "{}," * 65_535 + "{}]}")
-    start = time.process_time()
-    assert len(gltf.read(path).skeleton) == 65_536
-    assert time.process_time() - start < 1.0
+def nodes_read(path, count):
+    path.write_text(HEAD + '"nodes": [' + "{}," * (count - 1) + "{}]}")
+    return len(gltf.read(path).skeleton)
+
+
+def test_the_most_nodes_are_read(tmp_path):
+    with no_hang():
+        assert nodes_read(tmp_path / "a.gltf", 65_536) == 65_536
+
+
+def test_the_work_grows_with_the_nodes_and_not_faster(tmp_path):
+    assert_linear(lambda count: nodes_read(tmp_path / "a.gltf", count), 200)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Coupling, Kind, Skeleton
 from tests.io.gltf_samples import again, content, saved, turn_between, turned
+from tests.patience import no_hang
 
 BVH = ("bvhio_example", "jesse_dance_rokoko", "jumping_jacks_cmu1", "mocapbank", "walk_makehuman_zup", "walk_mass")
 
@@ -225,15 +225,14 @@ def test_malformed_extras_of_the_asset_are_ignored_with_a_note(tmp_path, said):
     assert "asset.extras.poise" in rig.notes[0]
 
 
-def test_a_million_chains_are_not_followed(tmp_path):
-    n = 5000
+def test_three_thousand_million_steps_along_chains_are_not_made(tmp_path):
+    n = 30_000
     nodes = [{"name": f"j{i}", "children": [i + 1]} for i in range(n - 1)] + [{"name": f"j{n - 1}"}]
-    chains = {str(i): {"root": "j0", "tip": f"j{n - 1}"} for i in range(20_000)}
+    chains = {str(i): {"root": "j0", "tip": f"j{n - 1}"} for i in range(100_000)}
     document = {"asset": {"version": "2.0", "extras": {"poise": {"chains": chains}}}, "nodes": nodes}
     path = saved(tmp_path / "a.gltf", document)
-    start = time.process_time()
-    rig = gltf.read(path)
-    assert time.process_time() - start < 1.0
+    with no_hang():
+        rig = gltf.read(path)
     assert "do not fit" in rig.notes[0]
 
 

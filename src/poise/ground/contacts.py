@@ -93,6 +93,10 @@ class Contacts:
         """(F, L) whether the foot stands, on heel or ball."""
         return self.heel | self.ball
 
+    def every(self, step: int) -> Contacts:
+        """Return the contacts of every so many frames."""
+        return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step])
+
     def intervals(self) -> Intervals:
         """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
         return {
@@ -170,16 +174,18 @@ def _interval(value: Any, place: str) -> tuple[float, float]:
 def stances(
     motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None
 ) -> tuple[Soles, Contacts]:
-    """Find soles and contacts of a motion that travels: rough ones first, then both again from each other.
+    """Find soles and contacts of a motion that travels.
 
     ground  (2,) [m/s] how the ground passed under a clip in place before it travelled (`in_place`), which loosens the
-            thresholds; None if the motion travelled of itself
+            thresholds; None if the motion travelled of itself. Where drawn feet stand flat is not seen by their speed:
+            their soles are found where they are lowest, then once more where they stand
     """
-    rule = thresholds or Thresholds()
-    rule = rule if ground is None else rule.loosened(float(np.hypot(*ground)))
-    shots = shots_of(motion)
-    rough = _found(motion, find_soles(motion, slow=ground is None, shots=shots), rule, shots, tidy=False)
-    soles = find_soles(motion, rough)
+    rule, shots = thresholds or Thresholds(), shots_of(motion)
+    if ground is None:
+        soles = find_soles(motion, shots=shots)
+    else:
+        rule = rule.loosened(float(np.hypot(*ground)))
+        soles = find_soles(motion, _found(motion, find_soles(motion, slow=False), rule, shots, tidy=False))
     return soles, _found(motion, soles, rule, shots)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FileError, listed
-from poise.ground.needs import needed
+from poise.ground.needs import needed, said
 from poise.io._files import read_bytes
 
 _MOST = 2**26  # posts: half a GB as floats
@@ -74,7 +74,7 @@ def _picture(path: Path, data: bytes) -> Floats:
     except FileError:
         raise
     except Exception as error:  # Pillow raises what comes: OSError, SyntaxError, ValueError, zlib.error
-        raise FileError(path, f"is a broken PNG picture: {error}") from error
+        raise FileError(path, f"is a broken PNG picture: {said(error)}") from error
 
 
 def _brightness(path: Path, picture: Any, bits: int) -> Floats:
@@ -111,7 +111,7 @@ def _arrays(path: Path, data: bytes) -> dict[str, Any]:
         with np.load(io.BytesIO(data), allow_pickle=False) as content:
             arrays = dict.fromkeys(sizes) | {name: content[name] for name in ours}
     except Exception as error:  # zipfile and NumPy raise what comes
-        raise FileError(path, f"is not an npz file that can be read: {error}") from error
+        raise FileError(path, f"is not an npz file that can be read: {said(error)}") from error
     for name in (*_HEIGHTS, *_FACTS):
         if sizes.get(name, 0) > _LARGEST:
             raise FileError(path, f"is too large; a height map has at most {_MOST} posts", place=name)

@@ -12,12 +12,14 @@ import numpy as np
 from poise.arrays import Bools, Floats
 from poise.errors import FileError
 from poise.ground.mesh import Mesh
-from poise.ground.needs import needed
+from poise.ground.needs import needed, said
 from poise.io._files import read_bytes
 from poise.io._gltf_buffers import read_inside
-from poise.io._gltf_json import BrokenError
+from poise.io._gltf_container import unpack
+from poise.io._gltf_json import BrokenError, strings
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
+_LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual")  # extensions that move no vertex
 _FARTHEST = 1e30  # a coordinate may be; products of more would overflow
 _THIN = 1e-12  # height of a triangle over its longest side: less is no area
 
@@ -58,15 +60,25 @@ def _triangles(path: Path) -> Floats:
     trimesh = needed("trimesh", "trimesh", "terrain meshes")
     options = {} if suffix == ".stl" else {"skip_materials": True}
     try:
-        scene = trimesh.load_scene(
-            io.BytesIO(data), file_type=suffix[1:], resolver=_Folder(path), process=False, **options
-        )
-        parts = [_placed(scene, node) for node in scene.graph.nodes_geometry]
+        if suffix in (".glb", ".gltf"):
+            _check_gltf(data, suffix)
+        with np.errstate(all="ignore"):  # numbers are looked at afterwards
+            scene = trimesh.load_scene(
+                io.BytesIO(data), file_type=suffix[1:], resolver=_Folder(path), process=False, **options
+            )
+            parts = [_placed(scene, node) for node in scene.graph.nodes_geometry]
     except BrokenError as error:
-        raise FileError(path, error.reason) from error
+        raise FileError(path, error.reason, place=error.place) from error
     except Exception as error:  # trimesh raises what comes
-        raise FileError(path, f"cannot be read: {type(error).__name__}: {error}") from error
+        raise FileError(path, f"cannot be read: {said(error)}") from error
     return np.concatenate([part for part in parts if part is not None] or [np.empty((0, 3, 3))])
+
+
+def _check_gltf(data: bytes, suffix: str) -> None:
+    """Say what is wrong with a file where trimesh is less clear, or reads on without what it does not know."""
+    for name in strings(unpack(data, suffix).json, "extensionsRequired"):
+        if not name.startswith(_LOOKS):
+            raise BrokenError("extensionsRequired", f"{name[:80]!a} is not read; save the mesh without it")
 
 
 def _placed(scene: Any, node: Any) -> Floats | None:
@@ -96,7 +108,7 @@ class _Folder:
 
     def get(self, name: str) -> bytes:
         """Read a file that the document names."""
-        return read_inside(self._folder, name, name)
+        return read_inside(self._folder, name, "buffers")
 
     def __getitem__(self, name: str) -> bytes:
         return self.get(name)

@@ -7,6 +7,8 @@ from typing import Any
 
 from poise.errors import UnsupportedError
 
+_SAID = 100  # characters of another library's message
+
 
 def needed(module: str, library: str, what: str) -> Any:
     """Import a module of a library, or say how to install it."""
@@ -15,3 +17,9 @@ def needed(module: str, library: str, what: str) -> Any:
     except ImportError as error:
         message = f"{what} need {library}: pip install 'poise[terrain]'"
         raise UnsupportedError(message) from error
+
+
+def said(error: Exception) -> str:
+    """What another library says is wrong, in one short line."""
+    text = " ".join(f"{error}".split()) or type(error).__name__
+    return text if len(text) <= _SAID else text[: _SAID - 3] + "..."

@@ -37,7 +37,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
         return down
     pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
     joint = feet.ankles[frame, leg] - pivot + _joints(motion, feet.turns)[frame, leg]
-    bends = _has_toes(motion)[leg]
+    bends = motion.bends[leg]
     toes = np.where(
         bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], feet.turns[frame, leg]
     )
@@ -60,10 +60,6 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
     return np.minimum(above(down, round(_LOWERED / max(motion.step, 1e-9))), room)
-
-
-def _has_toes(motion: Motion) -> Bools:
-    return np.array([leg.toes is not None for leg in motion.figure.legs])
 
 
 def _joints(motion: Motion, turns: Floats) -> Floats:
@@ -89,7 +85,7 @@ def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -
     tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
     axes = units(np.cross(level(tip), UP))  # turning about it raises the tip
     angle = np.zeros(ball.shape[:2])
-    low = _has_toes(motion) & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
+    low = motion.bends & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
     if not low.any():
         return turned
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], footing)
@@ -149,6 +145,6 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     out = depths <= 0.0
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
     ankles = feet.ankles.copy()
-    ankles[frame, leg] += tried[first, np.arange(len(frame))]
+    ankles[frame, leg] = turned.ankles[frame, leg] + tried[first, np.arange(len(frame))]
     ankles[frame, leg, 2] += np.maximum(depths[first, np.arange(len(frame))], 0.0)
     return dataclasses.replace(feet, ankles=ankles)

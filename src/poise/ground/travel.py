@@ -16,6 +16,9 @@ _STANDING = 0.2  # [m/s] slower feet stand, or shuffle
 _SPREAD = 0.6  # how far low feet may stray from the common velocity, over its size
 _TRIMMED = 4.0  # velocities that stray by more than this many times the median stray do not count in the mean
 _DRIFT = 0.3  # hips and feet of a clip in place drift at most at this share of the common velocity
+_ASTRAY = 0.15  # and its hips at most at this share of the fastest of the feet
+_FAST = 0.95  # the share of frames that are slower: a cut is no speed
+_CYCLE = 0.35  # [s] shorter clips hold no step of each foot
 _SWING = 0.15  # the share of the time in which a foot goes forward, at least
 
 
@@ -28,10 +31,10 @@ def in_place(motion: Motion) -> Floats | None:
     0.2 m/s, low feet stray from it by less than 0.6 of its size, every foot agrees on its direction, and neither hips
     nor feet get anywhere on the whole while each foot goes forward at times.
 
-    Standing, travelling, dancing and falling clips are None. So is a walk that both travels and slides, and one
-    that turns: a curve has no single velocity.
+    Standing, travelling, dancing and falling clips are None, and those under 0.35 s. So is a walk that both travels
+    and slides, and one that turns: a curve has no single velocity.
     """
-    if len(motion) < 3:  # noqa: PLR2004
+    if not _may_loop(motion):
         return None
     moves, weights = _low_feet(motion)
     ground = _median(moves.reshape(-1, 2), weights.ravel())
@@ -75,6 +78,20 @@ def _median(rows: Floats, weights: Floats) -> Floats:
     total = weights[order].cumsum(axis=0)
     middle = (total < total[-1] / 2).sum(axis=0)
     return np.take_along_axis(np.take_along_axis(rows, order, axis=0), middle[None], axis=0)[0]
+
+
+def _may_loop(motion: Motion) -> bool:
+    """Whether feet are fast and hips get nowhere beside them: a quick look that spares most clips the rest."""
+    span = motion.times[-1] - motion.times[0]
+    steps = np.diff(motion.times)
+    if span < _CYCLE or not motion.step > 0:
+        return False
+    moved = np.diff(motion.places[:, :, ANKLE, :2], axis=0)
+    speeds = np.sqrt(np.einsum("...i,...i->...", moved, moved).max(axis=1)) / np.maximum(steps, motion.step / 2)
+    rank = int(_FAST * len(speeds))
+    fastest = np.partition(speeds, rank)[rank]
+    away = np.linalg.norm((motion.places[-1] - motion.places[0])[:, HIP, :2].mean(axis=0))
+    return bool(fastest > _STANDING and away < _ASTRAY * fastest * span)
 
 
 def _loops(motion: Motion, ground: Floats) -> bool:

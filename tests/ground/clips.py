@@ -1,0 +1,98 @@
+"""Real clips by short names, and the same clip in other units, upright another way, at another rate."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import poise
+from poise import Clip, Pose, Terrain, rotations
+from poise.ground.contacts import Contacts
+from tests.ground.labels import LABELS
+
+TRAVELLING = ("cmu_12_01_walk", "walk_mass", "run_mass")
+IN_PLACE = {
+    "knight walks": ("glb/knight_kaykit.glb", "Walking_A"),
+    "knight walks otherwise": ("glb/knight_kaykit.glb", "Walking_C"),
+    "knight runs": ("glb/knight_kaykit.glb", "Running_A"),
+    "robot walks": ("glb/robot_quaternius.glb", "Robot_Walking"),
+    "robot runs": ("glb/robot_quaternius.glb", "Robot_Running"),
+    "fox walks": ("glb/fox.glb", "Walk"),
+    "fox runs": ("glb/fox.glb", "Run"),
+    "woman walks": ("bvh/walk_makehuman_zup.bvh", None),
+}
+STANDING = {
+    "knight stands": ("glb/knight_kaykit.glb", "Idle"),
+    "knight in a T-pose": ("glb/knight_kaykit.glb", "T-Pose"),
+    "robot stands": ("glb/robot_quaternius.glb", "Robot_Idle"),
+    "fox looks about": ("glb/fox.glb", "Survey"),
+}
+FILES = {name: (f"bvh/{name}.bvh", None) for name in TRAVELLING} | IN_PLACE | STANDING
+
+
+@cache
+def _loaded(path: Path) -> poise.Rig:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return poise.load(path)
+
+
+def clip_of(data: Path, name: str) -> tuple[poise.Rig, Clip]:
+    """The rig and the clip of a short name."""
+    file, clip = FILES[name]
+    rig = _loaded(data / file)
+    return rig, rig.clip(clip) if clip else rig.clips[0]
+
+
+def ground_of(kind: str, up: str) -> Terrain:
+    """The grounds that the issue names."""
+    made = {
+        "flat": lambda: Terrain.flat(up=up),
+        "slope": lambda: Terrain.slope(15, up=up),
+        "slope down": lambda: Terrain.slope(-15, up=up),
+        "stairs": lambda: Terrain.stairs(0.15, 0.30, up=up),
+        "noise": lambda: Terrain.noise(0.05, 1.0, up=up),
+    }
+    return made[kind]()
+
+
+def labelled(name: str, times: np.ndarray, legs: tuple[str, ...]) -> Contacts:
+    """The contacts that were labelled by hand."""
+    points = []
+    for point in ("heel", "ball"):
+        stands = np.zeros((len(times), len(legs)), bool)
+        for row, leg in enumerate(legs):
+            for start, end in LABELS[name][leg][point]:
+                stands[(times >= start - 1e-6) & (times <= end + 1e-6), row] = True
+        points.append(stands)
+    return Contacts(legs, times, *points)
+
+
+def in_units(clip: Clip, factor: float) -> Clip:
+    """The same motion in other units: every translation times a factor."""
+    skeleton = clip.skeleton
+    A, B = skeleton.A.copy(), skeleton.B.copy()
+    A[:, :3] *= factor
+    B[:, :, 3] *= factor
+    q = clip.poses.q.copy()
+    for joint in np.flatnonzero(skeleton.kinds == poise.Kind.FREE):
+        q[:, skeleton.q_start[joint] : skeleton.q_start[joint] + 3] *= factor
+    scaled = dataclasses.replace(skeleton, A=A, B=B)
+    moved = None if clip.poses.translations is None else clip.poses.translations * factor
+    return Clip(clip.times, Pose(scaled, q, moved, clip.poses.scales), clip.name)
+
+
+def upright_along_z(clip: Clip) -> Clip:
+    """The same motion of a Y-up figure with a free root, with z up: a quarter turn about x."""
+    skeleton = clip.skeleton
+    start = int(skeleton.q_start[0])
+    quarter = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)
+    q = clip.poses.q.copy()
+    offset = skeleton.A[0, :3]
+    q[:, start : start + 3] = rotations.rotate(quarter, q[:, start : start + 3] + offset) - offset
+    q[:, start + 3 : start + 7] = rotations.multiply(quarter, q[:, start + 3 : start + 7])
+    return Clip(clip.times, clip.poses.with_q(q), clip.name)

@@ -1,0 +1,150 @@
+"""Feet on the ground: real clips on the grounds of the issue, and what must not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from poise import Clip, Terrain, plant_feet, rotations
+from poise.ground.changes import changes_of
+from poise.ground.figure import figure_of
+from poise.ground.footing import Footing
+from poise.ground.measures import measures_of, paths_of
+from poise.ground.motion import ANKLE, motion_of
+from tests.ground.clips import IN_PLACE, STANDING, TRAVELLING, clip_of, ground_of, in_units, labelled, upright_along_z
+
+GROUNDS = ("flat", "slope", "slope down", "stairs", "noise")
+SKATE, DEEPEST, PLANTED = 0.5, 5.0, 3.0  # [cm/s], [mm], [mm]: what the issue asks for
+SHORT = 25.0  # [mm] a leg of the fox is too short for one frame of stairs; its notes say so
+
+
+def planted_on(data, name, kind):
+    rig, clip = clip_of(data, name)
+    figure = figure_of(clip, rig=rig)
+    return plant_feet(clip, ground_of(kind, figure.up), rig=rig)
+
+
+def measured(planted, contacts=None):
+    motion = motion_of(planted, planted.figure)
+    paths = paths_of(motion, planted.soles, Footing(planted.terrain, planted.figure))
+    return measures_of(paths, contacts or planted.contacts, motion)
+
+
+def distance(a: Clip, b: Clip, metre: float) -> float:
+    """How far [m] any joint of one clip is from that of the other."""
+    return float(np.linalg.norm(a.poses.world.positions - b.poses.world.positions, axis=-1).max()) / metre
+
+
+def turn(a: Clip, b: Clip) -> float:
+    """How far [deg] any joint of one clip is turned from that of the other."""
+    between = rotations.multiply(rotations.inverse(a.poses.world.rotations), b.poses.world.rotations)
+    return float(np.degrees(np.linalg.norm(rotations.as_vector(between), axis=-1)).max())
+
+
+def off_path(fine: Clip, coarse: Clip) -> float:
+    """How far [m] an ankle of the coarse clip is from the way of the fine one within a coarse frame of that time.
+
+    Contacts may begin a frame earlier or later, so that the same way is gone a little earlier or later.
+    """
+    a, b = (motion_of(clip, fine.figure).places[:, :, ANKLE] for clip in (fine, coarse))
+    step = float(np.median(np.diff(coarse.times)))
+    worst = 0.0
+    for time, places in zip(coarse.times, b, strict=True):
+        near = np.flatnonzero(np.abs(fine.times - time) <= step + 1e-6)
+        start, along = a[near[:-1]], a[near[1:]] - a[near[:-1]]
+        square = np.maximum((along**2).sum(axis=-1), 1e-18)
+        share = np.clip(((places - start) * along).sum(axis=-1) / square, 0.0, 1.0)
+        gap = np.linalg.norm(start + share[..., None] * along - places, axis=-1)
+        worst = max(worst, float(gap.min(axis=0).max()))
+    return worst
+
+
+class TestTravelling:
+    @pytest.mark.parametrize("kind", GROUNDS)
+    @pytest.mark.parametrize("name", TRAVELLING)
+    def test_feet_stand(self, data, name, kind):
+        planted = planted_on(data, name, kind)
+        hand = labelled(name, planted.times, planted.contacts.legs)
+        found, by_hand = measured(planted), measured(planted, hand)
+        assert found.skate <= SKATE
+        assert by_hand.skate <= SKATE
+        assert found.penetration <= DEEPEST
+        assert max(found.slip, found.lift) <= PLANTED
+        assert found.backward.max() <= 0.01
+
+    @pytest.mark.parametrize("name", TRAVELLING)
+    def test_on_flat_ground_no_joint_is_rushed(self, data, name):
+        planted = planted_on(data, name, "flat")
+        cuts = [1] if name == "cmu_12_01_walk" else []  # frame 0 is a T-pose
+        changes = changes_of(planted.travelled, planted, planted.figure, cuts)
+        legs = [n for n in changes.joints if any(part in n for part in ("Leg", "Foot", "Toe", "Tibia", "Talus"))]
+        rest = [i for i, n in enumerate(changes.joints) if n not in legs]
+        assert changes.acceleration_ratios.max() <= 2.0
+        assert changes.acceleration_ratios[rest].max() <= 1.5
+        assert changes.stretch <= 1e-12
+
+
+@pytest.mark.parametrize("kind", GROUNDS)
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_clips_in_place_travel_and_stand(data, name, kind):
+    planted = planted_on(data, name, kind)
+    found = measured(planted)
+    assert planted.velocity is not None
+    assert found.contact.max() > 0.05
+    short = any("too short" in note for note in planted.notes)
+    assert short == (name == "fox walks" and kind == "stairs")
+    assert found.backward.max() <= 0.01
+    if not short:
+        assert found.skate <= SKATE
+        assert max(found.slip, found.lift) <= PLANTED
+    assert found.penetration <= (SHORT if short else DEEPEST)
+
+
+class TestNothingNeeded:
+    @pytest.mark.parametrize("name", STANDING)
+    def test_who_stands_stays(self, data, name):
+        planted = planted_on(data, name, "flat")
+        assert distance(planted, planted.source, planted.figure.metre) <= 0.001
+        assert turn(planted, planted.source) <= 0.1
+
+    @pytest.mark.parametrize("name", TRAVELLING)
+    def test_feet_that_stand_already_are_left_alone(self, data, name):
+        first = planted_on(data, name, "flat")
+        again = plant_feet(Clip(first.times, first.poses), first.terrain, contacts=first.contacts, soles=first.soles)
+        assert distance(again, first, first.figure.metre) <= 0.001
+        assert turn(again, first) <= 0.1
+
+
+class TestWhatMustNotMatter:
+    @pytest.mark.parametrize("factor", [1e-3, 2.54, 1e3])
+    def test_units(self, data, factor):
+        clip = clip_of(data, "walk_mass")[1]
+        plain, scaled = (
+            plant_feet(clip, ground_of("noise", "y")),
+            plant_feet(in_units(clip, factor), ground_of("noise", "y")),
+        )
+        a, b = plain.poses.world.positions, scaled.poses.world.positions / factor
+        assert np.abs(a - b).max() <= 1e-6 * 1.7 * plain.figure.metre
+
+    def test_the_up_axis(self, data):
+        clip = clip_of(data, "walk_mass")[1]
+        plain, turned = (
+            plant_feet(clip, ground_of("slope", "y")),
+            plant_feet(upright_along_z(clip), ground_of("slope", "z")),
+        )
+        assert (plain.figure.up, turned.figure.up) == ("y", "z")
+        quarter = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)
+        a = rotations.rotate(quarter, plain.poses.world.positions)
+        assert np.abs(a - turned.poses.world.positions).max() <= 1e-6 * 1.7 * plain.figure.metre
+
+    @pytest.mark.parametrize("fps", [24, 30, 60])
+    @pytest.mark.parametrize("name", ["cmu_12_01_walk", "walk_mass"])
+    def test_the_frame_rate(self, data, name, fps):
+        clip = clip_of(data, name)[1]
+        clip = Clip(clip.times[1:] - clip.times[1], clip.poses[1:])  # without the T-pose: it would be blended in
+        fine, coarse = (plant_feet(c, Terrain.flat(up="y")) for c in (clip, clip.resampled(fps)))
+        assert off_path(fine, coarse) <= 0.01
+
+    def test_the_same_call_gives_the_same_bits(self, data):
+        a, b = (planted_on(data, "run_mass", "stairs") for _ in range(2))
+        assert np.array_equal(a.poses.q, b.poses.q)
