@@ -21,6 +21,8 @@ NAMES = (
     "fabrik_limits",
     "arm_yardstick",
     "full_body",
+    "plant_feet",
+    "grounder",
     "branches",
     "start_up",
     "loading",

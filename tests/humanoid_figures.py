@@ -255,6 +255,24 @@ CONVENTIONS = {
         "Hips Spine_01 Spine_02 Spine_03 Neck Head", "Clavicle Shoulder Elbow Hand", "UpperLeg LowerLeg Ankle Ball",
         sided="%_{L}", extra=(("Toes_{L}", "Toes"),),
     ),
+    "auto-rig pro": Convention(
+        "root.x spine_01.x spine_02.x spine_03.x neck.x head.x", "shoulder arm_stretch forearm_stretch hand",
+        "thigh_stretch leg_stretch foot toes_01", sided="%.{l}",
+        extra=(("arm_twist.{l}", "UpperArm"), ("leg_twist.{l}", "LowerLeg"), ("thigh_twist.{l}", "UpperLeg")),
+    ),
+    "advanced skeleton": Convention(
+        "Root_M Spine1_M Spine2_M Chest_M Neck_M Head_M", "Scapula Shoulder Elbow Wrist", "Hip Knee Ankle Toes",
+        sided="%_{L}", extra=(("ShoulderPart1_{L}", "UpperArm"), ("Eye_{L}", "head"), ("Jaw_M", "head")),
+        also={"Eye": "Eye_{L}"},
+    ),
+    "second life": Convention(
+        "mPelvis mTorso mChest - mNeck mHead", "mCollar mShoulder mElbow mWrist", "mHip mKnee mAnkle mFoot",
+        sided="%{S}", extra=(("mToe{S}", "Toes"),), also={"Toes": "mToe{S}"},
+    ),
+    "roblox": Convention(
+        "LowerTorso UpperTorso - - - Head", "- UpperArm LowerArm Hand", "UpperLeg LowerLeg Foot -",
+        extra=(("HumanoidRootPart", ""),),
+    ),
     "kinect": Convention(
         "HipCenter Spine ShoulderCenter - - Head", "- Shoulder Elbow Wrist", "Hip Knee Ankle Foot",
         sided="%{S}",

@@ -114,6 +114,8 @@ class TestContacts:
         kept.write_text(json.dumps({"right": {"ball": [[0.2, 0.4]]}}))
         known = json.loads(run("lock", WALK, "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")[1])
         np.testing.assert_allclose(known["after"]["contact"], [0, 7 / 30], atol=1e-6)  # 6 steps and half a step twice
+        words = ("plant", WALK, "--terrain", "flat", "-o", tmp_path / "d.bvh", "--contacts", kept, "--json")
+        assert json.loads(run(*words)[1])["after"]["contact"] == known["after"]["contact"]
 
     def test_those_of_the_sidecar_need_no_word(self, run, tmp_path):
         walk = tmp_path / "walk.bvh"

@@ -36,14 +36,15 @@ def motion(path, clip=None, fps=None):
 
 
 @cache
-def two_legs(toes=True):
-    """A figure of two legs, z up, in metres; its left is +x, as it faces -y."""
+def two_legs(toes=True, ahead=0.15):
+    """A figure of two legs, z up, in metres, whose balls are `ahead` of the ankles; its left is +x, it faces -y."""
+    standing = STANDING * [1.0, ahead / 0.15, 1.0]
     names, parents, offsets = ["hips"], [-1], [np.zeros(3)]
     for side, x in SIDES.items():
         for row, part in enumerate(PARTS):
             names.append(f"{side} {part}")
             parents.append(len(names) - 2 if row else 0)
-            offsets.append(STANDING[row] - STANDING[row - 1] if row else np.array([x, 0.0, 0.9]))
+            offsets.append(standing[row] - standing[row - 1] if row else np.array([x, 0.0, 0.9]))
     skeleton = poise.Skeleton.build(names, parents, [Kind.BALL] * len(names), offsets=offsets)
     legs = tuple(
         Leg(side, f"{side} upper", f"{side} lower", f"{side} foot", f"{side} toes" if toes else None) for side in SIDES

@@ -152,6 +152,13 @@ class TestChart:
         )
         assert root.get("aria-label") == "a < b"
 
+    def test_what_is_far_outside_is_cut_at_the_edge(self):
+        text = charts.chart(np.arange(3.0), [charts.Curve("heel", np.array([0, 1e9, -1e9]))], [], "m", 0.0, 1.0)
+        points = ET.fromstring(text).find("polyline").get("points")  # noqa: S314
+        heights = [float(point.split(",")[1]) for point in points.split()]
+        assert charts._TOP - 5 < heights[1] < charts._TOP < charts._TOP + charts._HEIGHT == heights[0]
+        assert heights[0] < heights[2] < heights[0] + 5
+
     def test_long_curves_keep_their_peaks(self):
         values = np.zeros(100_000)
         values[[777, 31_416]] = [-3.0, 5.0]

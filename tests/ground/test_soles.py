@@ -69,6 +69,14 @@ def test_toes_without_an_end_have_a_tip_half_a_foot_ahead():
     np.testing.assert_allclose(points[TIP_POINT] - points[BALL_POINT], [0.0, -0.075, 0.0], atol=1e-12)
 
 
+def test_toes_right_under_the_ankle_do_not_say_how_long_a_foot_is():
+    still = moved(path(5), path(5))
+    steep = dataclasses.replace(still, figure=two_legs(ahead=0.03), places=still.places * [1.0, 0.2, 1.0])
+    points = find_soles(steep).points(steep)[0, 0]
+    np.testing.assert_allclose(points[BALL_POINT], [0.1, -0.13 * 0.8, 0.0], atol=1e-12)
+    np.testing.assert_allclose(points[HEEL_POINT], [0.1, 0.3 * 0.13 * 0.8, 0.0], atol=1e-12)
+
+
 def test_a_foot_without_toes_points_where_the_figure_faces():
     still = moved(path(5), path(5))
     places = still.places.copy()

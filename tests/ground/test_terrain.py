@@ -136,7 +136,7 @@ class TestBatches:
         assert (hits.points.shape, hits.distances.shape, hits.hit.shape) == (shape, shape[:-1], shape[:-1])
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("size", [1e3, 1e9, 1e15, 1e30])
+    @pytest.mark.parametrize("size", [1e3, 1e9, 1e15, 1e30, 1e300])
     def test_far_away_is_answered_too(self, kind, size):
         heights, normals, _ = ground(kind).sample(np.array([[1, 0, 0], [0, 1, 0], [-1, -1, 1]]) * size)
         assert np.isfinite(heights).all()

@@ -99,7 +99,7 @@ class TestNoise:
         heights, normals, _ = terrain.sample(points_over(seed, 500) * 20)
         assert np.abs(heights).max() <= amplitude
         steepest = np.hypot(normals[:, 0], normals[:, 1]) / normals[:, 2]
-        assert steepest.max() <= 3.5 * amplitude / wavelength
+        assert steepest.max() <= 2.93 * amplitude / wavelength
 
     def test_it_uses_most_of_its_amplitude(self):
         heights = Terrain.noise(1.0).heights(points_over(1, 20_000) * 20)

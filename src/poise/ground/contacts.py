@@ -93,6 +93,10 @@ class Contacts:
         """(F, L) whether the foot stands, on heel or ball."""
         return self.heel | self.ball
 
+    def every(self, step: int) -> Contacts:
+        """Return the contacts of every so many frames."""
+        return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step])
+
     def intervals(self) -> Intervals:
         """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
         return {

@@ -47,6 +47,11 @@ class Feet:
     free: Bools
 
 
+def every(feet: Feet, step: int) -> Feet:
+    """Return the targets of every so many frames."""
+    return Feet(*(getattr(feet, field.name)[::step] for field in dataclasses.fields(Feet)))
+
+
 def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
     """Work out the targets of every foot."""
     standing, which = contacts.any, _which(plants, contacts)
@@ -100,9 +105,12 @@ def _which(plants: Plants, contacts: Contacts) -> Ints:
 
 def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
     """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
-    points = soles.points(motion)
-    heights = np.concatenate([points[contacts.heel][:, 0, 2], points[contacts.ball][:, 1, 2]])
-    return float(np.median(heights)) if len(heights) else 0.0
+    heights = []
+    for on, points in ((contacts.heel, soles.heel), (contacts.ball, soles.ball)):
+        arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
+        heights.append((motion.places[:, :, ANKLE][on] + arm)[:, 2])
+    both = np.concatenate(heights)
+    return float(np.median(both)) if len(both) else 0.0
 
 
 def _ground_under(

@@ -73,6 +73,7 @@ def bend_legs(
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
     kernels.legs.bend_all(*rows, most.ravel(), lengths.ravel(), thighs, shins, reached)
     foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, feet.tilt], axis=2)
+    toes = np.where(motion.bends[:, None], feet.tilt, foot)
+    turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, toes], axis=2)
     ankles = reached.reshape(*shape, 3)
     return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)

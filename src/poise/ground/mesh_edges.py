@@ -8,6 +8,7 @@ import numpy as np
 
 from poise.arrays import Floats, Ints
 
+_FARTHEST = 1e100  # of a place: the square of more would overflow
 _PAIRS = 2**21  # of a place and an edge that are looked at together
 
 
@@ -21,6 +22,7 @@ class Edges:
     def nearest(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Heights (n,) of the nearest points in plan, and the slopes of the ground that goes on level from there."""
         heights, slopes = np.empty(len(x)), np.empty((len(x), 2))
+        x, y = (np.minimum(np.maximum(axis, -_FARTHEST), _FARTHEST) for axis in (x, y))
         share = max(_PAIRS // len(self.starts), 1)
         for first in range(0, len(x), share):
             part = slice(first, first + share)

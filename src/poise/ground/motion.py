@@ -50,6 +50,25 @@ class Motion:
         """(L,) whether the foot has toes that bend."""
         return np.array([leg.toes is not None for leg in self.figure.legs])
 
+    def finer(self, times: int) -> Motion:
+        """Return this motion with `times` frames for each; between them places and quaternions go in straight lines.
+
+        Frame i becomes frame i * times; the last frame stays the last.
+        """
+        if times <= 1 or len(self) <= 1:
+            return self
+        frames = np.arange((len(self) - 1) * times + 1)
+        lower, share = np.minimum(frames // times, len(self) - 2), (frames / times)
+        share = share - lower
+        weight = share[:, None, None, None]
+        places = self.places[lower] + weight * (self.places[lower + 1] - self.places[lower])
+        start, end = self.turns[lower], self.turns[lower + 1]
+        end = np.where((start * end).sum(axis=-1, keepdims=True) < 0.0, -end, end)
+        turns = start + weight * (end - start)
+        turns /= np.sqrt((turns * turns).sum(axis=-1, keepdims=True))
+        clock = self.times[lower] + share * (self.times[lower + 1] - self.times[lower])
+        return Motion(self.figure, clock, places, turns)
+
     def moved(self, offsets: Floats) -> Motion:
         """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""
         return dataclasses.replace(self, places=self.places + offsets[:, None, None, :])

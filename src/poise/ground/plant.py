@@ -13,12 +13,12 @@ from poise.arrays import Floats, finite
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.contacts import Contacts, Thresholds, find_contacts, stances
-from poise.ground.feet import floor_level, held_longer, place_feet
+from poise.ground.feet import every, floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
 from poise.ground.legs import Turned
 from poise.ground.motion import Motion, motion_of
-from poise.ground.plants import Plants, find_plants
+from poise.ground.plants import Plants, find_plants, in_frames
 from poise.ground.reach import reach_feet
 from poise.ground.report import Report, report_of
 from poise.ground.soles import Soles, find_soles
@@ -31,6 +31,7 @@ from poise.rig import Rig
 InPlace = Literal["travel", "keep", "refuse"]
 
 _SLOWEST = 24.0  # [frames/s] clips with fewer are sampled at this rate: feet cannot be told from such
+_RATE = 100.0  # [frames/s] feet are worked out in at least so many: contacts end between a slow clip's frames
 _HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that lacks less is not spoken of
@@ -138,7 +139,7 @@ def lock_feet(
     clip, note = even(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
-    floor = floor_level(seen.motion, seen.soles, seen.contacts)
+    floor = floor_level(seen.fine, seen.soles, seen.contacts)
     options = _Options(stretch=stretch).checked()
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
@@ -163,8 +164,10 @@ class _Seen(NamedTuple):
     motion: Motion
     offsets: Floats  # (F, 3) [m] by which it was carried
     velocity: Floats | None
+    fine: Motion  # the same with more frames, in which contacts and feet are worked out
+    finer: int  # how many for each
     soles: Soles
-    contacts: Contacts
+    contacts: Contacts  # of the fine motion
     mode: InPlace
 
 
@@ -202,23 +205,27 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
                 'in_place="travel" carries it over the ground, "keep" leaves it where it is'
             )
         motion, offsets = travelled(motion, velocity)
+    finer = max(1, int(np.ceil(_RATE * motion.step)))
+    fine = motion.finer(finer)
     if contacts is not None:
-        contacts = _for_legs(contacts, motion)
-        soles = soles or find_soles(motion, contacts)
+        given = _for_legs(contacts, motion)
+        contacts = Contacts.from_intervals(given.intervals(), given.legs, fine.times)
+        soles = soles or find_soles(fine, contacts)
     elif soles is not None:
         rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
-        contacts = find_contacts(motion, soles, rule)
+        contacts = find_contacts(fine, soles, rule)
     else:
-        soles, contacts = stances(motion, ground=velocity)
-    return _Seen(motion, offsets, velocity, soles, contacts, mode)
+        soles, contacts = stances(fine, ground=velocity)
+    return _Seen(motion, offsets, velocity, fine, finer, soles, contacts, mode)
 
 
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
-    motion, contacts = seen.motion, seen.contacts
-    held = held_longer(contacts, _HOLD)
+    motion, contacts = seen.motion, seen.contacts.every(seen.finer)
+    held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
-    plants = find_plants(motion, seen.soles, held, footing, options.steepest, options.farthest)
-    feet = place_feet(motion, seen.soles, held, plants, footing)
+    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest)
+    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
+    plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
     turned = reach_feet(motion, seen.soles, held, feet, footing, options.stretch)
     still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
     poses = write_poses(clip.poses, motion, turned, seen.offsets, still)
@@ -229,15 +236,15 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
-        notes=(*notes, *_notes(seen, plants, turned, footing)),
+        notes=(*notes, *_notes(seen, contacts, plants, turned, footing)),
     )  # fmt: skip
 
 
-def _notes(seen: _Seen, plants: Plants, turned: Turned, footing: Footing) -> tuple[str, ...]:
+def _notes(seen: _Seen, contacts: Contacts, plants: Plants, turned: Turned, footing: Footing) -> tuple[str, ...]:
     """What a user should know of what was done."""
     return tuple(
         note for note in (
-            _travel_note(seen), _idle_note(seen.contacts), _edge_note(plants, footing), _short_note(seen, turned)
+            _travel_note(seen), _idle_note(contacts), _edge_note(plants, footing), _short_note(contacts, turned)
         ) if note
     )  # fmt: skip
 
@@ -270,9 +277,9 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
     return "; ".join(said)
 
 
-def _short_note(seen: _Seen, turned: Turned) -> str:
+def _short_note(contacts: Contacts, turned: Turned) -> str:
     """Standing feet that their legs do not reach."""
-    short = turned.missing * seen.contacts.any
+    short = turned.missing * contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
     return (
         f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""

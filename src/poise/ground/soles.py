@@ -22,7 +22,7 @@ _PARTS = [FOOT, FOOT, TOES]  # what carries them
 _HEEL = 0.3  # the heel is behind the ankle by this share of the distance from ankle to ball, seen from above
 _TIP = 0.5  # and the tip of toes without an end joint ahead of the ball by this one
 _FOOT = 0.13  # ankle to ball over the length of the leg, where no joint says it (a foot of 0.152 of the height)
-_STEEP = 2.0  # a foot that rises by more than this from ball to ankle stands on its toes: hocks, not heels
+_STEEP = 2.0  # a foot that rises by more than this from ball to ankle is a hock, or does not say how long it is
 _NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0
 _THICKNESS = 0.02  # [m] from the lowest joint of a foot to its sole, where the floor is not at 0
 _STEP = 0.25  # [m] a foot that stands higher than this above the others stands on something: a step, a box
@@ -73,9 +73,9 @@ def find_soles(
     stands flat is measured where it is lowest.
 
     The floor is at 0 where the lowest joint of all feet stands at most 0.15 m above it, otherwise 0.02 m under that
-    joint, and so under a foot that stands 0.25 m above the others. A foot without toes is taken to point where the
-    figure faces, as long as a foot of the leg's length is; of a figure on four legs it is one point under the ankle,
-    and so are heel and ball of a foot that stands on its toes (a hock).
+    joint, and so under a foot that stands 0.25 m above the others. A foot without toes, or whose toes are right under
+    the ankle, is taken to point where the figure faces, as long as a foot of the leg's length is. Of a figure on four
+    legs a foot without toes is one point under the ankle, and so are heel and ball of a steep one (a hock).
     """
     flats = _flat_frames(motion, contacts, shots, slow=slow)
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
@@ -90,15 +90,16 @@ def find_soles(
 
 def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:
     """Heel, ball and tip (n, 3, 3) on the floor, of the legs `leg` (n,) that are in `places` (n, 5, 3)."""
-    bare, four = _toeless(motion), len(motion.figure.legs) > 2  # noqa: PLR2004
-    ankle, joint, end = places[:, ANKLE].copy(), places[:, BALL].copy(), places[:, END].copy()
+    four, steep = len(motion.figure.legs) > 2, _steep(motion)  # noqa: PLR2004
+    ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
     ahead = _level(joint - ankle)
-    if bare.any():
+    unknown = (_toeless(motion) | (steep & (not four)))[leg, None]
+    if unknown.any():
         length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
-        ahead = np.where(bare[leg, None], (0.0 if four else _FOOT) * length * facing, ahead)
-        joint = np.where(bare[leg, None], ankle + ahead, joint)
-        end = np.where(bare[leg, None], joint, end)
-    heel = np.where(_hocks(motion)[leg, None], joint, ankle - _HEEL * ahead)
+        ahead = np.where(unknown, (0.0 if four else _FOOT) * length * facing, ahead)
+        joint = np.where(unknown, ankle + ahead, joint)
+        end = np.where(unknown, joint, end)
+    heel = np.where((steep & four)[leg, None], joint, ankle - _HEEL * ahead)
     tipless = (np.abs(end - joint).max(axis=1) < _SAME)[:, None]
     points = np.stack([heel, joint, np.where(tipless, joint + _TIP * ahead, end)], axis=1)
     points[..., 2] = floor[leg, None]
@@ -115,8 +116,8 @@ def _toeless(motion: Motion) -> Bools:
     return np.array([not leg.toes for leg in motion.figure.legs])
 
 
-def _hocks(motion: Motion) -> Bools:
-    """Which feet stand on their toes: in the rest pose the ankle is high above the ball and hardly behind it."""
+def _steep(motion: Motion) -> Bools:
+    """Which feet have their ankle right above the ball in the rest pose: hocks, or feet whose ball is no ball."""
     skeleton, turn = motion.figure.skeleton, motion.figure.turn
     rest = Pose(skeleton, skeleton.rest_q).world.positions
     feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in motion.figure.legs]

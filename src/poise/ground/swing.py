@@ -13,7 +13,7 @@ from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.smooth import above, eased, last_of, next_of, rows_at, time_from
 from poise.ground.soles import Soles
 
-_COAST = 0.15  # [s] in which an ankle's speed over the animated one dies away
+_COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
 _STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
@@ -56,7 +56,7 @@ def carried_on(times: Floats, offsets: Floats, between: Between, standing: Bools
 
 
 def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
-    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade to nothing, at first at the speed they have."""
+    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade, at first at the speed they have."""
     result = np.where(mask[..., None], offsets, 0.0)
     since, until = time_from(times, mask)
     whole = np.minimum(seconds, 0.5 * (since + until))

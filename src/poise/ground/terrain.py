@@ -250,7 +250,8 @@ class Terrain:
         """Smooth bumps without end: gradient noise within +-amplitude, the same for ever for one seed.
 
         wavelength  spacing of the lattice that bumps come from; the ground has height 0 at the origin and at all
-                    the lattice's corners
+                    the lattice's corners. Crests are about 1.5 wavelengths apart, the mean square height is the
+                    square of 0.31 amplitudes, and no slope exceeds 2.93 amplitudes per wavelength
 
         A ray that is level or nearly so is followed for 1000 wavelengths.
         """

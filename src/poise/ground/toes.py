@@ -145,6 +145,6 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     out = depths <= 0.0
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
     ankles = feet.ankles.copy()
-    ankles[frame, leg] += tried[first, np.arange(len(frame))]
+    ankles[frame, leg] = turned.ankles[frame, leg] + tried[first, np.arange(len(frame))]
     ankles[frame, leg, 2] += np.maximum(depths[first, np.arange(len(frame))], 0.0)
     return dataclasses.replace(feet, ankles=ankles)

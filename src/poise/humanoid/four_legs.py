@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from poise.arrays import Floats
+from poise.bones import SIDES
 from poise.humanoid.facing import habitual
 from poise.humanoid.figure import Figure, Found
 from poise.humanoid.structure import Body, Pair, start, unit, upper_bone
@@ -21,8 +22,8 @@ from poise.humanoid.words import cut
 STANDS = 0.8  # confidence in four limbs that stand like legs
 _ORDER = ("front left", "front right", "hind left", "hind right")
 _FRONT, _HIND = (
-    frozenset({"front", "fore", "fl", "fr", "lf", "rf"}),
-    frozenset({"hind", "rear", "back", "hl", "hr", "rl", "rr", "lh", "rh"}),
+    frozenset({"front", "fore", "fl", "fr", "f"}),  # "LF" is cut into l and f
+    frozenset({"hind", "rear", "back", "hl", "hr", "rl", "rr", "lh", "rh", "h"}),
 )
 
 
@@ -33,14 +34,15 @@ def legs(figure: Figure, body: Body) -> dict[str, list[int]]:
     limbs = [*body.arms.limbs, *body.legs.limbs]
     down = unit(np.mean([figure.positions[rows[-1]] - figure.positions[rows[0]] for rows in limbs], axis=0))
     up = figure.up if figure.up is not None else -down
-    ahead = _ahead(figure, limbs, body.arms, body.legs, up)
+    said = _said(figure, limbs)
+    ahead = _ahead(figure, body.arms, body.legs, said, up)
     left = np.cross(up, ahead)
     middle = np.mean([figure.positions[rows[0]] for rows in limbs], axis=0)
     found: dict[str, list[int]] = {}
-    for rows in limbs:
+    for rows, word in zip(limbs, said, strict=True):
         place = np.mean(figure.positions[rows], axis=0) - middle
         end = "front" if float((figure.positions[rows[0]] - middle) @ ahead) > 0.0 else "hind"
-        side = _said(figure, rows) or ("left" if float(place @ left) > 0.0 else "right")
+        side = word or ("left" if float(place @ left) > 0.0 else "right")
         first = upper_bone(figure, rows, down)
         found[f"{end} {side}"] = rows[first : first + 4]
     return {name: found[name] for name in _ORDER if name in found}
@@ -57,23 +59,28 @@ def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Found]:
     }
 
 
-def _said(figure: Figure, rows: list[int]) -> str:
-    """The side that the names of a limb agree on, or ""."""
-    sides = {figure.words[row].side for row in rows} - {""}
-    return sides.pop() if len(sides) == 1 else ""
+def _said(figure: Figure, limbs: list[list[int]]) -> list[str]:
+    """The sides that names give the limbs, if they call two left and two right; else "" for each."""
+    votes = [[figure.words[row].side for row in rows] for rows in limbs]
+    said = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
+    clear = all(sides.count("left") != sides.count("right") for sides in votes)
+    return said if clear and said.count("left") == len(SIDES) else [""] * len(limbs)
 
 
-def _ahead(figure: Figure, limbs: list[list[int]], front: Pair, hind: Pair, up: Floats) -> Floats:
-    """Forward (3,): by the words front and hind, else towards the head's end, else the format's habit."""
-    names = figure.skeleton.names
-    words = [{word for row in rows for word in cut(names[row])} for rows in limbs]
+def _ahead(figure: Figure, front: Pair, hind: Pair, said: list[str], up: Floats) -> Floats:
+    """Forward (3,): by the words front and hind; towards the head's end; by left and right; by habit."""
+    limbs = [*front.limbs, *hind.limbs]
+    words = [{word for row in rows for word in cut(figure.skeleton.names[row])} for rows in limbs]
     starts = [figure.positions[rows[0]] for rows in limbs]
-    fronts = [point for point, said in zip(starts, words, strict=True) if said & _FRONT]
-    hinds = [point for point, said in zip(starts, words, strict=True) if said & _HIND]
+    fronts = [point for point, one in zip(starts, words, strict=True) if one & _FRONT]
+    hinds = [point for point, one in zip(starts, words, strict=True) if one & _HIND]
     if fronts and hinds:
         way = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
     elif front.attach != hind.attach:
         way = start(figure, front) - start(figure, hind)
+    elif all(said):
+        lefts, rights = ([point for point, one in zip(starts, said, strict=True) if one == side] for side in SIDES)
+        way = np.cross(np.mean(lefts, axis=0) - np.mean(rights, axis=0), up)
     else:
         way = habitual(figure, up)
     return unit(way - up * float(way @ up))
