@@ -21,6 +21,7 @@ NAMES = (
     "fabrik_limits",
     "arm_yardstick",
     "full_body",
+    "plant_feet",
     "branches",
     "start_up",
     "loading",

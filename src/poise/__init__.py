@@ -24,6 +24,7 @@ from poise.goals import Place as Place
 from poise.goals import Pole as Pole
 from poise.goals import Position as Position
 from poise.ground.contacts import Contacts as Contacts
+from poise.ground.grounder import Grounder as Grounder
 from poise.ground.plant import Planted as Planted
 from poise.ground.plant import lock_feet as lock_feet
 from poise.ground.plant import plant_feet as plant_feet

@@ -64,14 +64,19 @@ def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
     known: dict[object, Table] = skeleton.__dict__.setdefault("_tables", {})
     key = (row, given.translations is None, given.scales is None)
     if key not in known:
-        offsets, after = skeleton.A[:, :3].copy(), skeleton.B
-        if given.translations is not None:
-            offsets[skeleton.kinds != Kind.FREE] = 0.0
-        if given.scales is not None:
-            after = np.broadcast_to(np.eye(3, 4), after.shape)
         rows = list(range(len(skeleton))) if row is None else skeleton.way(row)
-        known[key] = _new_table(skeleton, rows, offsets[rows], after[rows])
+        known[key] = table_of(skeleton, rows, moved=not key[1], scaled=not key[2])
     return known[key]
+
+
+def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled: bool = False) -> Table:
+    """The table of these rows, parents first, for poses that say translations or scales or neither."""
+    offsets, after = skeleton.A[:, :3].copy(), skeleton.B
+    if moved:
+        offsets[skeleton.kinds != Kind.FREE] = 0.0
+    if scaled:
+        after = np.broadcast_to(np.eye(3, 4), after.shape)
+    return _new_table(skeleton, rows, offsets[rows], after[rows])
 
 
 def _gains(skeleton: Skeleton, row: int, given: Given) -> Floats:

@@ -108,6 +108,14 @@ class Pose:
                 shape = (*q.shape[:-1], len(self.skeleton), 3)
                 object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3).copy(), shape))
 
+    @classmethod
+    def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
+        """A pose of arrays that nobody else writes to and that are known to be right: checks take time."""
+        pose = cls.__new__(cls)
+        pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
+        frozen(q)
+        return pose
+
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # not what was worked out from them
 

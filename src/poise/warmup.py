@@ -10,6 +10,8 @@ import numpy as np
 
 from poise import kernels
 from poise.goals import Orientation, Place, Position
+from poise.ground.grounder import Grounder
+from poise.ground.terrain import Terrain
 from poise.limits import Range
 from poise.machine import lane_width
 from poise.pose import Pose
@@ -36,6 +38,7 @@ def steps() -> list[Step]:
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
         ("Jacobian methods", _jacobian_methods),
+        ("feet, live", _live_feet),
     ]
 
 
@@ -69,6 +72,7 @@ def compiled() -> dict[str, int]:
         "fabrik.solve": kernels.fabrik.solve,
         "fabrik_limited.solve": kernels.fabrik_limited.solve,
         "fabrik_tree.solve": kernels.fabrik_tree.solve,
+        "grounder.step": kernels.grounder.step,
         "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
         "two_bone_planar.solve": kernels.two_bone_planar.solve,
         "serial.tips": kernels.serial.tips,
@@ -169,6 +173,10 @@ def _figure() -> None:
 
 def _jacobian_methods() -> None:
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
+
+
+def _live_feet() -> None:
+    Grounder(_humanoid(), Terrain.flat()).step(_humanoid(), 0.0)
 
 
 def _bent(skeleton: Skeleton) -> Pose:

@@ -105,9 +105,12 @@ def _which(plants: Plants, contacts: Contacts) -> Ints:
 
 def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
     """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
-    points = soles.points(motion)
-    heights = np.concatenate([points[contacts.heel][:, 0, 2], points[contacts.ball][:, 1, 2]])
-    return float(np.median(heights)) if len(heights) else 0.0
+    heights = []
+    for on, points in ((contacts.heel, soles.heel), (contacts.ball, soles.ball)):
+        arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
+        heights.append((motion.places[:, :, ANKLE][on] + arm)[:, 2])
+    both = np.concatenate(heights)
+    return float(np.median(both)) if len(both) else 0.0
 
 
 def _ground_under(

@@ -51,7 +51,7 @@ class Motion:
         return np.array([leg.toes is not None for leg in self.figure.legs])
 
     def finer(self, times: int) -> Motion:
-        """Return this motion with `times` frames for each, places in straight lines and turns by slerp between.
+        """Return this motion with `times` frames for each; between them places and quaternions go in straight lines.
 
         Frame i becomes frame i * times; the last frame stays the last.
         """
@@ -62,7 +62,10 @@ class Motion:
         share = share - lower
         weight = share[:, None, None, None]
         places = self.places[lower] + weight * (self.places[lower + 1] - self.places[lower])
-        turns = rotations.slerp(self.turns[lower], self.turns[lower + 1], share[:, None, None])
+        start, end = self.turns[lower], self.turns[lower + 1]
+        end = np.where((start * end).sum(axis=-1, keepdims=True) < 0.0, -end, end)
+        turns = start + weight * (end - start)
+        turns /= np.sqrt((turns * turns).sum(axis=-1, keepdims=True))
         clock = self.times[lower] + share * (self.times[lower + 1] - self.times[lower])
         return Motion(self.figure, clock, places, turns)
 

@@ -81,9 +81,10 @@ def find_plants(
     under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m].
     """
     stances = stances_of(contacts)
-    turn, heel, ball = _averages(motion, soles, contacts, stances)
+    points = soles.points(motion)
+    turn, heel, ball = _averages(motion, soles, points, contacts, stances)
     along = ball - heel
-    tip = along * (_toe_lengths(motion, soles)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
+    tip = along * (_toe_lengths(points)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
     shift = _off_edges(heel, ball, ball + tip, footing, farthest)
     direction = units(level(along))
     moved = ball + shift[:, None] * direction
@@ -97,9 +98,10 @@ def find_plants(
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift)
 
 
-def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances) -> tuple[Floats, Floats, Floats]:
+def _averages(
+    motion: Motion, soles: Soles, points: Floats, contacts: Contacts, stances: Stances
+) -> tuple[Floats, Floats, Floats]:
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
-    points = soles.points(motion)[:, :, :TIP_POINT]
     on = np.stack([contacts.heel, contacts.ball], axis=-1)
     both: Bools = np.logical_and(contacts.heel, contacts.ball)
     turns, balls = [], []
@@ -108,7 +110,7 @@ def _averages(motion: Motion, soles: Soles, contacts: Contacts, stances: Stances
         chosen = both[run, leg] if flat else np.ones(end - start, bool)
         turns.append(_mean_turn(motion.turns[run, leg, FOOT][chosen]))
         along = rotations.rotate(turns[-1], soles.ball[leg] - soles.heel[leg])
-        spots = points[run, leg] + np.array([along, np.zeros(3)])
+        spots = points[run, leg, :TIP_POINT] + np.array([along, np.zeros(3)])
         balls.append(_middle(spots[on[run, leg]]))
     turn, ball = np.array(turns).reshape(-1, 4), np.array(balls).reshape(-1, 3)
     along = rotations.rotate(turn, (soles.ball - soles.heel)[stances.leg])
@@ -151,9 +153,8 @@ def _standing(
     return heel, ball
 
 
-def _toe_lengths(motion: Motion, soles: Soles) -> Floats:
+def _toe_lengths(points: Floats) -> Floats:
     """How far (L,) the tips come from the balls [m], as toes bend: nearly always less."""
-    points = soles.points(motion)
     return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
 
 

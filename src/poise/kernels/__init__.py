@@ -22,6 +22,8 @@ _MODULES = (
     "fabrik_limited",
     "fabrik_tree",
     "forward",
+    "grounder",
+    "grounder_walk",
     "legs",
     "jacobian",
     "limits",

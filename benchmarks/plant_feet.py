@@ -1,0 +1,132 @@
+"""Feet put on the ground: frames a second of whole clips, one core, the whole pipeline but reading the file.
+
+A clip of the data is repeated to 5,000 frames. Each round plants it anew on a new Clip, so that nothing is remembered:
+roles, forward kinematics, contacts, plants, feet, legs and the poses that come out. Processor time, the median of the
+rounds. Stages are timed by the functions that `plant_feet` calls, in rounds of their own.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+
+import poise
+from poise import Terrain
+from poise.ground import plant
+
+CLIPS = {
+    "dance, 73 joints": "bvh/jesse_dance_rokoko.bvh",
+    "walk, 58 joints": "bvh/walk_mass.bvh",
+}
+RATES = (None, 60.0, 30.0)  # [frames/s] the clip's own, and slower: feet are worked out in at least 100
+FRAMES, ROUNDS = 5000, 7
+ASKED = 20_000
+STAGES = {
+    "roles and figure": ("figure_of",),
+    "forward kinematics of legs": ("motion_of",),
+    "in place?": ("ground_velocity", "travelled"),
+    "soles and contacts": ("stances",),
+    "plants": ("find_plants",),
+    "feet": ("held_longer", "place_feet", "every"),
+    "pelvis, legs, toes": ("reach_feet",),
+    "poses written": ("write_poses",),
+}
+
+
+def clip_of(path: Path, rate: float | None) -> poise.Clip:
+    """A clip of FRAMES frames: the file's, over and over."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clip = poise.load(path).clips[0]
+    clip = clip if rate is None else clip.resampled(rate)
+    rows = np.arange(FRAMES) % len(clip)
+    return poise.Clip.at_rate(clip.poses.with_q(clip.poses.q)[rows], rate or round(clip.fps))
+
+
+def fresh(clip: poise.Clip) -> poise.Clip:
+    """The same clip, with nothing worked out."""
+    return poise.Clip(clip.times, poise.Pose(clip.skeleton, clip.poses.q), clip.name)
+
+
+def frames_a_second(clip: poise.Clip, terrain: Terrain) -> float:
+    """Median over the rounds, by processor time."""
+    seconds = []
+    for _ in range(ROUNDS + 1):
+        new = fresh(clip)
+        start = time.process_time()
+        plant.plant_feet(new, terrain)
+        seconds.append(time.process_time() - start)
+    return FRAMES / float(np.median(seconds[1:]))
+
+
+@contextmanager
+def timed(spent: dict[str, float]) -> Iterator[None]:
+    """While this lasts, add the processor time of each stage to `spent`."""
+
+    def wrapped(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            start = time.process_time()
+            result = function(*arguments, **named)
+            spent[stage] += time.process_time() - start
+            return result
+
+        return call
+
+    kept = {name: getattr(plant, name) for names in STAGES.values() for name in names}
+    for stage, names in STAGES.items():
+        for name in names:
+            setattr(plant, name, wrapped(stage, kept[name]))
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(plant, name, function)
+
+
+def stages(clip: poise.Clip, terrain: Terrain) -> dict[str, float]:
+    """Share of each stage [%]."""
+    spent = dict.fromkeys((*STAGES, "the rest"), 0.0)
+    with timed(spent):
+        start = time.process_time()
+        for _ in range(ROUNDS):
+            plant.plant_feet(fresh(clip), terrain)
+        whole = time.process_time() - start
+    spent["the rest"] = whole - sum(spent.values())
+    return {stage: 100 * seconds / whole for stage, seconds in spent.items()}
+
+
+def main() -> int:
+    """Run everything and write the tables."""
+    folder = harness.data_folder()
+    if folder is None:
+        return harness.exit_code("plant_feet needs the real clips: set POISE_DATA to their folder")
+    terrain = Terrain.flat()
+    clips = {
+        f"{name}, {rate:g} frames/s" if rate else name: clip_of(folder / file, rate)
+        for name, file in CLIPS.items()
+        for rate in RATES
+    }
+    rows: list[harness.Row] = []
+    for name, clip in clips.items():
+        speed = frames_a_second(clip, terrain)
+        rows.append({"clip": name, "frames/s": round(speed), "of those asked": round(speed / ASKED, 2)})
+    shares = stages(next(iter(clips.values())), terrain)
+    split = ", ".join(f"{stage} {share:.0f} %" for stage, share in shares.items())
+    notes = [
+        __doc__.split("\n\n", 1)[1].strip(),
+        f"Asked: {ASKED:,} frames a second. Of the first clip's time: {split}.",
+    ]
+    harness.report("plant_feet", "Feet put on flat ground", rows, notes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
