@@ -34,11 +34,13 @@ class Gait(NamedTuple):
     soles  the points of the feet that touch the ground
     axes   (L, 3) the axis about which each knee bends, in the thigh's frame
     level  height of the animation's floor [m]
+    speed  [m/s] at which the ground passes under it, if it walks in place; drawn feet then stand only by and large
     """
 
     soles: Soles
     axes: Floats
     level: float
+    speed: float
 
 
 def gait_of(clip: Clip, figure: Figure) -> Gait:
@@ -49,7 +51,8 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
         motion, _ = travelled(motion, ground)
     soles, contacts = stances(motion, ground)
     axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion)[0])
-    return Gait(soles, axes, floor_level(motion, soles, contacts))
+    speed = 0.0 if ground is None else float(np.hypot(*ground))
+    return Gait(soles, axes, floor_level(motion, soles, contacts), speed)
 
 
 @dataclass(frozen=True)
