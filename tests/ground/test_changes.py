@@ -145,10 +145,8 @@ class TestChanges:
             assert changes_of(clip, longer, figure).stretch == pytest.approx(expected)
 
     def test_the_worst_joint_is_named_and_calm_ones_have_no_ratio(self):
-        found = changes.Changes(
-            ("hips", "toes", "prop"), np.array([[2.0, 4, 1e-9], [3, 5, 0.4]]), np.array([[100.0, 200, 0], [300, 700, 1]]),
-            *[0.0] * 5,
-        )  # fmt: skip
+        swing, jerk = np.array([[2.0, 4, 1e-9], [3, 5, 0.4]]), np.array([[100.0, 200, 0], [300, 700, 1]])
+        found = changes.Changes(("hips", "toes", "prop"), swing, jerk, *[0.0] * 5)
         assert found.worst_acceleration == ("hips", 1.5)
         assert found.worst_jerk[0] == "toes"
         assert found.acceleration_ratios[2] == found.jerk_ratios[2] == 1
