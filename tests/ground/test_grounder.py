@@ -300,6 +300,8 @@ def test_a_number_is_asked_for_where_something_else_is_given():
         grounder(level=float("nan"))
     with pytest.raises(InputError, match=r"Terrain, not on float"):
         grounder(0.3)
+    with pytest.raises(InputError, match="takes a Pose"):
+        grounder().step(at().q, SECOND)
     with pytest.raises(InputError, match="a single Pose"):
         Grounder(walk().poses, FLAT)
 
