@@ -10,6 +10,7 @@ from poise import kernels, rotations
 from poise.arrays import Floats
 from poise.ground.feet import Feet
 from poise.ground.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Motion
+from poise.ground.soles import Soles
 from poise.ground.vectors import units
 
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
@@ -33,11 +34,11 @@ class Turned:
     lengths: Floats
 
 
-def bend_axes(motion: Motion) -> Floats:
+def bend_axes(motion: Motion, soles: Soles) -> Floats:
     """(F, L, 3) the axis about which each knee bends: one for the whole clip, in the thigh's frame.
 
     The mean of thigh x shin, which weighs every frame by the sine of its bend; where a knee never bends, the axis that
-    lets it bend towards the toes.
+    lets it bend towards the toes, or where the sole points if the foot has none.
     """
     places = motion.places
     thigh, shin = places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]
@@ -46,7 +47,8 @@ def bend_axes(motion: Motion) -> Floats:
     mean = rotations.rotate(inverse, normal).mean(axis=0)
     weak = np.linalg.norm(mean, axis=-1) < _STRAIGHT
     if weak.any():
-        front = places[:, :, BALL] - places[:, :, ANKLE]
+        sole = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball - soles.heel, thigh.shape))
+        front = np.where(motion.bends[:, None], places[:, :, BALL] - places[:, :, ANKLE], sole)
         mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, units(thigh))).mean(axis=0), mean)
     return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(units(mean), thigh.shape))
 
