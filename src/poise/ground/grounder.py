@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels, rotations
-from poise.arrays import Bools, Floats, finite, real
+from poise.arrays import Bools, Floats, finite, real, short
 from poise.clip import Clip
 from poise.errors import InputError
 from poise.ground.contacts import Thresholds
@@ -154,6 +154,8 @@ class Grounder:
         dt = seconds if type(seconds) is float else real(seconds, "seconds")
         if not 0.0 <= dt < math.inf:
             raise InputError(f"seconds since the last frame must be finite and 0 or more, not {seconds}")
+        if not isinstance(pose, Pose):
+            raise InputError(f"step() takes a Pose, such as clip.at(seconds), not {short(pose)}")
         if pose.skeleton is not self.figure.skeleton and pose.skeleton != self.figure.skeleton:
             raise InputError("the pose is of another skeleton than the figure that the Grounder was made for")
         q = np.array(pose.q)

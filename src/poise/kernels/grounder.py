@@ -220,6 +220,8 @@ def toes_turn(frame, marks, joint, ground):
     if height_at(ground, 2, p) <= p.z:
         return tilt
     axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
+        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(math.hypot(tip.x, tip.y), 1e-300))
     along = dot(axis, tip) * dot(axis, normal)
     lacks = height_at(ground, 2, joint) - joint.z
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)

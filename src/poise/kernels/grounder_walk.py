@@ -1,13 +1,14 @@
 # pyright: standard
 """The first half of a live frame: where the legs are animated, what of them stands, where to ask for the ground.
 
-All in metres of the figure, z up. Names of columns stand here and in grounder.py.
+All in metres of the figure, z up. The arrays of k characters and l legs, whose columns have names:
 
-    legs      (l, LEG)  whole numbers of each leg, see the columns
-    marks     (l, MARKS)  points of the sole, the axis of the knee, rotations of A of the four parts
-    settings  (SETTINGS,)  what is the same for all legs
-    state     (k, l, STATE)  what each leg of each character remembers
-    frame     (k, l, FRAME)  where it is animated now
+    legs      (l, LEG)        whole numbers of each leg
+    marks     (l, MARKS)      points of the sole, axes of the knee and across the foot, rotations of A of the parts
+    settings  (SETTINGS,)     what is the same for all legs
+    state     (k, l, STATE)   what each leg remembers
+    body      (k, BODY)       what each figure remembers
+    frame     (k, l, FRAME)   where each leg is animated now, and what becomes of it
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3
 BODY = 8
 SAMPLES = 4  # of the ground under each foot: heel, ball, tip and ahead of the tip
 
-_FASTEST = 15.0  # [m/s] hips that are faster were put elsewhere: a sprinter's reach 12
-_STEP = 0.01  # [m] in no time at all
+_FASTEST = 30.0  # [m/s] ankles that are faster were put elsewhere: a sprinter's reach 25
+_STEP = 0.01  # [m] in no time at all, and more
 _AHEAD = 0.1  # [s] how far the ground ahead is from the tip
 _SIMILAR = 1e-6  # lengths this near to each other count as equal: exported scales are noisy
 
@@ -138,7 +139,7 @@ def put_frame(leg, marks, maps, frame):
 @inline
 def jumped(state, frame, dt):
     """Whether an ankle is farther from where it was than any that runs."""
-    most = 2.0 * _FASTEST * dt + _STEP
+    most = _FASTEST * dt + _STEP
     return norm(sub(vec_in(frame, PLACES + 6), vec_in(state, ANKLE))) > most
 
 
