@@ -48,7 +48,7 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
     if ground is not None:
         motion, _ = travelled(motion, ground)
     soles, contacts = stances(motion, ground)
-    axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion)[0])
+    axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion, soles)[0])
     return Gait(soles, axes, floor_level(motion, soles, contacts))
 
 
