@@ -22,6 +22,7 @@ NAMES = (
     "arm_yardstick",
     "full_body",
     "plant_feet",
+    "grounder",
     "branches",
     "start_up",
     "loading",

@@ -1,4 +1,4 @@
-"""The bundled humanoid: joints in a T-pose and a walk in place made of sine curves.
+"""The bundled humanoid: joints in a T-pose and a walk in place, its trunk and arms made of sine curves.
 
 Metres, +Y up, facing +Z, so the figure's left is +X. Every joint's rest rotation is the identity: the axes
 of a joint's rest frame are the world's.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+import sample_gait
 from numpy.typing import NDArray
 
 from poise import rotations
@@ -39,6 +40,8 @@ _LEFT = [
 ]
 _ENDS = {"Head": (0.0, 0.19, 0.0), "Hand": (0.18, 0.0, 0.0), "Toe": (0.0, 0.0, 0.07)}
 _SOLE = {"Foot": (0.0, -0.085, -0.06), "Toe": (0.0, -0.02, 0.0)}  # heel and ball, from their joint
+_REACH = 0.832  # of the legs: knees are never quite straight
+_RISE, _LATE = 0.018, 0.754  # of the hips in mid stance, and when that is
 
 
 def _mirrored(point: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -82,23 +85,24 @@ def world_of(local: Floats, hips: Floats) -> tuple[Floats, Floats]:
 
 
 def walk() -> tuple[Floats, Floats]:
-    """Return local rotations (frames, n, 4) and positions of the hips (frames, 3) of one cycle of a walk.
+    """Return local rotations (frames, n, 4) and positions of the hips (frames, 3) of one cycle of a walk in place.
 
-    Angles are sums of sines of the phase; the hips are as high as the lower foot, standing on y = 0, asks.
+    Feet stand on ground that passes under them (`sample_gait`); the hips are as high as the legs allow, up and down
+    once for each step.
     """
     phase = 2 * np.pi * np.arange(FRAMES) / (FRAMES - 1)
     world = np.zeros((FRAMES, len(NAMES), 4))
     world[...] = rotations.IDENTITY
     _put_trunk(world, phase)
+    steps = {side: _step(phase / (2 * np.pi) + late) for side, late in (("Left", 0.0), ("Right", 0.5))}
+    hips = _hips(world, phase, steps)
     for side, sign, p in (("Left", 1.0, phase), ("Right", -1.0, phase + np.pi)):
-        _put_leg(world, side, p)
+        _put_leg(world, side, steps[side], hips)
         _put_arm(world, side, sign, p)
     local = world.copy()
     for i, parent in enumerate(PARENTS):
         if parent >= 0:
             local[:, i] = rotations.multiply(rotations.inverse(world[:, parent]), world[:, i])
-    hips = np.stack([0.02 * np.sin(phase), np.zeros(FRAMES), np.zeros(FRAMES)], axis=-1)
-    hips[:, 1] = -_lowest(local)
     return local, hips
 
 
@@ -113,13 +117,40 @@ def _put_trunk(world: Floats, p: Floats) -> None:
     world[:, ROW["Neck"]] = rotations.about(Y, 0.04 * np.cos(p))
 
 
-def _put_leg(world: Floats, side: str, p: Floats) -> None:
-    """Swing forwards most at p = 0 (heel strike); the knee bends most shortly before 3/2 pi (mid swing)."""
-    hip = 0.08 + 0.45 * np.cos(p)
-    knee = 0.08 + 0.95 * (0.5 - 0.5 * np.sin(p + 0.25)) ** 2
-    foot = 0.2125 - 0.325 * np.cos(p) - 0.3 * np.sin(p) - 0.0875 * np.cos(2 * p)
-    toe = foot - 0.45 * (0.5 - 0.5 * np.cos(p)) ** 4
-    for name, angle in (("UpLeg", -hip), ("Leg", knee - hip), ("Foot", foot), ("Toe", toe)):
+def _step(u: Floats) -> sample_gait.Step:
+    return sample_gait.step(u, np.array(_SOLE["Foot"])[1:], OFFSETS[ROW["LeftToe"]][1:])
+
+
+def _hips(world: Floats, p: Floats, steps: dict[str, sample_gait.Step]) -> Floats:
+    """Places (frames, 3) of the hips: as high as both legs reach, higher by a cosine while one of them stands."""
+    hips = np.stack([0.02 * np.sin(p), -_RISE * np.cos(2 * p - _LATE), 0 * p], axis=-1)
+    room = np.stack([_REACH**2 - (_away(world, side, steps[side], hips)[:, ::2] ** 2).sum(axis=1) for side in steps])
+    drop = np.stack([_away(world, side, steps[side], hips)[:, 1] for side in steps])
+    hips[:, 1] += (np.sqrt(room) + drop).min()
+    return hips
+
+
+def _away(world: Floats, side: str, foot: sample_gait.Step, hips: Floats) -> Floats:
+    """From the top of a leg to its ankle (frames, 3)."""
+    top = hips + rotations.rotate(world[:, ROW["Hips"]], np.broadcast_to(OFFSETS[ROW[side + "UpLeg"]], hips.shape))
+    across = np.full(len(hips), POSITIONS[ROW[side + "Foot"], 0])
+    return np.stack([across, *foot.ankle.T], axis=-1) - top
+
+
+def _put_leg(world: Floats, side: str, foot: sample_gait.Step, hips: Floats) -> None:
+    """Bend a leg of two bones in its plane, which leans sideways so that it meets the ankle."""
+    away = _away(world, side, foot, hips)
+    lean = np.arctan2(away[:, 0], -away[:, 1])
+    thigh, shin = OFFSETS[ROW[side + "Leg"]], OFFSETS[ROW[side + "Foot"]]
+    lengths, chord = [np.hypot(*bone[1:]) for bone in (thigh, shin)], np.linalg.norm(away, axis=1)
+    at_hip = np.arccos((lengths[0] ** 2 + chord**2 - lengths[1] ** 2) / (2 * lengths[0] * chord))
+    at_knee = np.arccos((lengths[0] ** 2 + lengths[1] ** 2 - chord**2) / (2 * lengths[0] * lengths[1]))
+    forwards = np.arctan2(away[:, 2], np.hypot(away[:, 0], away[:, 1])) + at_hip  # of the thigh, up from straight down
+    turn = -forwards + np.arctan2(thigh[2], -thigh[1])
+    knee = np.pi - at_knee - np.arctan2(thigh[2], -thigh[1]) + np.arctan2(shin[2], -shin[1])
+    for name, angle in (("UpLeg", turn), ("Leg", turn + knee)):
+        world[:, ROW[side + name]] = rotations.multiply(rotations.about(Z, lean), rotations.about(X, angle))
+    for name, angle in (("Foot", foot.foot), ("Toe", foot.toes)):
         world[:, ROW[side + name]] = rotations.about(X, angle)
 
 
@@ -133,15 +164,3 @@ def _put_arm(world: Floats, side: str, sign: float, p: Floats) -> None:
     world[:, ROW[f"{side}Arm"]] = arm = rotations.multiply(chest, swing)
     elbow = rotations.about(-sign * Y, 0.45 - 0.22 * np.cos(p))
     world[:, ROW[f"{side}ForeArm"]] = world[:, ROW[f"{side}Hand"]] = rotations.multiply(arm, elbow)
-
-
-def _lowest(local: Floats) -> Floats:
-    """Height (frames,) of the lowest point of both soles when the hips are at the origin."""
-    positions, turned = world_of(local, np.zeros(3))
-    heights: list[Floats] = []
-    for side in ("Left", "Right"):
-        for name, below in [*_SOLE.items(), ("Toe", (0.0, -0.02, 0.07))]:
-            i = ROW[side + name]
-            point = rotations.rotate(turned[:, i], np.broadcast_to(below, positions[:, i].shape))
-            heights.append((positions[:, i] + point)[:, 1])
-    return np.min(heights, axis=0)

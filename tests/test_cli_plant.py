@@ -9,31 +9,15 @@ import numpy as np
 import pytest
 
 import poise
-from poise import cli, samples
+from poise import samples
+from tests.command_line import run
 
 WALK = samples.path("humanoid.bvh")
 CHARACTER = samples.path("humanoid.glb")
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line here; give its exit code, output and errors."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["poise", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
 class TestPlant:
-    def test_it_writes_the_clip_and_says_how_it_went(self, run, tmp_path):
+    def test_it_writes_the_clip_and_says_how_it_went(self, tmp_path):
         out = tmp_path / "hill.glb"
         code, text, _ = run("plant", CHARACTER, "--terrain", "slope:5", "-o", out)
         assert code == 0
@@ -48,7 +32,7 @@ class TestPlant:
         assert abs((after - before)[0, 2]) < 0.01
         assert climbed == pytest.approx(travelled * np.tan(np.radians(5)), abs=0.1)
 
-    def test_every_file_that_is_asked_for(self, run, tmp_path):
+    def test_every_file_that_is_asked_for(self, tmp_path):
         out, page, picture = (tmp_path / name for name in ("a.bvh", "a.html", "a.svg"))
         code, _, _ = run("plant", WALK, "--terrain", "flat", "-o", out, "--report", page, "--plot", picture)
         assert code == 0
@@ -56,7 +40,7 @@ class TestPlant:
         assert picture.read_bytes().startswith(b"<?xml")
         assert len(poise.load(out).clips[0]) == len(poise.load(WALK).clips[0])
 
-    def test_json_on_the_terminal_and_in_a_file(self, run, tmp_path):
+    def test_json_on_the_terminal_and_in_a_file(self, tmp_path):
         numbers = tmp_path / "a.json"
         code, text, _ = run(
             "plant", WALK, "--terrain", "noise:0.02", "-o", tmp_path / "a.bvh", "--report", numbers, "--json"
@@ -68,12 +52,12 @@ class TestPlant:
         assert said["out"] == str(tmp_path / "a.bvh")
         assert (said["up"], said["ground"]) == ("y", "bumps of 0.02")
 
-    def test_one_foot(self, run, tmp_path):
+    def test_one_foot(self, tmp_path):
         code, text, _ = run("plant", WALK, "--terrain", "flat", "--feet", "right", "-o", tmp_path / "a.bvh")
         assert code == 0
         assert text.startswith("1 leg (right)")
 
-    def test_a_height_map_with_its_size_height_and_place(self, run, tmp_path):
+    def test_a_height_map_with_its_size_height_and_place(self, tmp_path):
         np.savez(tmp_path / "ramp.npz", heights=np.tile(np.linspace(0, 1, 11), (11, 1)))
         place = ("--terrain-size", "20,20", "--terrain-height", "2", "--terrain-origin", "-1,3")
         code, text, _ = run(
@@ -84,7 +68,7 @@ class TestPlant:
         assert hips[1] - hips[0] == pytest.approx(1 + 0.1, abs=0.05)  # the middle of the map is a metre west
         assert json.loads(text)["ground"] == "a height map"
 
-    def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, run, tmp_path, monkeypatch):
+    def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         code, _, errors = run(
             "plant", WALK, "--terrain", "flat", "-o", tmp_path / "a.bvh", "--plot", tmp_path / "a.png"
@@ -94,7 +78,7 @@ class TestPlant:
         assert sorted(tmp_path.iterdir()) == [tmp_path / "a.bvh"]
 
 
-def test_a_second_run_names_the_clip_anew(run, tmp_path):
+def test_a_second_run_names_the_clip_anew(tmp_path):
     out = tmp_path / "a.glb"
     assert run("lock", CHARACTER, "-o", out)[0] == 0
     code, text, _ = run("lock", out, "--from-clip", "walk", "-o", out, "--json")
@@ -104,12 +88,12 @@ def test_a_second_run_names_the_clip_anew(run, tmp_path):
 
 
 class TestContacts:
-    def test_saved_edited_and_given(self, run, tmp_path):
+    def test_saved_edited_and_given(self, tmp_path):
         kept = tmp_path / "steps.json"
         first = run("lock", WALK, "-o", tmp_path / "a.bvh", "--save-contacts", kept, "--json")
         again = run("lock", WALK, "-o", tmp_path / "b.bvh", "--contacts", kept, "--json")
         assert first[0] == again[0] == 0
-        assert json.loads(first[1])["after"] == json.loads(again[1])["after"]
+        assert json.loads(first[1])["after"]["contact"] == json.loads(again[1])["after"]["contact"]
         assert f"contacts are those of {kept}" in json.loads(again[1])["notes"]
         kept.write_text(json.dumps({"right": {"ball": [[0.2, 0.4]]}}))
         known = json.loads(run("lock", WALK, "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")[1])
@@ -117,7 +101,7 @@ class TestContacts:
         words = ("plant", WALK, "--terrain", "flat", "-o", tmp_path / "d.bvh", "--contacts", kept, "--json")
         assert json.loads(run(*words)[1])["after"]["contact"] == known["after"]["contact"]
 
-    def test_those_of_the_sidecar_need_no_word(self, run, tmp_path):
+    def test_those_of_the_sidecar_need_no_word(self, tmp_path):
         walk = tmp_path / "walk.bvh"
         walk.write_bytes(WALK.read_bytes())
         (tmp_path / "walk.ik.toml").write_text("[contacts.walk]\nleft = { heel = [[0.1, 0.3]] }\n")
@@ -126,7 +110,7 @@ class TestContacts:
         assert "in contact: left 23 %" in text
         assert f"note: contacts are those of {tmp_path / 'walk.ik.toml'}" in text
 
-    def test_one_foot_of_contacts_for_both(self, run, tmp_path):
+    def test_one_foot_of_contacts_for_both(self, tmp_path):
         kept = tmp_path / "steps.json"
         kept.write_text(json.dumps({"left": {"heel": [[0.1, 0.3]]}, "right": {"ball": [[0.2, 0.4]]}}))
         words = ("lock", WALK, "--feet", "right", "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")
@@ -134,7 +118,7 @@ class TestContacts:
 
 
 class TestInPlace:
-    def test_kept_where_it_is(self, run, tmp_path):
+    def test_kept_where_it_is(self, tmp_path):
         code, text, _ = run(
             "plant", WALK, "--terrain", "flat", "--in-place", "keep", "-o", tmp_path / "a.bvh", "--json"
         )
@@ -144,13 +128,13 @@ class TestInPlace:
         known = json.loads(text)
         assert known["after"]["skate"] < 1 < np.hypot(*known["velocity"])  # on the ground that passes
 
-    def test_refused(self, run, tmp_path):
+    def test_refused(self, tmp_path):
         code, _, errors = run("plant", WALK, "--terrain", "flat", "--in-place", "refuse", "-o", tmp_path / "a.bvh")
         assert code == 2
         assert "walks in place" in errors
         assert list(tmp_path.iterdir()) == []
 
-    def test_lock_stays_there_unless_told(self, run, tmp_path):
+    def test_lock_stays_there_unless_told(self, tmp_path):
         code, text, _ = run("lock", WALK, "-o", tmp_path / "a.bvh")
         assert code == 0
         assert "on flat ground" in text
@@ -204,8 +188,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), BAD, ids=[words for _, words in BAD])
-def test_bad_input_is_one_sentence_and_nothing_is_written(run, tmp_path, monkeypatch, arguments, words):
-    monkeypatch.chdir(tmp_path)
+def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, words):
     (tmp_path / "ball.bvh").write_text(BALL)
     (tmp_path / "other.toml").write_text("[contacts.other]\n")
     if "two.glb" in arguments:
@@ -214,7 +197,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(run, tmp_path, monkeyp
             poise.Clip(walk.times[:3], walk.poses[:3], "again"), tmp_path / "two.glb", like=poise.load(CHARACTER)
         )
     there = sorted(tmp_path.iterdir())
-    code, text, errors = run(*arguments)
+    code, text, errors = run(*arguments, cwd=tmp_path)
     assert code == 2
     assert text == ""
     assert words in errors

@@ -18,7 +18,7 @@ from poise.ground.figure import figure_of
 from poise.ground.footing import Footing
 from poise.ground.measures import measures_of, paths_of
 from poise.ground.motion import ANKLE, HIP, motion_of
-from poise.kernels import springs
+from poise.kernels import grounder_walk, springs
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of, in_units, upright_along_z
 
@@ -159,6 +159,8 @@ def test_slides_beyond_the_farthest_and_is_let_go_without_a_jump():
     assert not any(locked[31:])  # as long as the contact lasts
     steps = np.linalg.norm(np.diff(ankles(live, np.array(path)), axis=0), axis=-1)
     assert steps[:30].max() < 1e-9
+    left, _ = springs.damped(-0.15, -0.3, springs.HALF / 0.05, SECOND)  # it begins with the speed that was shown: none
+    assert steps[30] == pytest.approx(0.155 + left, abs=1e-6)
     spring = 0.155 * springs.HALF / 0.05 / np.e * SECOND  # the fastest that a spring is which starts at rest
     assert 0.8 * spring < steps.max() < 1.1 * spring + 0.005
     assert steps[-1] == pytest.approx(0.005, abs=1e-4)
@@ -260,6 +262,26 @@ def test_a_swinging_foot_is_lifted_out_of_the_ground():
     assert max(depth) < 5e-3
 
 
+def test_a_foot_climbs_a_step_before_it_is_there():
+    live = grounder(Terrain.stairs(0.15, 0.5, direction=(1, 0, 0)))
+    q = shown(live, [at(x=0.02 * i, y=0.06) for i in range(60)], contacts=OFF)
+    climb = np.diff(ankles(live, q)[..., 2], axis=0)
+    assert climb.sum(axis=0).min() > 0.25
+    assert climb.max() < 0.03  # of 0.15
+
+
+def test_a_foot_that_comes_to_stand_turning_does_not_turn_on():
+    live, turned = grounder(), []
+    for i in range(40):
+        angle = 0.01 * min(i, 30)
+        q = at().q.copy()
+        q[3:7] = np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0
+        pose = live.step(figure().with_q(q), SECOND, contacts=ON if i >= 20 else OFF)
+        turned.append(pose.world["LeftFoot"].rotations[2])
+    assert turned[19] - turned[18] == pytest.approx(0.005, abs=1e-4)
+    assert np.abs(np.array(turned[20:]) - turned[20]).max() < 1e-4
+
+
 # --- mistakes ----------------------------------------------------------------------------------------------------
 
 
@@ -278,6 +300,8 @@ def test_a_number_is_asked_for_where_something_else_is_given():
         grounder(level=float("nan"))
     with pytest.raises(InputError, match=r"Terrain, not on float"):
         grounder(0.3)
+    with pytest.raises(InputError, match="takes a Pose"):
+        grounder().step(at().q, SECOND)
     with pytest.raises(InputError, match="a single Pose"):
         Grounder(walk().poses, FLAT)
 
@@ -301,14 +325,15 @@ def test_the_number_of_characters_stays():
 
 
 def test_after_a_terrain_that_fails_it_begins_anew():
-    def height(x, _z):
-        return np.where(np.abs(x) > 1, np.nan, 0.0)
-
-    live = grounder(Terrain.function(height))
+    fails = []
+    ground = Terrain.function(lambda x, _z: np.full(x.shape, np.nan if fails else 0.0))
+    live = grounder(ground)
     live.step(at(), SECOND)
+    fails.append(True)
     with pytest.raises(InputError, match="terrain function"):
-        live.step(at(x=3), SECOND)
-    assert np.array_equal(live.step(at(), SECOND).q, grounder(Terrain.function(height)).step(at(), SECOND).q)
+        live.step(at(x=0.002), SECOND)
+    fails.clear()
+    assert np.array_equal(live.step(at(x=0.004), SECOND).q, grounder(ground).step(at(x=0.004), SECOND).q)
 
 
 # --- the kernel --------------------------------------------------------------------------------------------------
@@ -335,6 +360,23 @@ def test_a_plane_is_the_same_as_terrain_or_as_function():
     plane = Terrain.slope(float(np.degrees(np.arctan(0.2))))
     a, b = (clip_shown(Grounder(walk(), ground), walk())[0] for ground in (plane, tilted))
     assert np.abs(a.poses.q - b.poses.q).max() < 1e-6
+
+
+@pytest.mark.parametrize("scale", [None, (1.0, 1.0, 1.0), (-1.2, -1.2, -1.2), (1.0, 1.1, 0.8), (0.1, 0.1, 3.0)])
+def test_legs_are_where_forward_kinematics_says(scale):
+    poses = walk().poses[[7]]
+    if scale is not None:
+        scales = np.ones((1, len(poses.skeleton), 3))
+        scales[0, poses.skeleton.index("Hips")] = scale
+        poses = Pose(poses.skeleton, poses.q, poses.translations, scales)
+    live = Grounder(walk(), FLAT)
+    live.step(poses, SECOND)
+    motion, k = motion_of(Clip(np.zeros(1), poses), live.figure), grounder_walk
+    frame = live._frames[0]
+    np.testing.assert_allclose(frame[:, : k.TURNS].reshape(2, 4, 3), motion.places[0, :, :4], atol=1e-12)
+    turns = frame[:, k.TURNS : k.SOLE].reshape(2, 4, 4)
+    same = np.abs((turns * motion.turns[0]).sum(axis=-1))
+    np.testing.assert_allclose(same, 1.0, atol=1e-12)
 
 
 def test_the_caller_keeps_its_pose():
@@ -435,7 +477,7 @@ def test_near_to_the_planting_of_the_whole_clip(data, name, kind):
 
 @pytest.mark.parametrize(("name", "kind"), NEAR)
 def test_feet_stand_out_of_the_ground_and_nothing_jumps(data, name, kind):
-    clip, live, result, _, measures = lived(data, name, kind)
+    clip, _, result, _, measures = lived(data, name, kind)
     assert measures.skate < (
         2.5 if (name, kind) == ("run_mass", "slope") else 0.5
     )  # cm/s: its leg is short for a moment

@@ -60,15 +60,14 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     between = between_of(motion.times, ends)
     level = floor_level(motion, soles, contacts)
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
-    tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), eased(between.share))
+    share = eased(between.share)
+    tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), share)
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
     turns = _settled(motion.times, turns, contacts, plants, which)
     turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
     offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
-    rise = rows_at(rise, between.before) * (1 - eased(between.share)) + rows_at(rise, between.after) * eased(
-        between.share
-    )
+    rise = rows_at(rise, between.before) * (1 - share) + rows_at(rise, between.after) * share
     ankles = motion.places[:, :, ANKLE] + offsets
     ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels, rotations
-from poise.arrays import Bools, Floats, finite, real
+from poise.arrays import Bools, Floats, finite, real, short
 from poise.clip import Clip
-from poise.errors import InputError, UnsupportedError
+from poise.errors import InputError
 from poise.ground.contacts import Thresholds
 from poise.ground.figure import Up, figure_of
-from poise.ground.live import Springs, gait_of, pack
+from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain import Terrain
 from poise.kinematics import Table
 from poise.pose import Pose
@@ -37,7 +37,8 @@ class Grounder:
     terrain           the ground
     rig, legs, up, metre   as for `plant_feet`
     level             height of the animation's floor [file units] instead of what the gait says
-    thresholds        when heel and ball stand, as for `plant_feet`; speeds are means over the last moments
+    thresholds        when heel and ball stand, as for `plant_feet` (looser where the reference walks in place); speeds
+                      are means over the last moments
     blend_halflife    [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over
     pelvis_halflife   [s] the same for the pelvis; it rises again four times more slowly than it sinks
     lift_halflife     [s] the same for what a swinging foot is lifted over ground ahead
@@ -99,7 +100,7 @@ class Grounder:
             steepest=_size(steepest, "steepest", most=0.5 * math.pi),
             pause=_PAUSE,
         )
-        self._live = pack(self.figure, self.gait, terrain, thresholds or Thresholds(), springs)
+        self._live = pack(self.figure, self.gait, terrain, thresholds or _rule(self.gait), springs)
         self._tables: dict[tuple[bool, bool], Table] = {}
         self._step = kernels.grounder.step
         self.reset()
@@ -153,6 +154,8 @@ class Grounder:
         dt = seconds if type(seconds) is float else real(seconds, "seconds")
         if not 0.0 <= dt < math.inf:
             raise InputError(f"seconds since the last frame must be finite and 0 or more, not {seconds}")
+        if not isinstance(pose, Pose):
+            raise InputError(f"step() takes a Pose, such as clip.at(seconds), not {short(pose)}")
         if pose.skeleton is not self.figure.skeleton and pose.skeleton != self.figure.skeleton:
             raise InputError("the pose is of another skeleton than the figure that the Grounder was made for")
         q = np.array(pose.q)
@@ -177,14 +180,11 @@ class Grounder:
             if phase == _GROUND:
                 ground = self.terrain.sample(self._asked)
                 self._heights[...], self._normals[...] = ground.heights, ground.normals
-            sheared = self._step(
+            self._step(
                 phase, table.constants, live.rows, table.used, live.legs, live.marks, live.settings, self._state,
                 self._body, self._work, self._maps, self._frames, self._asked, self._heights, self._normals, given, q,
                 translations, scales, dt,
             )  # fmt: skip
-            if sheared:
-                message = "a scale above a leg is zero or not uniform: what hangs below it does not turn, it is sheared"
-                raise UnsupportedError(message)
 
     def _enter(self, shape: tuple[int, ...]) -> None:
         """Make room for the characters of the first frame; later their number stays."""
@@ -248,6 +248,11 @@ def _clip(reference: Clip | Pose) -> Clip:
     translations, scales = reference.translations, reference.scales
     beside = [None if values is None else values[None] for values in (translations, scales)]
     return Clip(np.zeros(1), Pose(reference.skeleton, reference.q[None], *beside))
+
+
+def _rule(gait: Gait) -> Thresholds:
+    """Thresholds for feet like those of the reference."""
+    return Thresholds().loosened(gait.speed) if gait.speed > 0 else Thresholds()
 
 
 def _size(value: float, what: str, least: float = 0.0, most: float = math.inf) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise import rotations
+from poise import kernels, rotations
 from poise.arrays import Floats, Ints
 from poise.clip import Clip
 from poise.ground.contacts import Thresholds, stances
@@ -24,7 +24,8 @@ from poise.humanoid import Leg
 from poise.kinematics import Table, table_of
 from poise.skeleton import Kind
 
-_HALF = 1.6783469900166605  # rate x half-life of a critically damped spring that starts at rest, see kernels/springs.py
+_FLOOR = 0.25  # half-life in which a floor comes up to a foot that rests, as a share of the time that floors are sought
+_MEMORY = 0.25  # time constant of speeds as a share of the window of whole clips, which sees as much after as before
 _NOW = 1e-9  # [s] a half-life of 0 is this short
 
 
@@ -34,11 +35,13 @@ class Gait(NamedTuple):
     soles  the points of the feet that touch the ground
     axes   (L, 3) the axis about which each knee bends, in the thigh's frame
     level  height of the animation's floor [m]
+    speed  [m/s] at which the ground passes under it, if it walks in place; drawn feet then stand only by and large
     """
 
     soles: Soles
     axes: Floats
     level: float
+    speed: float
 
 
 def gait_of(clip: Clip, figure: Figure) -> Gait:
@@ -49,11 +52,11 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
         motion, _ = travelled(motion, ground)
     soles, contacts = stances(motion, ground)
     axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion, soles)[0])
-    return Gait(soles, axes, floor_level(motion, soles, contacts))
+    speed = 0.0 if ground is None else float(np.hypot(*ground))
+    return Gait(soles, axes, floor_level(motion, soles, contacts), speed)
 
 
-@dataclass(frozen=True)
-class Springs:
+class Springs(NamedTuple):
     """How a live figure follows: half-lives [s], lengths [m], angles [rad]."""
 
     blend: float
@@ -89,15 +92,21 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     rows = sorted(needed)
     slots = {row: i + 1 for i, row in enumerate(rows)}
     legs = np.array([_leg_row(figure, leg, slots) for leg in figure.legs], dtype=np.int64)
-    settings = _settings(gait, rule, springs, _plane(terrain, figure))
-    settings[15:17] = figure.metre / terrain.unit if terrain.unit is not None else 1.0, terrain.up == "y"
-    settings[21:33] = np.column_stack([rotations.as_matrix(figure.turn) / figure.metre, np.zeros(3)]).ravel()
+    k, plane = kernels.grounder_walk, _plane(terrain, figure)
+    settings = _settings(gait, rule, springs)
+    settings[k.TERRAIN_SCALE] = 1.0 if terrain.unit is None else figure.metre / terrain.unit
+    settings[k.TERRAIN_Y] = terrain.up == "y"
+    if plane is not None:
+        settings[k.IS_PLANE], settings[k.PLANE : k.PLANE + 3] = 1.0, plane
+    turn = rotations.as_matrix(figure.turn) / figure.metre
+    settings[k.FIGURE_MAP : k.FIGURE_MAP + 12] = np.column_stack([turn, np.zeros(3)]).ravel()
     mover = skeleton.index(figure.mover)
     free = skeleton.kinds[mover] == Kind.FREE
-    settings[33:37] = skeleton.A[mover, 3:]
-    settings[37:40] = slots.get(int(skeleton.parents[mover]), 0), skeleton.q_start[mover] if free else -1, mover
-    moves = not free or bool((legs[:, 17] >= 0).any())
-    return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves, bool(settings[17]))
+    settings[k.MOVER_REST : k.MOVER_REST + 4] = skeleton.A[mover, 3:]
+    settings[k.MOVER_ABOVE] = slots.get(int(skeleton.parents[mover]), 0)
+    settings[k.MOVER_START], settings[k.MOVER_ROW] = skeleton.q_start[mover] if free else -1, mover
+    moves = not free or bool((legs[:, k.FOOT_ROW] >= 0).any())
+    return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves, plane is not None)
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
@@ -118,7 +127,7 @@ def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
 
 
 def _marks(figure: Figure, gait: Gait) -> Floats:
-    """Heel, ball and tip, the axis of the knee, and the rotations of A of the four parts."""
+    """Heel, ball and tip, the axis of the knee, that across the foot, and the rotations of A of the four parts."""
     skeleton, soles = figure.skeleton, gait.soles
     rests = [[skeleton.A[skeleton.index(name), 3:] for name in turning(leg)] for leg in figure.legs]
     across = np.cross(soles.heel, soles.ball)  # both are below the ankle, one behind and one ahead of it
@@ -126,14 +135,17 @@ def _marks(figure: Figure, gait: Gait) -> Floats:
     return np.concatenate([soles.heel, soles.ball, soles.tip, gait.axes, across, np.reshape(rests, (-1, 16))], axis=1)
 
 
-def _settings(gait: Gait, rule: Thresholds, springs: Springs, plane: Floats | None) -> Floats:
-    settings = np.zeros(40)
-    settings[:7] = gait.level, rule.on_speed, rule.off_speed, rule.rise, rule.on_height, rule.heel_off, rule.ball_off
-    settings[7:9] = 4.0 * np.log(2.0) / max(rule.floor, _NOW), 4.0 / max(rule.window, _NOW)
-    settings[9:12] = [_HALF / max(half, _NOW) for half in (springs.blend, springs.pelvis, springs.lift)]
-    settings[12:15] = springs.farthest, springs.steepest, springs.pause
-    if plane is not None:
-        settings[17], settings[18:21] = 1.0, plane
+def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:
+    k = kernels.grounder_walk
+    settings = np.zeros(k.SETTINGS)
+    settings[k.LEVEL], settings[k.RISE], settings[k.ON_HEIGHT] = gait.level, rule.rise, rule.on_height
+    settings[k.ON_SPEED], settings[k.OFF_SPEED] = rule.on_speed, rule.off_speed
+    settings[k.OFF_HEIGHTS : k.OFF_HEIGHTS + 2] = rule.heel_off, rule.ball_off
+    settings[k.FLOOR_RATE] = np.log(2.0) / max(_FLOOR * rule.floor, _NOW)
+    settings[k.SPEED_RATE] = 1.0 / max(_MEMORY * rule.window, _NOW)
+    for at, half in ((k.BLEND_RATE, springs.blend), (k.PELVIS_RATE, springs.pelvis), (k.LIFT_RATE, springs.lift)):
+        settings[at] = kernels.springs.HALF / max(half, _NOW)
+    settings[k.FARTHEST], settings[k.STEEPEST], settings[k.LONGEST_PAUSE] = springs[3:]
     return settings
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from poise.arrays import Floats, real, short
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
+from poise.ground.body import lean_of
 from poise.ground.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.feet import every, floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
@@ -25,7 +26,7 @@ from poise.ground.soles import Soles, find_soles
 from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place as ground_velocity
 from poise.ground.travel import travelled
-from poise.ground.written import moved_poses, write_poses
+from poise.ground.written import leaning_poses, moved_poses, write_poses
 from poise.rig import Rig
 
 InPlace = Literal["travel", "keep", "refuse"]
@@ -230,9 +231,13 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    turned = reach_feet(motion, seen.soles, held, feet, footing, options.stretch)
+    lean = lean_of(motion, feet.rise)
+    body, poses = motion, clip.poses
+    if lean:
+        body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, lean, seen.offsets)
+    turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
     still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
-    poses = write_poses(clip.poses, motion, turned, seen.offsets, still)
+    poses = write_poses(poses, body, turned, seen.offsets, still)
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, seen.offsets), clip.name)

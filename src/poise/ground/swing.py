@@ -16,6 +16,7 @@ from poise.ground.soles import Soles
 _COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
 _STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
+_BENT = 0.2  # [m] more than any toes are long
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 
 
@@ -43,7 +44,7 @@ def carried_on(times: Floats, offsets: Floats, between: Between, standing: Bools
 
     A foot that must go higher rises early, one that must go lower sinks late: so people step over edges.
 
-    A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.2 s or the whole swing.
+    A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.05 s or the whole swing.
     """
     start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
     result = start + (end - start) * eased(between.share)[..., None]
@@ -114,12 +115,12 @@ def cleared(
     tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
     arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
-    bends = _TOES * motion.bends
+    free = eased(np.minimum(between.since, between.until) / _CLEAR)
+    bends = motion.bends * (_TOES + (1.0 - free) * _BENT)  # just off the ground they bend as far as while it stood
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():
         return ankles
     half = round(_CLEAR / motion.step) if motion.step > 0 else 0
-    free = eased(np.minimum(between.since, between.until) / _CLEAR)
     ankles = ankles.copy()
     ankles[..., 2] += np.maximum(above(needed, half) * free, needed)
     return ankles

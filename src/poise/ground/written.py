@@ -6,6 +6,7 @@ import numpy as np
 
 from poise import kernels, rotations
 from poise.arrays import Floats
+from poise.ground.body import Lean
 from poise.ground.figure import Figure
 from poise.ground.legs import Turned
 from poise.ground.motion import FOOT, Motion, turning
@@ -19,6 +20,15 @@ def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
     """Return the poses with the whole figure moved by offsets (F, 3) [m], z up."""
     q, translations = poses.q.copy(), poses.local_positions.copy()
     _move(poses, figure, _in_file(figure, offsets), q, translations)
+    return _pose(poses, q, translations)
+
+
+def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
+    """Return the poses of a figure that leans, where it was carried by offsets (F, 3) [m], z up."""
+    places = rotations.rotate(figure.turn, poses.world_of(figure.mover).positions / figure.metre) + offsets
+    q, translations = poses.q.copy(), poses.local_positions.copy()
+    _move(poses, figure, _in_file(figure, lean.of(places) - places), q, translations)
+    _turn_joint(poses, figure, figure.mover, rotations.IDENTITY, lean.turn, q)
     return _pose(poses, q, translations)
 
 
@@ -102,16 +112,19 @@ def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, translations: Float
 
 def _turn(poses: Pose, figure: Figure, leg: Leg, turns: Floats, q: Floats) -> None:
     """Write the turns (F, 4, 4) of a leg's parts."""
-    skeleton = figure.skeleton
     names = turning(leg)
     for part, name in enumerate(names if leg.toes else names[: FOOT + 1]):
-        above = [i for i in range(part) if hangs_in(skeleton, name, names[i])]
-        over = turns[:, above[-1]] if above else np.broadcast_to(rotations.IDENTITY, turns[:, 0].shape)
-        row, stop = skeleton.index(name), skeleton.q_slice(name).stop
-        parent = int(skeleton.parents[row])
-        world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else rotations.IDENTITY
-        rests = rotations.multiply(rotations.multiply(figure.turn, world), skeleton.A[row, 3:])
-        own = q[:, stop - 4 : stop].copy()
-        rows = [np.array(np.broadcast_to(values, own.shape)) for values in (over, turns[:, part], rests)]
-        kernels.legs.passed_down(*rows, own)
-        q[:, stop - 4 : stop] = own
+        above = [i for i in range(part) if hangs_in(figure.skeleton, name, names[i])]
+        _turn_joint(poses, figure, name, turns[:, above[-1]] if above else rotations.IDENTITY, turns[:, part], q)
+
+
+def _turn_joint(poses: Pose, figure: Figure, name: str, over: Floats, under: Floats, q: Floats) -> None:
+    """Turn a joint by `under` (F, 4) in the world when what it hangs in turns by `over`."""
+    skeleton = figure.skeleton
+    row, stop = skeleton.index(name), skeleton.q_slice(name).stop
+    parent = int(skeleton.parents[row])
+    world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else rotations.IDENTITY
+    rests = rotations.multiply(rotations.multiply(figure.turn, world), skeleton.A[row, 3:])
+    own = q[:, stop - 4 : stop].copy()
+    kernels.legs.passed_down(*(np.array(np.broadcast_to(rows, own.shape)) for rows in (over, under, rests)), own)
+    q[:, stop - 4 : stop] = own

@@ -33,6 +33,7 @@ _MODULES = (
     "serial",
     "serial_many",
     "serial_one",
+    "springs",
     "tree",
     "tree_arrays",
     "tree_many",

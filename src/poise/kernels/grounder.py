@@ -88,7 +88,6 @@ from poise.kernels.linear import (
 from poise.kernels.springs import followed, way_between
 
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both, on a plane
-FINE, SHEARED = 0, 1
 
 _STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
@@ -221,6 +220,8 @@ def toes_turn(frame, marks, joint, ground):
     if height_at(ground, 2, p) <= p.z:
         return tilt
     axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
+        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(math.hypot(tip.x, tip.y), 1e-300))
     along = dot(axis, tip) * dot(axis, normal)
     lacks = height_at(ground, 2, joint) - joint.z
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
@@ -237,8 +238,7 @@ def write_leg(leg, marks, turns, maps, q):
         e = quat_at(turns, j)
         if over >= 0:
             e = multiply(conjugate(quat_at(turns, over)), e)
-        parent, _ = turn_of(maps[leg[ABOVE + j]])
-        rest = multiply(parent, quat_in(marks, RESTS + 4 * j))
+        rest = multiply(turn_of(maps[leg[ABOVE + j]]), quat_in(marks, RESTS + 4 * j))
         v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
         own = quat_in(q, leg[START + j])
         put_quat_in(q, leg[START + j], normalise(multiply(Quat(e.w, v.x, v.y, v.z), own)))
@@ -249,7 +249,8 @@ def inwards(m, v):
     """The vector that the linear part of an affine map takes to v."""
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])
     bc = cross(b, c)
-    k = 1.0 / dot(a, bc)
+    volume = dot(a, bc)
+    k = 1.0 / volume if volume != 0.0 else 0.0  # nothing below a map that flattens space can be moved
     return Vec(k * dot(bc, v), k * dot(cross(c, a), v), k * dot(cross(a, b), v))
 
 
@@ -307,14 +308,12 @@ def remember(s, frame, dt, fresh):
 
 @part
 def walk(table, rows, used, legs, marks, settings, work, maps, frames, q, translations, scales):
-    """Where the legs are animated; False where a scale above one is not uniform."""
+    """Where the legs are animated."""
     for j in range(used.shape[0]):
         work[j] = q[used[j]]
     put_maps(table, rows, work, translations, scales, settings, work[used.shape[0] :], maps)
     for l in range(legs.shape[0]):
-        if not put_frame(legs[l], marks[l], maps, frames[l]):
-            return False
-    return True
+        put_frame(legs[l], marks[l], maps, frames[l])
 
 
 @part
@@ -351,18 +350,13 @@ def step(
     phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts,
     q, translations, scales, dt,
 ):  # fmt: skip
-    """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown.
-
-    Returns FINE, or SHEARED where a scale above a leg is not uniform: nothing is changed then.
-    """
+    """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown."""
     count = q.shape[0]
     if phase != GROUND:
         for i in range(count):
-            if not walk(
+            walk(
                 table, rows, used, legs, marks, settings, work[i], maps[i], frames[i], q[i], translations[i], scales[i]
-            ):
-                return SHEARED
-        for i in range(count):
+            )
             look(marks, settings, state[i], body[i], frames[i], asked[i], contacts[i], dt)
     if phase != WALK:
         for i in range(count):
@@ -370,4 +364,3 @@ def step(
                 legs, marks, settings, state[i], body[i], maps[i], frames[i], asked[i], heights[i], normals[i],
                 q[i], translations[i], dt,
             )  # fmt: skip
-    return FINE

@@ -1,0 +1,53 @@
+"""Body: how a figure on four legs leans with the ground: its front goes up where the front feet stand higher."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Floats
+from poise.ground.motion import HIP, Motion
+from poise.ground.smooth import averaged
+from poise.ground.vectors import UP, level, units
+
+_SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
+
+
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """A turn (F, 4) of the whole figure about a centre (F, 3) [m], z up."""
+
+    turn: Floats
+    centre: Floats
+
+    def of(self, points: Floats) -> Floats:
+        """Where points (F, ..., 3) go."""
+        more = (slice(None), *[None] * (points.ndim - 2))
+        centre = self.centre[more]
+        return centre + rotations.rotate(self.turn[more], points - centre)
+
+    def motion(self, motion: Motion) -> Motion:
+        """The motion of the leaning figure."""
+        turns = rotations.multiply(self.turn[:, None, None], motion.turns)
+        return dataclasses.replace(motion, places=self.of(motion.places), turns=turns)
+
+
+def lean_of(motion: Motion, rise: Floats) -> Lean | None:
+    """How a figure leans when the ground under its feet rises by `rise` (F, L) [m]; None of one without hind legs.
+
+    The angle is that of the line from where the hind feet stand to where the front feet do; the centre is that of all
+    hips.
+    """
+    front = np.array([leg.name.startswith("front") for leg in motion.figure.legs])
+    hind = np.array([leg.name.startswith("hind") for leg in motion.figure.legs])
+    if not (front.any() and hind.any()):
+        return None
+    hips = motion.places[:, :, HIP]
+    forward = level(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
+    higher = rise[:, front].mean(axis=1) - rise[:, hind].mean(axis=1)
+    angle = np.arctan2(higher, np.linalg.norm(forward, axis=-1))
+    angle = averaged(angle, round(_SMOOTH / max(motion.step, 1e-9)))
+    return Lean(rotations.about(np.cross(units(forward), UP), angle), hips.mean(axis=1))
