@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from poise import Terrain, rotations
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
-from poise.ground.motion import FOOT
+from poise.ground.motion import ANKLE, BALL, FOOT
 from poise.ground.plants import find_plants, in_frames, stances_of
 from poise.ground.soles import Soles
 from tests.ground.motions import moved, path, two_legs
@@ -41,7 +41,10 @@ def footing_of(height, **options):
 def plants_of(footing, *, offset=(0.0, 0.0, 0.0), yaw=0.0, soles=SOLES, steepest=STEEPEST, farthest=0.15):
     """Plants of a left foot that stands with its ankle 0.1 m over (0.1, 0, 0) + offset, turned by a yaw."""
     motion = moved(np.tile(offset, (6, 1)), path(6))
-    motion.turns[:, :, FOOT:] = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
+    turn = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
+    ankles = motion.places[:, :, ANKLE : ANKLE + 1]
+    motion.places[:, :, BALL:] = ankles + rotations.rotate(turn, motion.places[:, :, BALL:] - ankles)
+    motion.turns[:, :, FOOT:] = turn
     return find_plants(motion, soles, contacts_of([True] * 6), footing, steepest, farthest)
 
 
@@ -50,7 +53,7 @@ def angle(turns):
 
 
 class TestSlopes:
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(st.floats(-0.7, 0.7), st.floats(-0.35, 0.35), st.floats(-3.1, 3.1))
     def test_heel_and_ball_are_on_it_and_as_far_apart_as_before(self, a, b, yaw):
         footing = footing_of(lambda x, y: a * x + b * y + 0.3)
@@ -60,7 +63,7 @@ class TestSlopes:
         np.testing.assert_allclose(np.linalg.norm(plants.ball - plants.heel, axis=1), LONG, atol=1e-12)
 
     @given(st.floats(-0.7, 0.7), st.floats(-0.35, 0.35))
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     def test_the_foot_is_turned_as_it_is_planted_and_its_sole_is_on_the_slope(self, a, b):
         plants = plants_of(footing_of(lambda x, y: a * x + b * y))
         along = rotations.rotate(plants.turn, SOLES.ball[:1] - SOLES.heel[:1])
@@ -74,6 +77,7 @@ class TestSlopes:
         assert angle(plants.tilt) == pytest.approx(np.radians(10.0), abs=1e-9)
         assert np.degrees(angle(plants.turn)) == pytest.approx(10.0, abs=1e-6)
         assert abs((plants.ball - plants.heel)[0, 2]) <= LONG * np.sin(np.radians(10.0)) + 1e-12
+        np.testing.assert_allclose(np.linalg.norm(plants.ball - plants.heel, axis=1), LONG, atol=1e-12)
 
     def test_on_level_ground_nothing_changes(self):
         plants = plants_of(FLAT)
@@ -97,11 +101,11 @@ class TestStairs:
         share = np.linspace(-MARGIN / LONG, 1 + (TIP + MARGIN) / LONG, 281)
         return footing.heights(plants.heel + share[:, None] * along)
 
-    @pytest.mark.parametrize("yaw", [-np.pi / 2, np.pi / 2], ids=["up", "down"])
-    @pytest.mark.parametrize("place", np.linspace(0.5, 0.8, 13))
+    @pytest.mark.parametrize("yaw", [0.0, np.pi], ids=["up", "down"])
+    @pytest.mark.parametrize("place", np.linspace(0.503, 0.803, 11))
     def test_soles_stand_off_edges_by_the_least_way(self, yaw, place):
         turn = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
-        centre = np.array([place, place, 0.0])
+        centre = np.array([0.1, -place, 0.0])
         footing = Footing(self.STAIRS, two_legs())
         plants = plants_of(footing, offset=centre - [0.1, 0.0, 0.0], yaw=yaw)
         assert np.ptp(self.sole(plants, footing)) < 0.03
@@ -115,8 +119,10 @@ class TestStairs:
     def test_no_further_than_allowed(self):
         footing = Footing(self.STAIRS, two_legs())
         for farthest in (0.0, 0.03):
-            shifts = [plants_of(footing, offset=(x, x, 0.0), farthest=farthest).shift[0] for x in (0.4, 0.5, 0.6, 0.7)]
-            assert np.abs(shifts).max() <= farthest + 1e-12
+            shifts = [
+                plants_of(footing, offset=(0.0, y, 0.0), farthest=farthest).shift[0] for y in np.linspace(0, 1, 21)
+            ]
+            assert np.abs(shifts).max() == pytest.approx(farthest, abs=1e-12)
 
     def test_where_no_place_will_do_heel_and_ball_stand_and_toes_stick_out(self):
         narrow = footing_of(lambda x, y: 0.3 * np.floor((y + 1e-9) / 0.235) + 0 * x)

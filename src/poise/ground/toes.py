@@ -138,11 +138,11 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     frame, leg = np.nonzero((depth > _IN) & ~standing)
     if not len(frame):
         return feet
-    back = np.cross(feet.across[frame, leg], UP)
+    back = np.cross(UP, feet.across[frame, leg])
     tried = np.linspace(0.0, _BACK, _TRIES)[:, None, None] * back
     spots = places[frame, leg] + tried[:, :, None]
     depths = (footing.heights(spots) - spots[..., 2]).max(axis=-1)
-    out = depths <= 0.0
+    out = (depths <= _IN) & (turned.missing[frame, leg] <= _IN)  # a leg that is too short gets no further back
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
     ankles = feet.ankles.copy()
     ankles[frame, leg] = turned.ankles[frame, leg] + tried[first, np.arange(len(frame))]
