@@ -51,7 +51,7 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
     if ground is not None:
         motion, _ = travelled(motion, ground)
     soles, contacts = stances(motion, ground)
-    axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion)[0])
+    axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion, soles)[0])
     speed = 0.0 if ground is None else float(np.hypot(*ground))
     return Gait(soles, axes, floor_level(motion, soles, contacts), speed)
 
