@@ -12,7 +12,7 @@ import poise
 from poise import samples
 from poise.ground import changes
 from poise.ground.changes import accelerations, changes_of, low_passed
-from poise.ground.figure import Figure
+from poise.ground.figure import Figure, figure_of
 
 
 @pytest.fixture(scope="module")
@@ -133,13 +133,23 @@ class TestChanges:
         assert turned.largest_turn == pytest.approx(4)
         assert turned.sideways == 0
 
+    def test_a_foot_that_hangs_elsewhere_has_no_bone(self, data):
+        with pytest.warns(poise.PoiseWarning, match="renamed"):
+            rig = poise.load(data / "glb" / "robot_quaternius.glb")
+        clip = rig.clip("Robot_Walking")
+        figure = figure_of(clip, rig=rig)
+        for joint, expected in ((figure.legs[0].foot, 0.0), (figure.legs[0].lower, 0.5)):
+            translations = clip.poses.local_positions.copy()
+            translations[:, rig.skeleton.index(joint)] *= 1.5
+            longer = poise.Clip(clip.times, dataclasses.replace(clip.poses, translations=translations))
+            assert changes_of(clip, longer, figure).stretch == pytest.approx(expected)
+
     def test_the_worst_joint_is_named_and_calm_ones_have_no_ratio(self):
-        found = changes.Changes(
-            ("hips", "toes", "prop"), np.array([[2.0, 4, 1e-9], [3, 5, 0.4]]), np.array([[10.0, 20, 0], [30, 70, 1]]),
-            *[0.0] * 5,
-        )  # fmt: skip
+        swing, jerk = np.array([[2.0, 4, 1e-9], [3, 5, 0.4]]), np.array([[100.0, 200, 0], [300, 700, 1]])
+        found = changes.Changes(("hips", "toes", "prop"), swing, jerk, *[0.0] * 5)
         assert found.worst_acceleration == ("hips", 1.5)
         assert found.worst_jerk[0] == "toes"
+        assert found.acceleration_ratios[2] == found.jerk_ratios[2] == 1
 
     def test_other_times_are_refused(self, walk, figure):
         with pytest.raises(poise.errors.InputError, match="the same times"):

@@ -17,6 +17,7 @@ from poise.clip import Clip, bracket
 from poise.errors import InputError
 from poise.ground.figure import Figure
 from poise.ground.measures import spans
+from poise.ground.written import hangs_in
 
 CUTOFF = 12.0  # [Hz]
 _END = 1.0 / CUTOFF  # [s] so near to an end the filter sees beyond it
@@ -50,13 +51,15 @@ class Changes:
 
     @property
     def acceleration_ratios(self) -> Floats:
-        """(J,) accelerations of the result over those of the source, which count as 1 m/s^2 at least."""
-        return self.accelerations[1] / np.maximum(self.accelerations[0], _CALM)
+        """(J,) accelerations of the result over those of the source; both count as 1 m/s^2 at least."""
+        before, after = np.maximum(self.accelerations, _CALM)
+        return after / before
 
     @property
     def jerk_ratios(self) -> Floats:
-        """(J,) peak jerks of the result over those of the source, which count as 75 m/s^3 at least."""
-        return self.jerks[1] / np.maximum(self.jerks[0], _CALM_JERK)
+        """(J,) peak jerks of the result over those of the source; both count as 75 m/s^3 at least."""
+        before, after = np.maximum(self.jerks, _CALM_JERK)
+        return after / before
 
     @property
     def worst_acceleration(self) -> tuple[str, float]:
@@ -98,10 +101,14 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
 
 
 def stretch(source: Clip, result: Clip, figure: Figure) -> float:
-    """Largest |l' - l| / l over all frames and bones of length l > 0; the carrying joint has none: it moves freely."""
+    """Largest |l' - l| / l over all frames and bones, from a joint to its parent, of length l > 0.
+
+    What is put to its place has no bone: the carrying joint, and a foot that does not hang in its leg.
+    """
     before, after = (np.linalg.norm(clip.poses.local_positions, axis=-1) for clip in (source, result))
     bones = before > 0
-    bones[:, figure.skeleton.index(figure.mover)] = False
+    placed = [leg.foot for leg in figure.legs if not hangs_in(figure.skeleton, leg.foot, leg.lower)]
+    bones[:, [figure.skeleton.index(joint) for joint in (figure.mover, *placed)]] = False
     return float((np.abs(after - before)[bones] / before[bones]).max(initial=0.0))
 
 

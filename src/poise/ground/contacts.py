@@ -199,6 +199,7 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
 
     A foot that is more than 6 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
     0.5 s: at the top of a leap it is not. What nothing tells: a foot held still in the air for longer seems to stand.
+    Whose hip is less than 0.35 of a leg above the foot sits or lies: that foot carries nothing and does not stand.
 
     No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
     in which nothing stands. In a clip of one frame, or one without time, what is low stands.
@@ -223,6 +224,7 @@ def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy
         stands = _tidied(stands, points, motion.times, shots, rule)
     if tidy and len(motion) > 1 and not rule.level:
         stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
+    stands &= motion.upright[..., None]
     legs = tuple(leg.name for leg in motion.figure.legs)
     return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from poise.arrays import Floats
+from poise.arrays import Floats, real
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.humanoid import Leg, Roles, humanoid
@@ -70,9 +70,9 @@ def figure_of(
     for leg in chosen:
         _check_joints(skeleton, leg)
     metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
-    if not (np.isfinite(metre) and metre > 0):
+    if not 0.0 < real(metre, "a metre") < np.inf:
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
-    if up not in {"y", "z", None}:
+    if up not in ("y", "z", None):
         raise InputError(f"up is 'y' or 'z', not {up!r}")
     poses = clip.poses if isinstance(clip, Clip) else clip
     return Figure(skeleton, chosen, up or _up(poses.world.positions, skeleton, chosen), metre, _mover(skeleton, chosen))
@@ -87,9 +87,12 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     if names is None:
         return roles.legs
     known = {leg.name: leg for leg in roles.legs}
+    names = [names] if isinstance(names, str) else list(names)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         raise InputError(f"no leg {unknown[0] if unknown else ''!r}; legs: {', '.join(known)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"a leg is named twice: {', '.join(names)}")
     return tuple(known[name] for name in names)
 
 
@@ -117,7 +120,7 @@ def _up(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Up:
     """The axis along which hips are above feet, over all poses."""
     hips = points[..., [skeleton.index(leg.upper) for leg in legs], :]
     feet = points[..., [skeleton.index(leg.foot) for leg in legs], :]
-    rise = (hips - feet).reshape(-1, 3).mean(axis=0)
+    rise = (hips - feet).reshape(-1, 3).sum(axis=0)
     return "z" if abs(rise[2]) > abs(rise[1]) else "y"
 
 

@@ -17,9 +17,13 @@ from poise.clip import Clip
 from poise.errors import InputError
 from poise.ground.figure import Figure
 from poise.humanoid import Leg
+from poise.pose import Pose
 
 HIP, KNEE, ANKLE, BALL, END = range(5)  # the places along a leg
 THIGH, SHIN, FOOT, TOES = range(4)  # what turns
+
+
+_UPRIGHT = 0.35  # of a leg's length: a deep squat is above it, a seat on the floor below
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,14 @@ class Motion:
     def step(self) -> float:
         """Median time between frames [s]; 0 for a single frame."""
         return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
+
+    @cached_property
+    def upright(self) -> Bools:
+        """(F, L) whether the hip is above the foot by at least 0.35 of the leg: who sits or lies is not on his feet."""
+        places = self.places
+        bones = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
+        foot = np.minimum(places[:, :, ANKLE, 2], places[:, :, BALL, 2])
+        return places[:, :, HIP, 2] - foot >= _UPRIGHT * bones
 
     @property
     def bends(self) -> Bools:
@@ -80,6 +92,12 @@ class Motion:
         """
         start = self.places[:, leg, {THIGH: HIP, SHIN: KNEE, FOOT: ANKLE, TOES: BALL}[part]]
         return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
+
+
+def rest_motion(figure: Figure) -> Motion:
+    """The rest pose as a motion of one frame."""
+    rest = Pose(figure.skeleton, figure.skeleton.rest_q[None])
+    return motion_of(Clip(np.zeros(1), rest), figure)
 
 
 def motion_of(clip: Clip, figure: Figure) -> Motion:

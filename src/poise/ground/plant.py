@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from poise.arrays import Floats, finite
+from poise.arrays import Floats, real, short
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.body import lean_of
@@ -115,9 +115,12 @@ def plant_feet(
     hinges: one sentence.
     """
     clip, note = even(clip)
+    options = _Options(steepest, farthest, stretch).checked()
+    if not isinstance(terrain, Terrain):
+        what: Any = terrain
+        raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {short(what)}")
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
-    options = _Options(steepest, farthest, stretch).checked()
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -138,10 +141,10 @@ def lock_feet(
     The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
     """
     clip, note = even(clip)
+    options = _Options(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
-    options = _Options(stretch=stretch).checked()
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
@@ -154,7 +157,7 @@ class _Options(NamedTuple):
 
     def checked(self) -> _Options:
         for name, value, most in zip(self._fields, self, (0.5 * np.pi, 1.0, 0.5), strict=True):
-            if not 0.0 <= float(finite(value, name)) <= most:
+            if not 0.0 <= real(value, name) <= most:
                 raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
         return self
 
@@ -198,6 +201,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
 def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> _Seen:
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
+    _check_soles(soles, figure)
     offsets, velocity = np.zeros((len(motion), 3)), ground_velocity(motion)
     if velocity is not None:
         if mode == "refuse":
@@ -299,9 +303,24 @@ def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:
         raise InputError(f"contacts are a poise.Contacts, such as planted.contacts, not a {what}")
     if contacts.legs != legs:
         raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
+    shape = (len(contacts.times), len(legs))
+    if not contacts.heel.shape == contacts.ball.shape == shape:
+        raise InputError(
+            f"contacts of {shape[0]} frames and {shape[1]} legs are {shape}; heel is {contacts.heel.shape} and ball "
+            f"{contacts.ball.shape}"
+        )
     if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:
         raise InputError(
-            f"these contacts are of {len(contacts.times)} frames up to {contacts.times[-1]:.3f} s, the clip has "
-            f"{len(motion)} up to {motion.times[-1]:.3f} s: Contacts.from_intervals makes them for any frames"
+            f"these contacts are of {len(contacts.times)} frames up to {contacts.times.max(initial=0.0):.3f} s, the "
+            f"clip has {len(motion)} up to {motion.times[-1]:.3f} s: Contacts.from_intervals makes them for any frames"
         )
     return contacts
+
+
+def _check_soles(soles: Soles | None, figure: Figure) -> None:
+    """InputError for given soles that are none, or not those of as many feet."""
+    if soles is not None and not isinstance(soles, Soles):
+        what: Any = type(soles).__name__
+        raise InputError(f"soles are poise.ground.soles.Soles, such as planted.soles, not a {what}")
+    if soles is not None and len(soles.heel) != len(figure.legs):
+        raise InputError(f"these soles are of {len(soles.heel)} feet; the clip's legs: {len(figure.legs)}")

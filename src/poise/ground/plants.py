@@ -147,7 +147,8 @@ def _standing(
     for _ in range(4):
         heel = ball - direction * reach[:, None]
         drop = np.clip(footing.heights(heel) - ball[:, 2], -most, most)
-        reach = np.sqrt(np.maximum(length**2 - drop**2, 0.0))
+        reach = length * reach / np.maximum(np.hypot(reach, drop), 1e-300)  # on a plane that is it
+    reach = np.sqrt(np.maximum(length**2 - drop**2, 0.0))
     heel = ball - direction * reach[:, None]
     heel[:, 2] = ball[:, 2] + drop
     return heel, ball

@@ -24,7 +24,7 @@ _STYLE = f"""
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ec; --muted: #a3adb6; --paper: #15191d; --line: #343b42;
   --heel: #56b4e9; --ball: #e69f00 }} }}
 @media print {{ :root {{ --ink: #000; --muted: #444; --paper: #fff; --line: #ccc; --heel: #0072b2; --ball: #d55e00 }}
-  section, figure {{ break-inside: avoid }} }}
+  section, figure {{ break-inside: avoid }} .pair {{ grid-template-columns: 1fr 1fr !important }} }}
 body {{ font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   max-width: {2 * WIDTH + 120}px; margin: 0 auto; padding: 12px; overflow-wrap: anywhere }}
 h1 {{ font-size: 1.35em; margin: .2em 0 }} h2 {{ font-size: 1.1em; margin: 1.4em 0 .3em }}
@@ -33,7 +33,7 @@ table {{ border-collapse: collapse; margin: .8em 0 }}
 td, th {{ padding: .15em .6em .15em 0; border-bottom: 1px solid var(--line); text-align: left }}
 td.n, th.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }}
 .pair {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 6px 20px }}
-svg {{ width: 100%; height: auto; font-size: 11px; fill: var(--muted) }}
+svg {{ width: 100%; max-width: 560px; height: auto; font-size: 11px; fill: var(--muted) }}
 svg path {{ stroke: var(--line); fill: none }} svg path.zero {{ stroke: var(--muted) }}
 svg .words {{ fill: var(--ink) }} polyline {{ fill: none; stroke-width: 1.6; stroke-linejoin: round }}
 .heel {{ stroke: var(--heel) }} .ball {{ stroke: var(--ball) }} .before {{ stroke-width: 1; opacity: .6 }}

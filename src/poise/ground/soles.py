@@ -9,7 +9,7 @@ import numpy as np
 
 from poise import rotations
 from poise.arrays import Bools, Floats, Ints
-from poise.ground.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
+from poise.ground.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rest_motion
 from poise.ground.speeds import Shots, shots_of, velocities
 from poise.pose import Pose
 
@@ -70,13 +70,16 @@ def find_soles(
     In flat stance heel, ball and tip are on the floor: the heel behind the ankle by 0.3 of the distance from ankle to
     ball, the ball under its joint, the tip under the end of the toes (toes without one: 0.5 of that distance ahead of
     the ball). Each is the median over the flat frames, so that a floor that drifts averages out. A foot that never
-    stands flat is measured where it is lowest.
+    stands flat is measured where it is lowest; those of a figure that sits or lies all the time in the rest pose.
 
     The floor is at 0 where the lowest joint of all feet stands at most 0.15 m above it, otherwise 0.02 m under that
     joint, and so under a foot that stands 0.25 m above the others. A foot without toes, or whose toes are right under
     the ankle, is taken to point where the figure faces, as long as a foot of the leg's length is. Of a figure on four
     legs a foot without toes is one point under the ankle, and so are heel and ball of a steep one (a hock).
     """
+    rest = motion if motion.upright.any() else rest_motion(motion.figure)
+    if rest is not motion and rest.upright.any():
+        return find_soles(rest)
     flats = _flat_frames(motion, contacts, shots, slow=slow)
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
     frame = np.concatenate(flats)
@@ -161,6 +164,7 @@ def _flat_frames(motion: Motion, contacts: Contacts | None, shots: Shots | None,
     """The frames in which each foot stands flat; where it never does, those in which it is lowest."""
     places = motion.places[:, :, [ANKLE, BALL]]
     over = (places[..., 2] - places[..., 2].min(axis=0)).max(axis=2)  # (F, L) both joints
+    over = np.where(motion.upright | ~motion.upright.any(axis=0), over, np.inf)
     flat: Bools
     if contacts is not None:
         flat = contacts.heel & contacts.ball
@@ -169,6 +173,7 @@ def _flat_frames(motion: Motion, contacts: Contacts | None, shots: Shots | None,
         flat &= over <= np.array([_tenth(over[flat[:, leg], leg]) for leg in range(over.shape[1])]) + _LOW
     else:
         flat = np.zeros(over.shape, dtype=np.bool_)
+    flat &= np.isfinite(over)
     return [_some(np.flatnonzero(flat[:, leg]), over[:, leg]) for leg in range(over.shape[1])]
 
 

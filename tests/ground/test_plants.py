@@ -1,0 +1,201 @@
+"""Plants: where feet stand on slopes, stairs, and at the edges of the ground."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from poise import Terrain, rotations
+from poise.ground.contacts import Contacts
+from poise.ground.footing import Footing
+from poise.ground.motion import FOOT
+from poise.ground.plants import find_plants, in_frames, stances_of
+from poise.ground.soles import Soles
+from tests.ground.motions import moved, path, two_legs
+
+LONG, TIP, MARGIN = 0.2, 0.05, 0.015  # [m] from heel to ball and from there to the tip; free ground before and behind
+SOLES = Soles(*(np.array([point] * 2) for point in ([0.0, 0.05, -0.1], [0.0, -0.15, -0.1], [0.0, -0.05, -0.03])))
+HOCKS = Soles(*(np.array([point] * 2) for point in ([0.0, 0.0, -0.1], [0.0, 0.0, -0.1], [0.0, 0.0, 0.0])))
+FLAT = Footing(Terrain.flat(up="z"), two_legs())
+AHEAD = np.array([0.0, -1.0, 0.0])
+STEEPEST = np.radians(40.0)
+
+
+def contacts_of(heel, ball=None):
+    """Contacts (F,) of the left foot; the right one never stands."""
+    heel = np.asarray(heel, dtype=bool)
+    ball = heel if ball is None else np.asarray(ball, dtype=bool)
+    none = np.zeros_like(heel)
+    columns = (np.stack([heel, none], 1), np.stack([ball, none], 1))
+    return Contacts(("left", "right"), np.arange(len(heel)) / 60.0, *columns)
+
+
+def footing_of(height, **options):
+    return Footing(Terrain.function(height, up="z", **options), two_legs())
+
+
+def plants_of(footing, *, offset=(0.0, 0.0, 0.0), yaw=0.0, soles=SOLES, steepest=STEEPEST, farthest=0.15):
+    """Plants of a left foot that stands with its ankle 0.1 m over (0.1, 0, 0) + offset, turned by a yaw."""
+    motion = moved(np.tile(offset, (6, 1)), path(6))
+    motion.turns[:, :, FOOT:] = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
+    return find_plants(motion, soles, contacts_of([True] * 6), footing, steepest, farthest)
+
+
+def angle(turns):
+    return np.linalg.norm(rotations.as_vector(turns), axis=-1)
+
+
+class TestSlopes:
+    @settings(max_examples=40)
+    @given(st.floats(-0.7, 0.7), st.floats(-0.35, 0.35), st.floats(-3.1, 3.1))
+    def test_heel_and_ball_are_on_it_and_as_far_apart_as_before(self, a, b, yaw):
+        footing = footing_of(lambda x, y: a * x + b * y + 0.3)
+        plants = plants_of(footing, yaw=yaw)
+        for point in (plants.heel, plants.ball):
+            np.testing.assert_allclose(footing.heights(point), point[:, 2], atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(plants.ball - plants.heel, axis=1), LONG, atol=1e-12)
+
+    @given(st.floats(-0.7, 0.7), st.floats(-0.35, 0.35))
+    @settings(max_examples=40)
+    def test_the_foot_is_turned_as_it_is_planted_and_its_sole_is_on_the_slope(self, a, b):
+        plants = plants_of(footing_of(lambda x, y: a * x + b * y))
+        along = rotations.rotate(plants.turn, SOLES.ball[:1] - SOLES.heel[:1])
+        np.testing.assert_allclose(along, plants.ball - plants.heel, atol=1e-9)
+        up = rotations.rotate(plants.turn, np.array([0.0, 0.0, 1.0]))[0]
+        np.testing.assert_allclose(up, np.array([-a, -b, 1.0]) / np.sqrt(1 + a * a + b * b), atol=1e-9)
+
+    @pytest.mark.parametrize("slope", [-30.0, 30.0])
+    def test_no_steeper_than_allowed(self, slope):
+        plants = plants_of(footing_of(lambda x, y: np.tan(np.radians(slope)) * y + 0 * x), steepest=np.radians(10.0))
+        assert angle(plants.tilt) == pytest.approx(np.radians(10.0), abs=1e-9)
+        assert np.degrees(angle(plants.turn)) == pytest.approx(10.0, abs=1e-6)
+        assert abs((plants.ball - plants.heel)[0, 2]) <= LONG * np.sin(np.radians(10.0)) + 1e-12
+
+    def test_on_level_ground_nothing_changes(self):
+        plants = plants_of(FLAT)
+        np.testing.assert_allclose(plants.turn, [[1.0, 0.0, 0.0, 0.0]], atol=1e-12)
+        np.testing.assert_allclose(plants.heel, [[0.1, 0.05, 0.0]], atol=1e-12)
+        np.testing.assert_allclose(plants.ball, [[0.1, -0.15, 0.0]], atol=1e-12)
+        assert np.abs(plants.rise).max() < 1e-12
+        assert not plants.shift.any()
+
+    def test_the_rise_is_what_the_ground_is_higher_than_the_clips(self):
+        plants = plants_of(Footing(Terrain.flat(0.4, up="z"), two_legs()), offset=(0.0, 0.0, 0.15))
+        np.testing.assert_allclose(plants.rise, 0.25, atol=1e-12)
+
+
+class TestStairs:
+    STAIRS = Terrain.stairs(0.15, 0.30, up="z")
+
+    def sole(self, plants, footing):
+        """Heights of the ground every millimetre under and beside the sole."""
+        along = plants.ball - plants.heel
+        share = np.linspace(-MARGIN / LONG, 1 + (TIP + MARGIN) / LONG, 281)
+        return footing.heights(plants.heel + share[:, None] * along)
+
+    @pytest.mark.parametrize("yaw", [-np.pi / 2, np.pi / 2], ids=["up", "down"])
+    @pytest.mark.parametrize("place", np.linspace(0.5, 0.8, 13))
+    def test_soles_stand_off_edges_by_the_least_way(self, yaw, place):
+        turn = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
+        centre = np.array([place, place, 0.0])
+        footing = Footing(self.STAIRS, two_legs())
+        plants = plants_of(footing, offset=centre - [0.1, 0.0, 0.0], yaw=yaw)
+        assert np.ptp(self.sole(plants, footing)) < 0.03
+        assert abs(plants.shift[0]) <= 0.15
+        ways = np.linspace(-0.15, 0.15, 301)
+        heel, direction = centre + rotations.rotate(turn, SOLES.heel[0]), rotations.rotate(turn, AHEAD)
+        spots = np.linspace(-MARGIN, LONG + TIP + MARGIN, 281)
+        good = np.array([np.ptp(footing.heights(heel + (way + spots)[:, None] * direction)) < 0.03 for way in ways])
+        assert abs(plants.shift[0]) <= np.abs(ways[good]).min() + 0.01  # tried every centimetre
+
+    def test_no_further_than_allowed(self):
+        footing = Footing(self.STAIRS, two_legs())
+        for farthest in (0.0, 0.03):
+            shifts = [plants_of(footing, offset=(x, x, 0.0), farthest=farthest).shift[0] for x in (0.4, 0.5, 0.6, 0.7)]
+            assert np.abs(shifts).max() <= farthest + 1e-12
+
+    def test_where_no_place_will_do_heel_and_ball_stand_and_toes_stick_out(self):
+        narrow = footing_of(lambda x, y: 0.3 * np.floor((y + 1e-9) / 0.235) + 0 * x)
+        plants = plants_of(narrow, offset=(0.0, 0.12, 0.0))
+        np.testing.assert_allclose(narrow.heights(plants.heel), narrow.heights(plants.ball), atol=1e-12)
+
+
+class TestHocks:
+    @pytest.mark.parametrize("slope", [0.0, 0.4])
+    def test_a_foot_of_no_length_stands_at_its_point(self, slope):
+        footing = footing_of(lambda x, y: slope * y + 0 * x)
+        plants = plants_of(footing, soles=HOCKS, offset=(0.0, 0.3, 0.0))
+        np.testing.assert_allclose(plants.heel, plants.ball, atol=1e-12)
+        np.testing.assert_allclose(plants.ball, [[0.1, 0.3, 0.3 * slope]], atol=1e-12)
+        np.testing.assert_allclose(plants.turn, plants.tilt, atol=1e-12)
+        assert angle(plants.tilt) == pytest.approx(np.arctan(slope), abs=1e-12)
+
+    def test_at_an_edge_it_finds_no_way_along_itself(self):
+        footing = footing_of(lambda x, y: 0.3 * (y > 0) + 0 * x)
+        plants = plants_of(footing, soles=HOCKS)
+        assert np.isfinite(plants.turn).all()
+        assert plants.shift == pytest.approx(0.0)
+
+
+class TestEdgesOfTheGround:
+    def test_beyond_the_edge_the_nearest_ground_counts(self):
+        small = Footing(Terrain.heightmap(np.full((4, 4), 0.2), size=(1.0, 1.0), up="z"), two_legs())
+        plants = plants_of(small, offset=(5.0, 5.0, 0.0))
+        np.testing.assert_allclose(plants.ball[:, 2], 0.2, atol=1e-12)
+        np.testing.assert_allclose(plants.ball[:, :2], [[5.1, 4.85]], atol=1e-12)
+
+    def test_over_a_hole_the_nearest_ground_counts(self):
+        heights = np.full((9, 9), 0.2)
+        heights[3:6, 3:6] = np.nan
+        holed = Footing(Terrain.heightmap(heights, size=(2.0, 2.0), holes=True, up="z"), two_legs())
+        plants = plants_of(holed, offset=(-0.1, 0.05, 0.0))
+        assert not holed.sample(plants.ball)[2].any()
+        np.testing.assert_allclose(plants.ball[:, 2], 0.2, atol=1e-12)
+
+
+class TestStances:
+    def test_runs_of_each_foot(self):
+        contacts = contacts_of([1, 1, 0, 0, 0, 1], [0, 1, 1, 0, 0, 0])
+        leg, start, end, flat = stances_of(contacts)
+        np.testing.assert_array_equal(leg, [0, 0])
+        np.testing.assert_array_equal(start, [0, 5])
+        np.testing.assert_array_equal(end, [3, 6])
+        np.testing.assert_array_equal(flat, [True, False])
+
+    def test_no_stance_is_no_plant(self):
+        motion = moved(path(4), path(4))
+        plants = find_plants(motion, SOLES, contacts_of([0] * 4), FLAT, STEEPEST, 0.15)
+        assert [len(getattr(plants, f.name)) for f in dataclasses.fields(plants)[1:]] == [0] * 6
+        assert plants.heel.shape == (0, 3)
+
+    def test_in_every_third_frame_a_stance_holds_the_frames_it_held(self):
+        contacts = contacts_of([0, 1, 1, 1, 1, 0, 1, 0, 0, 1])
+        motion = moved(path(10), path(10))
+        plants = find_plants(motion, SOLES, contacts, FLAT, STEEPEST, 0.15)
+        fewer = in_frames(plants, 3).stances
+        assert list(zip(fewer.start, fewer.end, strict=True)) == [(1, 2), (2, 3), (3, 4)]
+
+    def test_a_foot_that_slid_is_planted_half_way(self):
+        slide = np.concatenate([np.zeros(5), np.linspace(0.0, 0.02, 5)])
+        motion = moved(path(10, y=slide), path(10))
+        plants = find_plants(motion, SOLES, contacts_of([1] * 10), FLAT, STEEPEST, 0.15)
+        np.testing.assert_allclose(plants.ball, [[0.1, -0.14, 0.0]], atol=1e-12)
+
+    def test_a_foot_that_turned_is_planted_half_way_whatever_the_signs_of_its_quaternions(self):
+        motion = moved(path(4), path(4))
+        yaw = rotations.about(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.1, 0.2, 0.3]))
+        motion.turns[:, 0, FOOT] = yaw * np.array([1, -1, 1, -1])[:, None]
+        plants = find_plants(motion, SOLES, contacts_of([1] * 4), FLAT, STEEPEST, 0.15)
+        assert angle(plants.turn) == pytest.approx(0.15, abs=1e-9)
+
+    def test_the_heel_alone_is_no_tilt_of_the_foot_to_the_ball(self):
+        lifted = rotations.about(np.array([1.0, 0.0, 0.0]), -0.4)  # toes up
+        motion = moved(path(4), path(4))
+        motion.turns[:, 0, FOOT] = lifted
+        contacts = contacts_of([1] * 4, [0] * 4)
+        plants = find_plants(motion, SOLES, contacts, FLAT, STEEPEST, 0.15)
+        np.testing.assert_allclose(plants.turn, lifted[None], atol=1e-12)

@@ -1,0 +1,218 @@
+"""Curves in time: never below what is needed, constant where that is, and smooth where a mask ends and begins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from poise.ground.smooth import above, averaged, eased, last_of, next_of, rows_at, time_from
+from poise.ground.swing import between_of, carried_on, faded
+from tests.strategies import rng_of, seeds
+
+halves = st.integers(0, 12)
+frames = st.integers(1, 40)
+few = settings(max_examples=40)
+SECOND = 960  # frames
+LEAVES, LANDS = SECOND // 2, 3 * SECOND // 2
+MASK = np.zeros(2 * SECOND, dtype=bool)
+MASK[:LEAVES] = MASK[LANDS:] = True  # stands, swings for a second, stands
+
+
+def curve(seed, count, *more):
+    return rng_of(seed).normal(size=(count, *more))
+
+
+def runs(seed, count, legs=2):
+    """A mask of stances and gaps."""
+    return np.repeat(rng_of(seed).random((count, legs)) < 0.5, 3, axis=0)[:count]
+
+
+def moving(count=2 * SECOND):
+    """Offsets (F, 1, 3) that change all the time, fast where the mask ends and begins, and their times."""
+    times = np.arange(count) / SECOND
+    turn = 2 * np.pi * times
+    return times, np.stack([0.1 * np.sin(turn), 0.1 * np.cos(turn + 1.0), 0.05 * times], axis=-1)[:, None]
+
+
+class TestAbove:
+    @few
+    @given(seeds, frames, halves)
+    def test_nowhere_below_the_values_and_not_above_the_largest(self, seed, count, half):
+        values = curve(seed, count, 2)
+        smooth = above(values, half)
+        assert smooth.shape == values.shape
+        assert (smooth >= values - 1e-15 * np.abs(values).max()).all()
+        assert (smooth <= values.max(axis=0) + 1e-12).all()
+
+    def test_a_need_of_one_frame_begins_and_ends_early_and_late(self):
+        need = np.zeros(41)
+        need[20] = 1.0
+        smooth = above(need, 5)
+        assert smooth[20] == pytest.approx(1.0, abs=1e-15)
+        assert (smooth[[9, 31]] == 0.0).all()
+        assert (np.diff(smooth[:21]) >= 0).all()
+        np.testing.assert_allclose(smooth, smooth[::-1], atol=1e-15)
+
+    def test_nothing_needed_stays_nothing(self):
+        assert not above(np.zeros((9, 2)), 4).any()
+
+
+class TestAveraged:
+    @few
+    @given(st.floats(-1e9, 1e9), frames, halves)
+    def test_a_constant_stays(self, value, count, half):
+        np.testing.assert_allclose(averaged(np.full((count, 2), value), half), value, rtol=1e-14, atol=1e-300)
+
+    def test_a_line_stays_where_the_ends_are_far(self):
+        line = np.linspace(0.0, 1.0, 41)
+        np.testing.assert_allclose(averaged(line, 6)[6:-6], line[6:-6], atol=1e-14)
+
+    def test_a_step_is_gone_up_without_overshoot_and_half_way_at_its_place(self):
+        smooth = averaged((np.arange(41) >= 20.5).astype(float), 6)
+        assert (np.diff(smooth) >= 0).all()
+        assert (smooth[:15] == 0.0).all()
+        np.testing.assert_allclose(smooth[27:], 1.0, atol=1e-14)
+        assert smooth[20] + smooth[21] == pytest.approx(1.0, abs=1e-14)
+
+    def test_without_a_window_values_are_themselves(self):
+        values = curve(1, 5)
+        assert averaged(values, 0) is values
+        assert above(values, 0) is values
+
+
+def test_ease_is_held_outside_and_flat_at_its_ends():
+    np.testing.assert_array_equal(eased(np.array([-2.0, 0.0, 0.5, 1.0, np.inf])), [0, 0, 0.5, 1, 1])
+    near = eased(np.array([1e-6, 1.0 - 1e-6]))
+    np.testing.assert_allclose(near, [0.0, 1.0], atol=4e-12)
+
+
+class TestMasks:
+    @few
+    @given(seeds, frames)
+    def test_last_and_next_against_a_search(self, seed, count):
+        mask = runs(seed, count)
+        for leg in range(2):
+            held = np.flatnonzero(mask[:, leg])
+            for frame in range(count):
+                assert last_of(mask)[frame, leg] == max(held[held <= frame], default=-1)
+                assert next_of(mask)[frame, leg] == min(held[held >= frame], default=count)
+
+    def test_a_mask_of_one_column_or_none(self):
+        mask = np.array([False, True, False])
+        np.testing.assert_array_equal(last_of(mask), [-1, 1, 1])
+        np.testing.assert_array_equal(next_of(mask), [1, 1, 3])
+        assert last_of(np.zeros((0, 2), bool)).shape == (0, 2)
+
+    def test_time_since_and_until(self):
+        times = np.array([0.0, 0.1, 0.3, 0.6])
+        mask = np.array([[False, False], [True, False], [False, False], [False, False]])
+        since, until = time_from(times, mask)
+        np.testing.assert_allclose(since[:, 0], [np.inf, 0.0, 0.2, 0.5])
+        np.testing.assert_allclose(until[:, 0], [0.1, 0.0, np.inf, np.inf])
+        assert np.isinf(since[:, 1]).all()
+        assert np.isinf(until[:, 1]).all()
+
+    def test_rows_of_each_leg(self):
+        values = np.arange(12.0).reshape(3, 2, 2)
+        np.testing.assert_array_equal(rows_at(values, np.array([[2, 0]])), [[[8, 9], [2, 3]]])
+
+
+class TestFaded:
+    @few
+    @given(seeds, frames, st.floats(0.01, 1.0))
+    def test_exact_where_the_mask_holds_and_finite_elsewhere(self, seed, count, seconds):
+        mask, offsets = runs(seed, count), curve(seed, count, 2, 3)
+        result = faded(np.arange(count) / 30.0, offsets, mask, seconds)
+        np.testing.assert_array_equal(result[mask], offsets[mask])
+        assert np.isfinite(result).all()
+
+    def test_gone_after_its_time(self):
+        times, offsets = moving()
+        result = faded(times, offsets, MASK[:, None], 0.2)
+        fifth = SECOND // 5
+        assert not result[LEAVES + fifth : LANDS - fifth].any()
+        assert result[LEAVES + fifth - 9].any()
+
+    @few
+    @given(seeds, frames)
+    def test_what_is_said_elsewhere_does_not_matter(self, seed, count):
+        mask, offsets, times = runs(seed, count), curve(seed, count, 2, 3), np.arange(count) / 30.0
+        clean = np.where(mask[..., None], offsets, 0.0)
+        np.testing.assert_array_equal(faded(times, offsets, mask, 0.2), faded(times, clean, mask, 0.2))
+
+    def test_a_mask_of_one_frame_has_no_speed(self):
+        offsets = np.ones((5, 1, 3)) * np.array([9.0, 1.0, 2.0, 7.0, -3.0])[:, None, None]
+        mask = np.array([[False], [False], [True], [False], [False]])
+        result = faded(np.arange(5) / 30.0, offsets, mask, 0.2)[:, 0, 0]
+        np.testing.assert_allclose(result, result[::-1], atol=1e-15)
+        assert result[2] == 2.0
+        assert 0.0 < result[1] < 2.0
+
+    @pytest.mark.parametrize("edge", [LEAVES, LANDS])
+    def test_no_jump_of_value_or_speed_where_the_mask_ends_and_begins(self, edge):
+        times, offsets = moving()
+        result = faded(times, offsets, MASK[:, None], 0.2)[:, 0]
+        speed = np.diff(result, axis=0) * SECOND
+        assert 0.6 < np.abs(speed[edge - 4 : edge + 4]).max() < 0.8  # [m/s]
+        assert np.abs(np.diff(speed[edge - 4 : edge + 4], axis=0)).max() < 0.1
+
+    def test_nothing_holds(self):
+        times, offsets = moving(20)
+        assert not faded(times, offsets, np.zeros((20, 1), bool), 0.2).any()
+
+    def test_all_holds(self):
+        times, offsets = moving(20)
+        np.testing.assert_array_equal(faded(times, offsets, np.ones((20, 1), bool), 0.2), offsets)
+
+    @pytest.mark.parametrize("holds", [False, True])
+    def test_one_frame(self, holds):
+        result = faded(np.zeros(1), np.ones((1, 1, 3)), np.array([[holds]]), 0.2)
+        np.testing.assert_array_equal(result, np.full((1, 1, 3), float(holds)))
+
+
+class TestCarriedOn:
+    def carried(self, offsets, mask, times):
+        ends = mask.copy()
+        ends[[0, -1]] = True
+        return carried_on(times, offsets, between_of(times, ends), mask)
+
+    @few
+    @given(seeds, frames)
+    def test_exact_where_the_foot_stands_and_finite_elsewhere(self, seed, count):
+        mask, offsets = runs(seed, count), curve(seed, count, 2, 3)
+        result = self.carried(offsets, mask, np.arange(count) / 30.0)
+        np.testing.assert_array_equal(result[mask], offsets[mask])
+        assert np.isfinite(result).all()
+
+    @pytest.mark.parametrize("edge", [LEAVES, LANDS])
+    def test_no_jump_of_value_or_speed_where_the_foot_leaves_and_lands(self, edge):
+        times, offsets = moving()
+        speed = np.diff(self.carried(offsets, MASK[:, None], times)[:, 0], axis=0) * SECOND
+        assert 0.6 < np.abs(speed[edge - 4 : edge + 4]).max() < 0.8
+        assert np.abs(np.diff(speed[edge - 4 : edge + 4], axis=0)).max() < 0.1
+
+    @pytest.mark.parametrize(("end", "share"), [(0.3, 0.7), (-0.3, 0.3)], ids=["up", "down"])
+    def test_up_early_and_down_late(self, end, share):
+        times = np.arange(2 * SECOND) / SECOND
+        offsets = np.zeros((2 * SECOND, 1, 3))
+        offsets[LANDS:, 0, 2] = end
+        way = self.carried(offsets, MASK[:, None], times)[:, 0, 2] / end
+        assert way[LEAVES + round(SECOND * share)] == pytest.approx(1.0 if end > 0 else 0.0, abs=2e-4)
+        assert (np.diff(way) >= -1e-12).all()
+
+    @pytest.mark.parametrize("holds", [False, True])
+    def test_one_value_all_along_stays(self, holds):
+        times = np.arange(20) / 30.0
+        offsets = np.full((20, 1, 3), 0.2)
+        np.testing.assert_allclose(self.carried(offsets, np.full((20, 1), holds), times), offsets, atol=1e-15)
+
+    def test_one_frame(self):
+        offsets = np.ones((1, 1, 3))
+        for holds in (False, True):
+            np.testing.assert_array_equal(self.carried(offsets, np.array([[holds]]), np.zeros(1)), offsets)
+
+    def test_frames_at_one_time(self):
+        result = self.carried(curve(1, 3, 1, 3), np.array([[True], [False], [True]]), np.zeros(3))
+        assert np.isfinite(result).all()
