@@ -231,7 +231,7 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    lean = lean_of(motion, feet.rise)
+    lean = lean_of(motion, feet)
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, lean, seen.offsets)
