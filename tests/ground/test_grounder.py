@@ -306,6 +306,22 @@ def test_a_number_is_asked_for_where_something_else_is_given():
         Grounder(walk().poses, FLAT)
 
 
+def test_a_reference_without_frames_is_refused():
+    with pytest.raises(InputError, match="no frames"):
+        Grounder(Clip(np.zeros(0), Pose(figure().skeleton, np.zeros((0, figure().skeleton.nq)))), FLAT)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 3)])
+def test_a_crowd_may_be_empty_or_stand_in_rows(shape):
+    live = grounder()
+    poses = Pose(figure().skeleton, np.broadcast_to(at().q, (*shape, len(at().q))))
+    np.testing.assert_allclose(live.step(poses, SECOND, contacts=ON).q, poses.q, atol=1e-9)
+    assert live.contacts.shape == (*shape, 2, 2)
+    beside = np.broadcast_to(walk().poses.translations[0], (*shape, len(walk().skeleton), 3))
+    moved = Pose(walk().skeleton, np.broadcast_to(walk().poses.q[0], (*shape, walk().skeleton.nq)), beside)
+    assert Grounder(walk(), FLAT).step(moved, SECOND).translations.shape == beside.shape
+
+
 def test_a_pose_of_another_figure_is_refused():
     with pytest.raises(InputError, match="another skeleton"):
         grounder().step(walk().poses[0], SECOND)

@@ -66,7 +66,7 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     turns = _settled(motion.times, turns, contacts, plants, which)
     turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
-    offsets = carried_on(motion.times, ankles - motion.places[:, :, ANKLE], between, standing)
+    offsets = carried_on(motion, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = rows_at(rise, between.before) * (1 - share) + rows_at(rise, between.after) * share
     ankles = motion.places[:, :, ANKLE] + offsets
     ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)

@@ -36,7 +36,7 @@ class Grounder:
                       of its animations is; or a single pose that stands on its floor, such as `rig.rest`
     terrain           the ground
     rig, legs, up, metre   as for `plant_feet`
-    level             height of the animation's floor [file units] instead of what the gait says
+    level             height of the animation's floor [file units] instead of what the reference says
     thresholds        when heel and ball stand, as for `plant_feet` (looser where the reference walks in place); speeds
                       are means over the last moments
     blend_halflife    [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over
@@ -45,25 +45,25 @@ class Grounder:
     farthest          [m] a locked foot that is animated farther away is let go until it lifts
     steepest          [rad] by which a foot is tilted at most
 
-    A pose may have one leading axis: a crowd of the same figure, each with a state of its own, the same bits as alone.
+    A pose may have leading axes: a crowd of the same figure, each with a state of its own, the same bits as alone.
     Poses must travel over the ground: where a game moves the figure itself, put its place into the pose.
 
-    In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it and
-    stays there, exactly, until it is fast or high or more than `farthest` from where it is animated. The foot turns
-    about what is locked; where heel and ball stand it comes to lie on the ground and is held. A foot that is let go
-    returns to its animation over the ground by a critically damped spring that starts with its place and speed, so that
-    nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows the ground under the feet and sinks
-    for a leg that is too short, both by springs; knees, heels and toes bend as with `plant_feet`. Springs are stepped
-    exactly: the frame rate changes only when a contact is noticed.
+    In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it
+    and stays there exactly, as long as its leg reaches, until it is fast or high or more than `farthest` from where it
+    is animated. The foot turns about what is locked; where heel and ball stand it comes to lie on the ground and is
+    held. A foot that is let go returns to its animation over the ground by a critically damped spring that starts
+    with its place and speed, so that nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows
+    the ground under the feet and sinks for a leg that is too short, both by springs; knees, heels and toes bend as
+    with `plant_feet`. Springs are stepped exactly: the frame rate changes only when a contact is noticed.
 
     It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s and where an
     ankle jumps farther than any runs (30 m/s): a figure that is put elsewhere does not fly there.
 
     It does not know what comes. A plant is where the foot comes to rest, not in the middle of its slide, and is not
-    moved off an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. Ankles of
-    two walks on flat ground, a slope of 15 degrees and bumps of 5 cm are half of the time within 2.3 cm (of a 1.7 m
-    figure) of those of `plant_feet`, 95 % of it within 12 cm and always within 15 cm; hips within 3, 7 and 9 cm. A run
-    up that slope is in the air where the ground rises: its ankles are within 10, 33 and 35 cm.
+    moved off an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. Ankles
+    of two walks on flat ground, a slope of 15 degrees and bumps of 5 cm are half of the time within 2.5 cm (of a 1.7
+    m figure) of those of `plant_feet`, 95 % of it within 12.5 cm and always within 15 cm; hips within 3, 7.5 and 9
+    cm. A run up that slope is in the air where the ground rises: its ankles are within 10, 33 and 35 cm.
     """
 
     def __init__(
@@ -87,6 +87,8 @@ class Grounder:
             raise InputError(f"a Grounder stands on a poise.Terrain, not on {type(terrain).__name__}")
         if not isinstance(reference, Clip) and (not isinstance(reference, Pose) or reference.shape):
             raise InputError("the reference of a Grounder is a Clip of the figure, or a single Pose, such as rig.rest")
+        if isinstance(reference, Clip) and not len(reference):
+            raise InputError(f"clip {reference.name!r} has no frames: it says nothing of the figure's feet")
         self.terrain = terrain
         self.figure = figure_of(reference, rig=rig, legs=legs, up=up, metre=metre)
         self.gait = gait_of(_clip(reference), self.figure)
@@ -144,7 +146,7 @@ class Grounder:
     def step(self, pose: Pose, seconds: float, *, contacts: ArrayLike | None = None) -> Pose:
         """Return the pose with its feet on the ground.
 
-        pose      the animated pose, single or with one leading axis
+        pose      the animated pose, single or with leading axes
         seconds   since the last frame, 0 or more; of the first frame it does not matter
         contacts  (L, 2) or (..., L, 2) whether heel and ball of each foot stand, where the animation knows; else found
 
@@ -169,7 +171,7 @@ class Grounder:
         except Exception:
             self.reset()
             raise
-        moved = translations.reshape(*self._shape, -1, 3) if translations.shape[1] else None
+        moved = translations.reshape(*self._shape, *translations.shape[1:]) if translations.shape[1] else None
         return Pose.unchecked(pose.skeleton, q, moved, pose.scales)
 
     def _run(self, dt: float, given: Floats, q: Floats, translations: Floats, scales: Floats) -> None:
@@ -234,7 +236,7 @@ class Grounder:
             names = ", ".join(leg.name for leg in self.figure.legs)
             message = f"contacts are two truth values, heel and ball, for each of {names}: {shape}, not {values.shape}"
             raise InputError(message) from error
-        return (rows != 0.0).astype(np.float64).reshape(self._count, -1, 2)
+        return (rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2)
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         """Values (k, ...) of the characters with the batch axes of the poses."""

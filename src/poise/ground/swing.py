@@ -14,7 +14,7 @@ from poise.ground.smooth import above, eased, last_of, next_of, rows_at, time_fr
 from poise.ground.soles import Soles
 
 _COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
-_STEPPED = 0.7  # share of a swing in which a foot goes up or down to its next place
+_FAR = 0.1  # [m] a foot that goes less far steps on the spot
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _BENT = 0.2  # [m] more than any toes are long
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
@@ -39,17 +39,17 @@ def between_of(times: Floats, mask: Bools) -> Between:
     return Between(before, after, since / np.where(whole > 0, whole, 1.0), since, until)
 
 
-def carried_on(times: Floats, offsets: Floats, between: Between, standing: Bools) -> Floats:
+def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bools) -> Floats:
     """Offsets (F, L, 3) in the air: eased from stance to stance, leaving and arriving at the speed they have there.
 
-    A foot that must go higher rises early, one that must go lower sinks late: so people step over edges.
+    A foot that must go higher or lower does so with the level way that it has come: along the slope, and over stairs.
 
     A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.05 s or the whole swing.
     """
     start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
     result = start + (end - start) * eased(between.share)[..., None]
-    result[..., 2] = start[..., 2] + (end - start)[..., 2] * _early_up(between.share, end[..., 2] > start[..., 2])
-    leaving, arriving = _speeds(times, offsets, standing)
+    result[..., 2] = start[..., 2] + (end - start)[..., 2] * eased(_come(motion, result, between))
+    leaving, arriving = _speeds(motion.times, offsets, standing)
     whole = np.minimum(_COAST, between.since + between.until)
     result += _coasting(rows_at(leaving, between.before), between.since, whole)
     result -= _coasting(rows_at(arriving, between.after), between.until, whole)
@@ -89,9 +89,15 @@ def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
     return speeds * (time * fade**2)[..., None]
 
 
-def _early_up(share: Floats, up: Bools) -> Floats:
-    """How far a foot has risen, or sunk, at a share of its swing."""
-    return np.where(up, eased(share / _STEPPED), eased((share - 1.0 + _STEPPED) / _STEPPED))
+def _come(motion: Motion, offsets: Floats, between: Between) -> Floats:
+    """The share (F, L) of the level way from stance to stance that a foot has come; of the time if that is short."""
+    ankles = motion.places[:, :, ANKLE, :2] + offsets[..., :2]
+    start = rows_at(ankles, between.before)
+    way = rows_at(ankles, between.after) - start
+    square = (way * way).sum(axis=-1)
+    far = square > _FAR**2
+    share = ((ankles - start) * way).sum(axis=-1) / np.where(far, square, 1.0)
+    return np.where(far, np.clip(share, 0.0, 1.0), between.share)
 
 
 def cleared(
@@ -116,7 +122,8 @@ def cleared(
     arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
     free = eased(np.minimum(between.since, between.until) / _CLEAR)
-    bends = motion.bends * (_TOES + (1.0 - free) * _BENT)  # just off the ground they bend as far as while it stood
+    left = eased(between.since / _CLEAR)  # toes that have just left the ground bend as far as while they stood
+    bends = motion.bends * (_TOES + (1.0 - left) * _BENT)
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():
         return ankles

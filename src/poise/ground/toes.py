@@ -14,10 +14,12 @@ from poise.ground.legs import Turned
 from poise.ground.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.smooth import above
 from poise.ground.soles import Soles
-from poise.ground.vectors import UP, level, units
+from poise.ground.vectors import UP
 
-_TOES_UP = np.radians(90.0)  # toes are bent upwards so far at most
-_TRIES = 13  # angles of toes, and distances, that are tried
+_TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
+_BENT = 0.06  # [s] before and after: how smoothly
+_RISER = 0.1  # [m] ground that rises by more within 0.2 m in front of a foot is a riser
+_TRIES = 17  # angles of toes, and distances, that are tried
 _BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
 _HEEL_DOWN = np.radians(90.0)  # a heel rises less by so much at most in front of a riser
 _LOWERED = 0.05  # [s] before and after: how smoothly
@@ -32,7 +34,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     step, the foot is turned back about its ball, until they do or its heel is on the ground.
     """
     down = np.zeros(feet.free.shape)
-    frame, leg = np.nonzero(feet.free)
+    frame, leg = np.nonzero(feet.free & (_before_risers(feet, footing) | ~motion.bends))
     if not len(frame):
         return down
     pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
@@ -42,14 +44,15 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
         bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], feet.turns[frame, leg]
     )
     tip = rotations.rotate(toes, soles.tip[leg])
-    angles, best = np.zeros(len(frame)), _least_depth(pivot + joint, tip, bends, footing)
+    angles, best = np.zeros(len(frame)), _least_depth(pivot + joint, tip, -axis, bends, footing)
     stuck = np.flatnonzero(best > _IN)
     for angle in np.linspace(0.0, _HEEL_DOWN, _TRIES)[1:]:
         if not len(stuck):
             break
         turn = rotations.about(axis[stuck], np.full(len(stuck), -angle))
         turned = np.where(bends[stuck, None], tip[stuck], rotations.rotate(turn, tip[stuck]))
-        depth = _least_depth(pivot[stuck] + rotations.rotate(turn, joint[stuck]), turned, bends[stuck], footing)
+        moved = pivot[stuck] + rotations.rotate(turn, joint[stuck])
+        depth = _least_depth(moved, turned, -axis[stuck], bends[stuck], footing)
         better = depth < best[stuck] - _IN
         angles[stuck[better]], best[stuck[better]] = angle, depth[better]
         stuck = stuck[depth > _IN]
@@ -68,34 +71,44 @@ def _joints(motion: Motion, turns: Floats) -> Floats:
     return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
 
 
-def _least_depth(joint: Floats, tip: Floats, bends: Bools, footing: Footing) -> Floats:
-    """How deep (k,) tips are in the ground, with the toes of those that bend bent as is best."""
-    axes = units(np.cross(level(tip), UP))
+def _before_risers(feet: Feet, footing: Footing) -> Bools:
+    """(F, L) whether the ground rises like a step in front of the ball."""
+    ahead = np.cross(feet.across, UP)
+    probes = feet.pivots[..., None, :] + np.linspace(0.0, 0.2, 5)[:, None] * ahead[..., None, :]
+    heights = footing.heights(probes)
+    return heights.max(axis=-1) - heights[..., 0] > _RISER
+
+
+def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:
+    """How deep (k,) tips are in the ground, with the toes of those that bend bent about the axes as is best."""
     angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends
     bent = rotations.rotate(rotations.about(axes, angles), tip)
     return (footing.heights(joint + bent) - (joint + bent)[..., 2]).min(axis=0)
 
 
-def raise_toes(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Turned:
-    """Bend toes upwards where their tips would be in the ground."""
+def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing: Footing) -> Turned:
+    """Bend toes upwards, about the axis across the foot, where their tips would be in the ground."""
     ball = turned.ankles + rotations.rotate(
         turned.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
     )
     toes = turned.turns[:, :, TOES]
     tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
-    axes = units(np.cross(level(tip), UP))  # turning about it raises the tip
+    axes = -feet.across  # turning about it raises the tip
     angle = np.zeros(ball.shape[:2])
     low = motion.bends & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
     if not low.any():
         return turned
-    angle[low] = _toe_angles(ball[low], tip[low], axes[low], footing)
+    angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
+    angle = above(angle, round(_BENT / max(motion.step, 1e-9)))
+    low = motion.bends & (angle > 0.0)  # toes that begin to bend go forward first: into a riser, if there is one
+    angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
     turns = turned.turns.copy()
     turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
     return dataclasses.replace(turned, turns=turns)
 
 
-def _toe_angles(ball: Floats, tip: Floats, axes: Floats, footing: Footing) -> Floats:
-    """The least angles (k,) [rad] at which tips are out of the ground; where none will do, the best.
+def _toe_angles(ball: Floats, tip: Floats, axes: Floats, least: Floats, footing: Footing) -> Floats:
+    """The angles (k,) [rad] from `least` up at which tips are first out of the ground; where none will do, the best.
 
     The ground under a tip changes as it rises, at an edge by a step: angles are tried one after the other, and the
     first that will do is made smaller by halving.
@@ -105,15 +118,16 @@ def _toe_angles(ball: Floats, tip: Floats, axes: Floats, footing: Footing) -> Fl
         places = ball + rotations.rotate(rotations.about(axes, angles), np.broadcast_to(tip, (*angles.shape, 3)))
         return footing.heights(places) - places[..., 2]
 
-    tries = np.linspace(0.0, _TOES_UP, _TRIES)
-    depths = depth(np.broadcast_to(tries[:, None], (_TRIES, len(ball))))
-    out = depths <= 0.0
+    tries = least + np.linspace(0.0, 1.0, _TRIES)[:, None] * (np.maximum(_TOES_UP, least) - least)
+    depths = depth(tries)
+    out = depths <= _TOUCH
     first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
-    high = tries[first]
-    low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0)], high)
+    rows = np.arange(len(ball))
+    high = tries[first, rows]
+    low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0), rows], high)
     for _ in range(9):
         middle = 0.5 * (low + high)
-        fine = depth(middle) <= 0.0
+        fine = depth(middle) <= _TOUCH
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
     return high
 

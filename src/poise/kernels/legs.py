@@ -25,6 +25,8 @@ from poise.kernels.linear import (
     vec_at,
 )
 
+ALONG = 0.05  # sine of the angle between an axis and a chord below which they are one line
+
 
 @inline
 def turn_between(a, b, c, d):
@@ -63,9 +65,10 @@ def knee_offset(offset, front, height):
 def bend(hip, knee, ankle, axis, new_hip, target, most, length):
     """Turns of thigh and shin (world, before the animated ones) that bring the ankle to a target, and where it comes.
 
-    The knee's distance from the chord (hip to ankle) follows from the cosine law. Its side is that of the posed knee,
-    turned with the chord by the shortest arc, and so is `axis`, the axis about which the shin may bend against the
-    thigh. `most` is the longest chord, and `length` what the leg is made longer by, 1 for not at all; a target beyond
+    The knee's distance from the chord (hip to ankle) follows from the cosine law. `axis` is the axis about which the
+    shin may bend against the thigh. The knee keeps its side of the plane across it: the chord turns to its new place
+    with as little turn of that axis as there may be (a shortest arc would swing the knee aside where a leg is raised
+    far). `most` is the longest chord, and `length` what the leg is made longer by, 1 for not at all; a target beyond
     both stays on its line. The same hip and target: no turn.
     """
     old, new = sub(ankle, hip), sub(target, new_hip)
@@ -77,11 +80,24 @@ def bend(hip, knee, ankle, axis, new_hip, target, most, length):
     along = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * reach, 1e-300)
     front, _ = unit_across(cross(a0, axis), a0)
     offset = knee_offset(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
-    arc = rotation_between(a0, a1)
+    arc = chord_turn(a0, a1, axis)
     v1 = add(scale(a1, along), rotate(arc, offset))
     u1 = sub(scale(a1, reach), v1)
     axis1 = rotate(arc, axis)
     return bone_turn(v, axis, v1, axis1), bone_turn(u, axis, u1, axis1), add(new_hip, scale(a1, reach))
+
+
+@inline
+def chord_turn(a0, a1, axis):
+    """The rotation of chord a0 to a1 that takes the part of an axis across the one to that across the other.
+
+    Where the axis lies along a chord it has no such part: the shortest arc then.
+    """
+    x0, across0 = unit_across(axis, a0)
+    x1, across1 = unit_across(axis, a1)
+    if min(across0, across1) > ALONG:
+        return turn_between(a0, x0, a1, x1)
+    return rotation_between(a0, a1)
 
 
 @inline
