@@ -138,8 +138,8 @@ def lock_feet(
 ) -> Planted:
     """Remove the sliding of feet from a clip on level ground: plant_feet() on the floor that the clip itself has.
 
-    The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it. Feet
-    that stand well above the floor, on a step or a rung, stay as high.
+    The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
+    Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
     options = _Options(stretch=stretch).checked()
