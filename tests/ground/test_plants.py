@@ -79,6 +79,13 @@ class TestSlopes:
         assert abs((plants.ball - plants.heel)[0, 2]) <= LONG * np.sin(np.radians(10.0)) + 1e-12
         np.testing.assert_allclose(np.linalg.norm(plants.ball - plants.heel, axis=1), LONG, atol=1e-12)
 
+    def test_on_bumps_heel_and_ball_are_as_far_apart_as_before(self):
+        bumps = footing_of(lambda x, y: 0.03 * np.sin(20 * y) + 0 * x)
+        for y in (0.0, 0.05, 0.1):
+            plants = plants_of(bumps, offset=(0.0, y, 0.0))
+            np.testing.assert_allclose(np.linalg.norm(plants.ball - plants.heel, axis=1), LONG, atol=1e-12)
+            np.testing.assert_allclose(bumps.heights(plants.heel), plants.heel[:, 2], atol=1e-3)
+
     def test_on_level_ground_nothing_changes(self):
         plants = plants_of(FLAT)
         np.testing.assert_allclose(plants.turn, [[1.0, 0.0, 0.0, 0.0]], atol=1e-12)
@@ -128,6 +135,11 @@ class TestStairs:
         narrow = footing_of(lambda x, y: 0.3 * np.floor((y + 1e-9) / 0.235) + 0 * x)
         plants = plants_of(narrow, offset=(0.0, 0.12, 0.0))
         np.testing.assert_allclose(narrow.heights(plants.heel), narrow.heights(plants.ball), atol=1e-12)
+
+    def test_the_heel_comes_before_the_toes(self):
+        narrow = footing_of(lambda x, y: 0.3 * np.floor((y + 1e-9) / 0.235) + 0 * x)
+        plants = plants_of(narrow, offset=(0.0, 0.235 - 0.006 - 0.05, 0.0))  # the heel is 6 mm from the edge behind it
+        assert plants.shift == pytest.approx(0.01, abs=1e-12)
 
 
 class TestHocks:

@@ -146,7 +146,7 @@ def built(kind, *, scales=(1.0, 1.0, 1.0), turn=(1.0, 0.0, 0.0, 0.0), up="z"):
             offsets.append(STANDING[row] - STANDING[row - 1] if row else np.array([x, 0.0, 0.0]))
     count = len(names)
     sizes, turns = np.ones((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    sizes[0], turns[0] = scales, turn
+    sizes[0], turns[:2] = scales, turn
     kinds = [Kind.FIXED, kind] + [Kind.BALL] * (count - 2)
     skeleton = Skeleton.build(names, parents, kinds, offsets=offsets, rotations=turns, scales=sizes)
     legs = tuple(Leg(s, f"{s} upper", f"{s} lower", f"{s} foot", f"{s} toes") for s in SIDES)
@@ -155,7 +155,7 @@ def built(kind, *, scales=(1.0, 1.0, 1.0), turn=(1.0, 0.0, 0.0, 0.0), up="z"):
     start = skeleton.q_slice("hips").stop
     q[:, start:] = some_turns((4, 10), 6).reshape(4, -1)
     q[:, start - 4 : start] = unit_quaternions(rng, 4)
-    return Pose(skeleton, q), Figure(skeleton, legs, up, 1.0, "hips")
+    return Pose(skeleton, q), Figure(skeleton, legs, up, 1.0, "hips", "hips")
 
 
 QUARTER = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)

@@ -139,12 +139,14 @@ def lock_feet(
     """Remove the sliding of feet from a clip on level ground: plant_feet() on the floor that the clip itself has.
 
     The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
+    Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
     options = _Options(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
+    options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
@@ -154,9 +156,11 @@ class _Options(NamedTuple):
     steepest: float = np.radians(40.0)
     farthest: float = 0.15
     stretch: float = 0.0
+    floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
 
     def checked(self) -> _Options:
-        for name, value, most in zip(self._fields, self, (0.5 * np.pi, 1.0, 0.5), strict=True):
+        for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
+            value = getattr(self, name)
             if not 0.0 <= real(value, name) <= most:
                 raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
         return self
@@ -228,11 +232,11 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     motion, contacts = seen.motion, seen.contacts.every(seen.finer)
     held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
-    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest)
+    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(plants, footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    lean = lean_of(motion, feet.rise)
+    lean = lean_of(motion, feet)
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, lean, seen.offsets)
@@ -280,6 +284,8 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
         said.append(
             f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
         )
+    if plants.over.any():
+        said.append(f"{np.count_nonzero(plants.over)} of {len(moved)} plants stand over an edge: no place was near")
     if outside.any():
         said.append(
             f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "

@@ -73,7 +73,7 @@ def _joints(motion: Motion, turns: Floats) -> Floats:
 
 def _before_risers(feet: Feet, footing: Footing) -> Bools:
     """(F, L) whether the ground rises like a step in front of the ball."""
-    ahead = np.cross(UP, feet.across)
+    ahead = np.cross(feet.across, UP)
     probes = feet.pivots[..., None, :] + np.linspace(0.0, 0.2, 5)[:, None] * ahead[..., None, :]
     heights = footing.heights(probes)
     return heights.max(axis=-1) - heights[..., 0] > _RISER

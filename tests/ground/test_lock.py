@@ -1,0 +1,150 @@
+"""lock_feet(): feet stop sliding on the floor that the clip has, and nothing else moves."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Clip, Terrain, UnsupportedError, lock_feet, plant_feet, rotations
+from poise.ground.figure import figure_of
+from poise.ground.motion import ANKLE, HIP, motion_of, turning
+from tests.ground.clips import TRAVELLING, clip_of, in_units, upright_along_z
+from tests.ground.motions import load
+
+MORE = ("jumping_jacks_cmu1", "mocapbank", "jesse_dance_rokoko")
+PLACED = ("knight walks", "robot walks", "fox walks", "woman walks")
+
+
+@cache
+def locked(data, name, stretch=0.0):
+    if name in MORE:
+        return lock_feet(load(data / f"bvh/{name}.bvh").clips[0], stretch=stretch)
+    rig, clip = clip_of(data, name)
+    return lock_feet(clip, rig=rig, stretch=stretch)
+
+
+def legs_of(planted, clip):
+    return motion_of(clip, planted.figure).places[:, :, : ANKLE + 1]
+
+
+def bones(planted, clip):
+    """Lengths (F, L, 2) of thighs and shins [m]."""
+    return np.linalg.norm(np.diff(legs_of(planted, clip), axis=2), axis=3)
+
+
+@pytest.mark.parametrize("name", [*TRAVELLING, *MORE])
+def test_feet_that_slid_stand(data, name):
+    report = locked(data, name).report
+    assert report.before.skate > 0.9
+    assert report.after.skate <= 0.01
+    assert report.after.slip <= 0.1
+    assert report.after.penetration <= 5.0
+
+
+@pytest.mark.parametrize("name", [*TRAVELLING, *PLACED])
+class TestNothingElse:
+    def test_no_joint_but_those_of_legs_turns(self, data, name):
+        planted = locked(data, name)
+        s = planted.skeleton
+        turned = {joint for leg in planted.figure.legs for joint in turning(leg)}
+        if name == "fox walks":
+            turned.add(planted.figure.mover)  # four legs: the trunk leans with the ground under them
+        for joint in set(s.names) - turned:
+            part = s.q_slice(joint)
+            part = slice(max(part.start, part.stop - 4), part.stop)  # a free joint's rotation
+            np.testing.assert_array_equal(planted.poses.q[:, part], planted.source.poses.q[:, part])
+
+    def test_bones_keep_their_lengths(self, data, name):
+        planted = locked(data, name)
+        if name != "robot walks":  # whose feet do not hang in its legs
+            before, after = bones(planted, planted.source), bones(planted, planted)
+            np.testing.assert_allclose(after, before, rtol=1e-9 if planted.poses.scales is None else 1e-5)
+
+    def test_times_and_name_stay(self, data, name):
+        planted = locked(data, name)
+        np.testing.assert_allclose(planted.times, planted.source.times)
+        assert planted.name == planted.source.name
+
+
+@pytest.mark.parametrize("name", [*TRAVELLING, *(name for name in PLACED if name != "fox walks")])  # which leans
+def test_the_figure_moves_up_and_down_only(data, name):
+    planted = locked(data, name)
+    way = legs_of(planted, planted)[:, :, HIP] - legs_of(planted, planted.source)[:, :, HIP]
+    np.testing.assert_allclose(way[..., :2], 0.0, atol=1e-9)
+    assert np.abs(way[..., 2]).max() < 0.1
+    np.testing.assert_allclose(way, np.repeat(way[:, :1], way.shape[1], axis=1), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_a_clip_in_place_stays_there_with_its_feet_still_over_the_passing_ground(data, name):
+    planted = locked(data, name)
+    assert planted.passed is not None
+    assert planted.velocity is not None
+    assert planted.report.after.skate <= 0.5
+    assert any("it stays there" in note for note in planted.notes)
+    passing = np.diff(planted.passed[:, :2], axis=0) / np.diff(planted.times)[:, None]
+    np.testing.assert_allclose(passing, np.broadcast_to(passing[0], passing.shape), atol=1e-6)
+    assert np.linalg.norm(passing[0]) == pytest.approx(np.linalg.norm(planted.velocity), rel=1e-6)
+
+
+def test_the_floor_is_the_clips_own(data):
+    clip = clip_of(data, "walk_mass")[1]
+    rise = np.eye(clip.skeleton.nq)[1]
+    low, high = (lock_feet(Clip(clip.times, clip.poses.with_q(clip.poses.q + up * rise))) for up in (500.0, 2000.0))
+    moved = high.poses.world.positions - low.poses.world.positions
+    np.testing.assert_allclose(moved, np.broadcast_to([0.0, 1500.0, 0.0], moved.shape), atol=1e-6)
+
+
+def test_units_and_the_up_axis_do_not_matter(data):
+    clip, plain = clip_of(data, "run_mass")[1], locked(data, "run_mass")
+    small, turned = lock_feet(in_units(clip, 0.001)), lock_feet(upright_along_z(clip))
+    positions = plain.poses.world.positions
+    size = 1.7 * plain.figure.metre
+    assert np.abs(1000.0 * small.poses.world.positions - positions).max() <= 1e-6 * size
+    quarter = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)
+    assert np.abs(turned.poses.world.positions - rotations.rotate(quarter, positions)).max() <= 1e-6 * size
+
+
+def test_it_is_planting_on_that_floor(data):
+    clip, plain = clip_of(data, "walk_mass")[1], locked(data, "walk_mass")
+    again = plant_feet(clip, plain.terrain)
+    np.testing.assert_array_equal(again.poses.q, plain.poses.q)
+    assert isinstance(plain.terrain, Terrain)
+
+
+class TestStretch:
+    @pytest.mark.parametrize("name", ["run_mass", "jesse_dance_rokoko"])
+    def test_by_two_in_a_hundred_at_most_and_only_where_a_leg_is_too_short(self, data, name):
+        plain, stretched = locked(data, name), locked(data, name, 0.02)
+        grown = bones(plain, stretched) / bones(plain, plain)
+        assert grown.max() <= 1.02 + 1e-9
+        assert grown.min() >= 1.0 - 1e-9
+        np.testing.assert_allclose(grown[..., 0], grown[..., 1], atol=1e-9)
+        longer = grown[..., 0] > 1.0 + 1e-9
+        assert 0 < longer.sum() < longer.size
+        a, b = legs_of(plain, plain), legs_of(plain, stretched)
+        np.testing.assert_allclose(b[~longer], a[~longer], atol=1e-6)
+        chords = [np.linalg.norm(legs[:, :, ANKLE] - legs[:, :, HIP], axis=-1) for legs in (a, b)]
+        assert (chords[1] > chords[0])[longer].all()
+
+    def test_a_bvh_file_that_cannot_hold_it_says_so_and_is_not_written(self, data, tmp_path):
+        stretched = locked(data, "run_mass", 0.02)
+        with pytest.raises(UnsupportedError, match=r"joint 'Character1_\w+Leg' moves along X and the BVH file has no"):
+            poise.save(stretched, tmp_path / "a.bvh", like=clip_of(data, "run_mass")[0])
+        assert list(tmp_path.iterdir()) == []
+
+    def test_without_it_translations_stay_as_they_were(self, data):
+        assert locked(data, "run_mass").poses.translations is None
+
+
+def test_one_leg_alone(data):
+    clip = clip_of(data, "walk_mass")[1]
+    planted = lock_feet(clip, legs=["right"])
+    assert planted.report.after.skate <= 0.01
+    left = figure_of(clip).legs[0]
+    for joint in turning(left):
+        part = clip.skeleton.q_slice(joint)
+        np.testing.assert_array_equal(planted.poses.q[:, part], clip.poses.q[:, part])
