@@ -49,5 +49,5 @@ def lean_of(motion: Motion, rise: Floats) -> Lean | None:
     forward = level(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
     higher = rise[:, front].mean(axis=1) - rise[:, hind].mean(axis=1)
     angle = np.arctan2(higher, np.linalg.norm(forward, axis=-1))
-    angle = averaged(angle, round(_SMOOTH / max(motion.step, 1e-9)))
+    angle = averaged(angle, round(_SMOOTH / (motion.step or np.inf)))
     return Lean(rotations.about(np.cross(units(forward), UP), angle), hips.mean(axis=1))
