@@ -49,7 +49,7 @@ def two_legs(toes=True, ahead=0.15):
     legs = tuple(
         Leg(side, f"{side} upper", f"{side} lower", f"{side} foot", f"{side} toes" if toes else None) for side in SIDES
     )
-    return Figure(skeleton, legs, "z", 1.0, "hips")
+    return Figure(skeleton, legs, "z", 1.0, "hips", "hips")
 
 
 def moved(left, right, fps=60.0, *, times=None):

@@ -23,7 +23,7 @@ def walk() -> poise.Clip:
 
 @pytest.fixture(scope="module")
 def figure(walk) -> Figure:
-    return Figure(walk.skeleton, (), "y", 1.0, walk.skeleton.names[0])
+    return Figure(walk.skeleton, (), "y", 1.0, walk.skeleton.names[0], walk.skeleton.names[0])
 
 
 def swinging(fps: float, hertz: float, seconds: float = 4.0) -> tuple[np.ndarray, np.ndarray]:

@@ -298,8 +298,10 @@ def test_a_number_is_asked_for_where_something_else_is_given():
         grounder(blend_halflife=-1.0)
     with pytest.raises(InputError, match="level must be finite"):
         grounder(level=float("nan"))
-    with pytest.raises(InputError, match=r"Terrain, not on float"):
+    with pytest.raises(InputError, match=r"terrain is a poise.Terrain, such as Terrain.flat\(\), not 0.3"):
         grounder(0.3)
+    with pytest.raises(InputError, match=r"thresholds are poise.ground.contacts.Thresholds, not 3"):
+        grounder(thresholds=3)
     with pytest.raises(InputError, match="takes a Pose"):
         grounder().step(at().q, SECOND)
     with pytest.raises(InputError, match="a single Pose"):

@@ -15,7 +15,6 @@ from tests.ground.clips import IN_PLACE, STANDING, TRAVELLING, clip_of, ground_o
 
 GROUNDS = ("flat", "slope", "slope down", "stairs", "noise")
 SKATE, DEEPEST, PLANTED = 0.5, 5.0, 3.0  # [cm/s], [mm], [mm]: what the issue asks for
-SHORT = {("fox runs", "slope"), ("fox runs", "slope down")}  # a leg is too short for its stride in one frame: noted
 
 
 def planted_on(data, name, kind):
@@ -94,11 +93,9 @@ def test_clips_in_place_travel_and_stand(data, name, kind):
     assert found.penetration <= DEEPEST
     assert found.lift <= PLANTED
     assert found.backward.max() <= 0.01
-    short = any("too short" in note for note in planted.notes)
-    assert short == ((name, kind) in SHORT)
-    if not short:
-        assert found.skate <= SKATE
-        assert found.slip <= PLANTED
+    assert found.skate <= SKATE
+    assert found.slip <= PLANTED
+    assert not any("too short" in note for note in planted.notes)
 
 
 class TestNothingNeeded:

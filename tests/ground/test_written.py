@@ -155,7 +155,7 @@ def built(kind, *, scales=(1.0, 1.0, 1.0), turn=(1.0, 0.0, 0.0, 0.0), up="z"):
     start = skeleton.q_slice("hips").stop
     q[:, start:] = some_turns((4, 10), 6).reshape(4, -1)
     q[:, start - 4 : start] = unit_quaternions(rng, 4)
-    return Pose(skeleton, q), Figure(skeleton, legs, up, 1.0, "hips")
+    return Pose(skeleton, q), Figure(skeleton, legs, up, 1.0, "hips", "hips")
 
 
 QUARTER = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)

@@ -9,9 +9,10 @@ import numpy as np
 
 from poise import rotations
 from poise.arrays import Floats
+from poise.ground.feet import Feet
 from poise.ground.motion import HIP, Motion
 from poise.ground.smooth import averaged
-from poise.ground.vectors import UP, level, units
+from poise.ground.vectors import UP, dots, level, units
 
 _SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
 
@@ -35,11 +36,11 @@ class Lean:
         return dataclasses.replace(motion, places=self.of(motion.places), turns=turns)
 
 
-def lean_of(motion: Motion, rise: Floats) -> Lean | None:
-    """How a figure leans when the ground under its feet rises by `rise` (F, L) [m]; None of one without hind legs.
+def lean_of(motion: Motion, feet: Feet) -> Lean | None:
+    """How a figure leans on its feet; None of one without front and hind legs.
 
-    The angle is that of the line from where the hind feet stand to where the front feet do; the centre is that of all
-    hips.
+    The angle is that of the line from the ground under the hind feet to that under the front feet, which are taken to
+    be at least half as far apart as the hips; the centre is that of all hips.
     """
     front = np.array([leg.name.startswith("front") for leg in motion.figure.legs])
     hind = np.array([leg.name.startswith("hind") for leg in motion.figure.legs])
@@ -47,7 +48,9 @@ def lean_of(motion: Motion, rise: Floats) -> Lean | None:
         return None
     hips = motion.places[:, :, HIP]
     forward = level(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
-    higher = rise[:, front].mean(axis=1) - rise[:, hind].mean(axis=1)
-    angle = np.arctan2(higher, np.linalg.norm(forward, axis=-1))
+    ahead, apart = units(forward), np.linalg.norm(forward, axis=-1)
+    way = feet.ankles[:, front].mean(axis=1) - feet.ankles[:, hind].mean(axis=1)
+    higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
+    angle = np.arctan2(higher, np.maximum(dots(way, ahead), 0.5 * apart))
     angle = averaged(angle, round(_SMOOTH / (motion.step or np.inf)))
-    return Lean(rotations.about(np.cross(units(forward), UP), angle), hips.mean(axis=1))
+    return Lean(rotations.about(np.cross(ahead, UP), angle), hips.mean(axis=1))

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from poise.arrays import Floats, real
+from poise.arrays import Floats, real, short
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.humanoid import Leg, Roles, humanoid
@@ -19,6 +19,7 @@ from poise.skeleton import Kind, Skeleton
 
 Up = Literal["y", "z"]
 
+_CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
 HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit
 _LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & Contini 1966)
 
@@ -32,6 +33,7 @@ class Figure:
     up        the file's up axis, "y" or "z"
     metre     file units per metre of a figure that is 1.7 m tall: all that Poise says in metres counts in these
     mover     the joint that carries the whole figure: displacements are written to it
+    trunk     the lowest joint that carries all the legs: a lean is written to it
     """
 
     skeleton: Skeleton
@@ -39,6 +41,7 @@ class Figure:
     up: Up
     metre: float
     mover: str
+    trunk: str
 
     @cached_property
     def turn(self) -> Floats:
@@ -59,7 +62,7 @@ def figure_of(
 
     rig    whose roles say which joints are legs; the skeleton's own if None
     legs   names of the legs to plant (`humanoid(rig).legs`); all of them if None
-    up     "y" or "z"; if None: where the legs lead away from, over all poses
+    up     "y" or "z"; if None the file's word; else where the legs lead away from, over the clip or at rest
     metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
            of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
 
@@ -74,8 +77,8 @@ def figure_of(
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
     if up not in ("y", "z", None):
         raise InputError(f"up is 'y' or 'z', not {up!r}")
-    poses = clip.poses if isinstance(clip, Clip) else clip
-    return Figure(skeleton, chosen, up or _up(poses.world.positions, skeleton, chosen), metre, _mover(skeleton, chosen))
+    moving = _movers(skeleton, chosen)
+    return Figure(skeleton, chosen, up or _up(clip, chosen), metre, moving[0], moving[-1])
 
 
 def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
@@ -87,8 +90,11 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     if names is None:
         return roles.legs
     known = {leg.name: leg for leg in roles.legs}
-    names = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in names if name not in known]
+    try:
+        names = [names] if isinstance(names, str) else list(names)
+    except TypeError as error:
+        raise InputError(f"legs are names, of {', '.join(known)}, not {short(names)}") from error
+    unknown = [name for name in names if name not in tuple(known)]
     if unknown or not names:
         raise InputError(f"no leg {unknown[0] if unknown else ''!r}; legs: {', '.join(known)}")
     if len(set(names)) < len(names):
@@ -116,22 +122,35 @@ def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
     return float(lengths.mean()) / _LEG
 
 
-def _up(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Up:
-    """The axis along which hips are above feet, over all poses."""
-    hips = points[..., [skeleton.index(leg.upper) for leg in legs], :]
-    feet = points[..., [skeleton.index(leg.foot) for leg in legs], :]
-    rise = (hips - feet).reshape(-1, 3).sum(axis=0)
+def _up(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
+    """The file's own word; else the axis along which hips are above feet over the clip, or at rest if that says little.
+
+    A clip may sit or lie, and a BVH may be turned upright by its root alone.
+    """
+    skeleton = clip.skeleton
+    if skeleton.up in ("y", "z"):
+        return skeleton.up
+    rest, poses = Pose(skeleton, skeleton.rest_q), clip.poses if isinstance(clip, Clip) else clip
+    rises = [_rise(pose.world.positions, skeleton, legs) for pose in (poses, rest)]
+    rise = rises[0] if np.abs(rises[0]).max() > _CLEAR * np.linalg.norm(rises[0]) > 0.0 else rises[1]
     return "z" if abs(rise[2]) > abs(rise[1]) else "y"
 
 
-def _mover(skeleton: Skeleton, legs: tuple[Leg, ...]) -> str:
-    """The topmost joint above all the legs that can move."""
+def _rise(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Floats:
+    """From feet to hips (3,), all poses and legs added up."""
+    hips = points[..., [skeleton.index(leg.upper) for leg in legs], :]
+    feet = points[..., [skeleton.index(leg.foot) for leg in legs], :]
+    return (hips - feet).reshape(-1, 3).sum(axis=0)
+
+
+def _movers(skeleton: Skeleton, legs: tuple[Leg, ...]) -> list[str]:
+    """The joints above all the legs that can move, from the top."""
     above = [set(_ancestors(skeleton, leg.upper)) for leg in legs]
     common = set.intersection(*above)
     moving = [i for i in sorted(common) if skeleton.kinds[i] in {Kind.BALL, Kind.FREE}]
     if not moving:
         raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")
-    return skeleton.names[moving[0]]
+    return [skeleton.names[i] for i in moving]
 
 
 def _ancestors(skeleton: Skeleton, joint: str) -> list[int]:

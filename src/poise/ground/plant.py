@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from poise.arrays import Floats, real, short
+from poise.arrays import Floats, real
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.body import lean_of
@@ -18,28 +18,30 @@ from poise.ground.feet import every, floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
 from poise.ground.legs import Turned
-from poise.ground.motion import Motion, motion_of
+from poise.ground.loops import Repeats, closes, repeats_of
+from poise.ground.motion import Motion, fineness, motion_of
 from poise.ground.plants import Plants, find_plants, in_frames
 from poise.ground.reach import reach_feet
 from poise.ground.report import Report, report_of
-from poise.ground.soles import Soles, find_soles
+from poise.ground.soles import Soles
 from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place as ground_velocity
 from poise.ground.travel import travelled
+from poise.ground.unfit import check_reach, check_terrain, check_under
 from poise.ground.written import leaning_poses, moved_poses, write_poses
 from poise.rig import Rig
 
 InPlace = Literal["travel", "keep", "refuse"]
 
-_SLOWEST = 24.0  # [frames/s] clips with fewer are sampled at this rate: feet cannot be told from such
-_RATE = 100.0  # [frames/s] feet are worked out in at least so many: contacts end between a slow clip's frames
+_SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] feet cannot be told from fewer than the one: sampled at the other, then
+_FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that lacks less is not spoken of
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Planted(Clip):
     """A clip whose feet stand. It is a Clip, so it can be saved; and it knows what was done.
 
@@ -111,14 +113,12 @@ def plant_feet(
     sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
-    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first. No legs, no frames, legs of
-    hinges: one sentence.
+    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. Ground
+    that is under none of the places where feet stand, or farther from a foot than its leg is long: InputError.
     """
     clip, note = even(clip)
     options = _Options(steepest, farthest, stretch).checked()
-    if not isinstance(terrain, Terrain):
-        what: Any = terrain
-        raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {short(what)}")
+    check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     return _planted(clip, seen, terrain, options, notes=note)
@@ -139,12 +139,14 @@ def lock_feet(
     """Remove the sliding of feet from a clip on level ground: plant_feet() on the floor that the clip itself has.
 
     The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
+    Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
     options = _Options(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
+    options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
@@ -154,17 +156,20 @@ class _Options(NamedTuple):
     steepest: float = np.radians(40.0)
     farthest: float = 0.15
     stretch: float = 0.0
+    floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
 
     def checked(self) -> _Options:
-        for name, value, most in zip(self._fields, self, (0.5 * np.pi, 1.0, 0.5), strict=True):
+        for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
+            value = getattr(self, name)
             if not 0.0 <= real(value, name) <= most:
                 raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
         return self
 
 
 class _Seen(NamedTuple):
-    """What was found out about a clip before the ground is asked."""
+    """What was found out about a clip before the ground is asked. Of a loop, all is of its repeats."""
 
+    repeats: Repeats
     motion: Motion
     offsets: Floats  # (F, 3) [m] by which it was carried
     velocity: Floats | None
@@ -190,11 +195,11 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     if len(steps) == 0:
         return clip, ()
     middle = float(np.median(steps))
-    even = bool((np.abs(steps - middle) <= _UNEVEN * middle).all())
-    if even and middle * _SLOWEST <= 1.0 + _UNEVEN:
+    regular = bool((np.abs(steps - middle) <= _UNEVEN * middle).all())
+    if regular and middle * _SLOWEST <= 1.0 + _FILM:
         return clip, ()
-    rate = float(np.clip(1.0 / middle if middle > 0 else _SLOWEST, 30.0, 120.0))
-    why = "its frames are few" if even else "its frames lie unevenly in time"
+    rate = float(np.clip(1.0 / middle if middle > 0 else _ENOUGH, _ENOUGH, 120.0))
+    why = "its frames are few" if regular else "its frames lie unevenly in time"
     return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
@@ -202,45 +207,61 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
     _check_soles(soles, figure)
-    offsets, velocity = np.zeros((len(motion), 3)), ground_velocity(motion)
+    given = None if contacts is None else _for_legs(contacts, motion)
+    finer, velocity = fineness(motion.times), ground_velocity(motion)
+    repeats = repeats_of(motion) if velocity is not None and closes(motion) else Repeats(len(motion))
+    motion = repeats.of_motion(motion)
+    offsets = np.zeros((len(motion), 3))
     if velocity is not None:
         if mode == "refuse":
             raise UnsupportedError(
                 f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
                 'in_place="travel" carries it over the ground, "keep" leaves it where it is'
             )
-        motion, offsets = travelled(motion, velocity)
-    finer = max(1, int(np.ceil(_RATE * motion.step)))
+        motion, offsets = travelled(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
-    if contacts is not None:
-        given = _for_legs(contacts, motion)
-        contacts = Contacts.from_intervals(given.intervals(), given.legs, fine.times)
-        soles = soles or find_soles(fine, contacts)
-    elif soles is not None:
-        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
-        contacts = find_contacts(fine, soles, rule)
+    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
+    return _Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode)
+
+
+def _stances(
+    fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
+) -> tuple[Soles, Contacts]:
+    """Soles and contacts, those that are not given found; soles alike, whether or not contacts are given.
+
+    Every repeat of a loop has the contacts of the middle.
+    """
+    if soles is None:
+        soles, found = stances(fine, ground=velocity)
     else:
-        soles, contacts = stances(fine, ground=velocity)
-    return _Seen(motion, offsets, velocity, fine, finer, soles, contacts, mode)
+        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
+        found = given or find_contacts(fine, soles, rule)
+    once = given.at(fine.times[repeats.middle]) if given else repeats.kept(found)
+    return soles, repeats.of_contacts(once, fine)
 
 
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
-    motion, contacts = seen.motion, seen.contacts.every(seen.finer)
+    motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
+    contacts = repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
     held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
-    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest)
+    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
+    check_under(plants, footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    lean = lean_of(motion, feet.rise)
+    lean = lean_of(motion, feet)
     body, poses = motion, clip.poses
     if lean:
-        body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, lean, seen.offsets)
+        body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
     turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
-    still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
-    poses = write_poses(poses, body, turned, seen.offsets, still)
+    check_reach(body, held, turned)
+    turned = repeats.kept(turned)
+    plants = repeats.plants(plants)
+    still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
+    poses = write_poses(poses, body, turned, offsets, still)
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
-        carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, seen.offsets), clip.name)
+        carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
@@ -278,6 +299,8 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
         said.append(
             f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
         )
+    if plants.over.any():
+        said.append(f"{np.count_nonzero(plants.over)} of {len(moved)} plants stand over an edge: no place was near")
     if outside.any():
         said.append(
             f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "

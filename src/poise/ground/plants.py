@@ -14,9 +14,10 @@ from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
 from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
-from poise.ground.vectors import UP, dots, level, units
+from poise.ground.vectors import UP, dots, level, raised, units
 
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
+_RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on something that is not there
 _MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
 _STEP = 0.01  # [m] places tried along the foot, to get off an edge
 
@@ -44,6 +45,7 @@ class Plants:
     heel, ball  (P, 3) where they stand [m]
     rise        (P,) how much higher that is than in the clip [m]
     shift       (P,) how far it was moved along the foot, off an edge [m]
+    over        (P,) whether there is an edge under it all the same
     """
 
     stances: Stances
@@ -53,6 +55,7 @@ class Plants:
     ball: Floats
     rise: Floats
     shift: Floats
+    over: Bools
 
 
 def in_frames(plants: Plants, step: int) -> Plants:
@@ -72,13 +75,20 @@ def stances_of(contacts: Contacts) -> Stances:
 
 
 def find_plants(
-    motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, steepest: float, farthest: float
+    motion: Motion,
+    soles: Soles,
+    contacts: Contacts,
+    footing: Footing,
+    steepest: float,
+    farthest: float,
+    floor: float | None = None,
 ) -> Plants:
     """Decide where each stance is planted.
 
     The foot is turned as it stands on average while heel and ball stand (else while either does), tilted with the
     ground by at most `steepest` [rad], and then so that heel and ball are both on it. Where the ground has an edge
-    under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m].
+    under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m]. With the
+    clip's own `floor` given, a stance well above it, on a step or a rung, stays as high above the ground.
     """
     stances = stances_of(contacts)
     points = soles.points(motion)
@@ -91,11 +101,17 @@ def find_plants(
     normal = footing.sample(moved - 0.5 * along)[1]
     tilt = _limited(rotations.rotation_between(UP, normal), steepest)
     planted_heel, planted_ball = _standing(moved, rotations.rotate(tilt, along), direction, footing, steepest)
+    if floor is not None:
+        higher = ball[:, 2] - floor
+        step = raised(np.where(higher > _RUNG, higher, 0.0))
+        planted_heel, planted_ball = planted_heel + step, planted_ball + step
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
     onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
     turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
     rise = 0.5 * (planted_ball + planted_heel - ball - heel)[:, 2]
-    return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift)
+    way = shift[:, None] * direction
+    over = _over_edges(heel + way, ball + way, ball + way + tip, footing) > 0
+    return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, over)
 
 
 def _averages(

@@ -19,16 +19,16 @@ from poise.skeleton import Kind, Skeleton
 def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
     """Return the poses with the whole figure moved by offsets (F, 3) [m], z up."""
     q, translations = poses.q.copy(), poses.local_positions.copy()
-    _move(poses, figure, _in_file(figure, offsets), q, translations)
+    _move(poses, figure.mover, _in_file(figure, offsets), q, translations)
     return _pose(poses, q, translations)
 
 
 def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
     """Return the poses of a figure that leans, where it was carried by offsets (F, 3) [m], z up."""
-    places = rotations.rotate(figure.turn, poses.world_of(figure.mover).positions / figure.metre) + offsets
+    places = rotations.rotate(figure.turn, poses.world_of(figure.trunk).positions / figure.metre) + offsets
     q, translations = poses.q.copy(), poses.local_positions.copy()
-    _move(poses, figure, _in_file(figure, lean.of(places) - places), q, translations)
-    _turn_joint(poses, figure, figure.mover, rotations.IDENTITY, lean.turn, q)
+    _move(poses, figure.trunk, _in_file(figure, lean.of(places) - places), q, translations)
+    _turn_joint(poses, figure, figure.trunk, rotations.IDENTITY, lean.turn, q)
     return _pose(poses, q, translations)
 
 
@@ -41,7 +41,7 @@ def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, st
     figure = motion.figure
     moved = _in_file(figure, offsets + raised(turned.up))
     q, translations = poses.q.copy(), poses.local_positions.copy()
-    _move(poses, figure, moved - _in_file(figure, still), q, translations)
+    _move(poses, figure.mover, moved - _in_file(figure, still), q, translations)
     for i, leg in enumerate(figure.legs):
         _turn(poses, figure, leg, turned.turns[:, i], q)
         _lengthen(figure.skeleton, leg, turned.lengths[:, i], translations)
@@ -82,9 +82,9 @@ def _solved(maps: Floats, vectors: Floats) -> Floats:
     return np.asarray(np.linalg.solve(maps[..., :3], vectors[..., None])[..., 0], dtype=np.float64)
 
 
-def _move(poses: Pose, figure: Figure, moved: Floats, q: Floats, translations: Floats) -> None:
-    """Move the whole figure (F, 3) [file units, file axes]."""
-    skeleton, name = figure.skeleton, figure.mover
+def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats) -> None:
+    """Move a joint and all that it carries (F, 3) [file units, file axes]."""
+    skeleton = poses.skeleton
     row = skeleton.index(name)
     local = _solved(_maps_above(poses, name), moved)
     if skeleton.kinds[row] == Kind.FREE:
