@@ -22,7 +22,7 @@ STRAIGHT = np.array([[0.0, 0.0, 0.82], [0.0, 0.0, 0.4], [0.0, 0.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 0.8], [0.0, 0.25, 0.8 - np.sqrt(THIGH**2 - 0.25**2)], [0.0, 0.0, 0.1]])
 ROOT = Path(__file__).parent.parent.parent
 PLAIN = "NUMBA_DISABLE_JIT" in os.environ
-few = settings(max_examples=15 if PLAIN else 50)
+few = settings(max_examples=10 if PLAIN else 40)
 
 
 def bend(leg, target, *, hip=None, axis=AXIS, most=None, length=1.0):

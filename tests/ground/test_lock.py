@@ -51,7 +51,7 @@ class TestNothingElse:
         s = planted.skeleton
         turned = {joint for leg in planted.figure.legs for joint in turning(leg)}
         if name == "fox walks":
-            turned.add(planted.figure.mover)  # four legs: the trunk leans with the ground under them
+            turned.add(planted.figure.trunk)  # four legs: it leans with the ground under them
         for joint in set(s.names) - turned:
             part = s.q_slice(joint)
             part = slice(max(part.start, part.stop - 4), part.stop)  # a free joint's rotation

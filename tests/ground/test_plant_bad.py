@@ -124,6 +124,14 @@ class TestClips:
             assert np.isfinite(planted.poses.q).all()
             assert np.isfinite(planted.report.after.skate)
 
+    def test_one_frame_with_its_toes_in_the_ground(self, walk):
+        planted = plant_feet(first(walk, 1), Terrain.function(lambda x, z: 0.5 * np.sin(3.0 * z) + 0.0 * x))
+        assert np.isfinite(planted.poses.q).all()
+
+    def test_one_frame_of_four_legs(self, data):
+        rig, clip = clip_of(data, "fox walks")
+        assert len(plant_feet(first(clip, 1), Terrain.slope(15), rig=rig)) == 1
+
     def test_frames_at_one_time(self, walk):
         assert len(plant_feet(first(walk, 3, [0, 0, 0]), FLAT)) == 3
 

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from poise.ground.motion import Motion
 from poise.ground.smooth import above, averaged, eased, last_of, next_of, rows_at, time_from
 from poise.ground.swing import between_of, carried_on, faded
+from tests.ground.motions import two_legs
 from tests.strategies import rng_of, seeds
 
 halves = st.integers(0, 12)
 frames = st.integers(1, 40)
-few = settings(max_examples=40)
+few = settings(max_examples=25)
 SECOND = 960  # frames
 LEAVES, LANDS = SECOND // 2, 3 * SECOND // 2
 MASK = np.zeros(2 * SECOND, dtype=bool)
@@ -173,10 +175,14 @@ class TestFaded:
 
 
 class TestCarriedOn:
-    def carried(self, offsets, mask, times):
+    def carried(self, offsets, mask, times, level=0.0):
+        """Of feet whose animated ankles go a level way (F,) [m]."""
         ends = mask.copy()
         ends[[0, -1]] = True
-        return carried_on(times, offsets, between_of(times, ends), mask)
+        places = np.zeros((*mask.shape, 5, 3))
+        places[..., 1] = np.reshape(level, (-1, 1, 1))
+        motion = Motion(two_legs(), times, places, np.zeros((*mask.shape, 4, 4)))
+        return carried_on(motion, offsets, between_of(times, ends), mask)
 
     @few
     @given(seeds, frames)
@@ -193,14 +199,24 @@ class TestCarriedOn:
         assert 0.6 < np.abs(speed[edge - 4 : edge + 4]).max() < 0.8
         assert np.abs(np.diff(speed[edge - 4 : edge + 4], axis=0)).max() < 0.1
 
-    @pytest.mark.parametrize(("end", "share"), [(0.3, 0.7), (-0.3, 0.3)], ids=["up", "down"])
-    def test_up_early_and_down_late(self, end, share):
+    @pytest.mark.parametrize("end", [0.3, -0.3], ids=["up", "down"])
+    def test_up_and_down_with_the_level_way(self, end):
         times = np.arange(2 * SECOND) / SECOND
+        way = np.clip(times - 0.5, 0.0, 1.0) ** 3  # late
+        result = self.carried(self.stepped(end), MASK[:, None], times, level=-0.8 * way)[:, 0, 2]
+        np.testing.assert_allclose(result[LEAVES : LANDS - 9] / end, eased(way[LEAVES : LANDS - 9]), atol=0.02)
+        assert (np.diff(result / end) >= -1e-12).all()
+
+    @pytest.mark.parametrize("end", [0.3, -0.3], ids=["up", "down"])
+    def test_on_the_spot_with_the_time(self, end):
+        times = np.arange(2 * SECOND) / SECOND
+        result = self.carried(self.stepped(end), MASK[:, None], times, level=0.05 * np.sin(9.0 * times))[:, 0, 2]
+        np.testing.assert_allclose(result / end, eased(times - 0.5), atol=0.01)
+
+    def stepped(self, end):
         offsets = np.zeros((2 * SECOND, 1, 3))
         offsets[LANDS:, 0, 2] = end
-        way = self.carried(offsets, MASK[:, None], times)[:, 0, 2] / end
-        assert way[LEAVES + round(SECOND * share)] == pytest.approx(1.0 if end > 0 else 0.0, abs=2e-4)
-        assert (np.diff(way) >= -1e-12).all()
+        return offsets
 
     @pytest.mark.parametrize("holds", [False, True])
     def test_one_value_all_along_stays(self, holds):

@@ -62,7 +62,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     heels = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(soles.heel, feet.ankles.shape))
     length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
-    return np.minimum(above(down, round(_LOWERED / max(motion.step, 1e-9))), room)
+    return np.minimum(above(down, round(_LOWERED / (motion.step or np.inf))), room)
 
 
 def _joints(motion: Motion, turns: Floats) -> Floats:
@@ -99,7 +99,7 @@ def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing
     if not low.any():
         return turned
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
-    angle = above(angle, round(_BENT / max(motion.step, 1e-9)))
+    angle = above(angle, round(_BENT / (motion.step or np.inf)))
     low = motion.bends & (angle > 0.0)  # toes that begin to bend go forward first: into a riser, if there is one
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
     turns = turned.turns.copy()
