@@ -11,7 +11,7 @@ import numpy as np
 
 from poise.arrays import Bools, Floats, Ints, real, short
 from poise.errors import InputError, UnknownNameError
-from poise.ground.motion import Motion
+from poise.ground.motion import Motion, fineness, finer_times, step_of
 from poise.ground.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.speeds import Shots, lowest_near, shots_of, velocities
 
@@ -19,6 +19,7 @@ Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
 POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
+_SAME = 1e-6  # [s] times that differ by less are the same
 _PER_SPEED = 0.012  # [s] what a threshold of height grows by with the speed of the ground
 
 
@@ -81,12 +82,15 @@ class Contacts:
     times  (F,) [s]
     heel   (F, L) whether the heel stands
     ball   (F, L) whether the ball of the foot stands
+    fine   the same in more frames, where they are known so: edges lie between the frames of a slow clip. It counts as
+           long as heel and ball agree with it: who edits those has the last word
     """
 
     legs: tuple[str, ...]
     times: Floats
     heel: Bools
     ball: Bools
+    fine: Contacts | None = None
 
     @property
     def any(self) -> Bools:
@@ -94,23 +98,37 @@ class Contacts:
         return self.heel | self.ball
 
     def every(self, step: int) -> Contacts:
-        """Return the contacts of every so many frames."""
-        return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step])
+        """Return the contacts of every so many frames, which know these as their finer ones."""
+        fine = self if step > 1 else None
+        return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step], fine)
+
+    def at(self, times: Floats) -> Contacts:
+        """Return the contacts at finer times: as they were found there, else of their intervals."""
+        known = self._known()
+        return known if _same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
 
     def intervals(self) -> Intervals:
         """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
-        return {
-            leg: {"heel": self._stretches(self.heel[:, row]), "ball": self._stretches(self.ball[:, row])}
-            for row, leg in enumerate(self.legs)
-        }
+        return _intervals_of(self._known())
 
-    def _stretches(self, stands: Bools) -> list[tuple[float, float]]:
-        _, start, stop = _runs(stands[:, None])
-        return list(zip(self.times[start].tolist(), self.times[stop].tolist(), strict=True))
+    def _known(self) -> Contacts:
+        """These contacts as finely as they are known: as they are themselves if they were edited since."""
+        fine = self.fine
+        if fine is None or fine.legs != self.legs:
+            return self
+        step = max(1, (len(fine.times) - 1) // max(1, len(self.times) - 1))
+        picked = Contacts(self.legs, fine.times[::step], fine.heel[::step], fine.ball[::step])
+        if not _same_times(picked.times, self.times):
+            return self
+        between = _at(_intervals_of(fine), self.legs, self.times)
+        alike = (np.array_equal(self.heel, c.heel) and np.array_equal(self.ball, c.ball) for c in (picked, between))
+        return fine if any(alike) else self
 
     @classmethod
     def from_intervals(cls, intervals: Intervals, legs: Sequence[str], times: Floats) -> Contacts:
         """Contacts of given intervals [s]: the frames in them stand; one between two frames, the frame nearest to it.
+
+        Where frames are few, `fine` holds what the intervals say between them.
 
         A leg or a point that is left out never stands. Unknown legs and points are an UnknownNameError; an interval
         that starts after its end, lies outside the clip by more than a frame, or overlaps another is an InputError.
@@ -121,13 +139,38 @@ class Contacts:
             for point in table_of(points, f"contacts of leg {leg!r}"):
                 if point not in POINTS:
                     raise UnknownNameError("contact point", str(point), POINTS)
-        heel, ball = (
-            np.stack(
-                [_standing(intervals.get(leg, {}).get(point, ()), times, f"{leg}.{point}") for leg in legs], axis=1
-            )
-            for point in POINTS
+        fine = _at(intervals, legs, finer_times(times, fineness(times)), step_of(times))
+        if len(fine.times) == len(times):
+            return fine
+        return dataclasses.replace(_at(_intervals_of(fine), legs, times), fine=fine)
+
+
+def _at(intervals: Intervals, legs: Sequence[str], times: Floats, beyond: float = 0.0) -> Contacts:
+    """Contacts of intervals at some times, which they are outside of by so many seconds at most."""
+    heel, ball = (
+        np.stack(
+            [_standing(intervals.get(leg, {}).get(point, ()), times, beyond, f"{leg}.{point}") for leg in legs], axis=1
         )
-        return cls(tuple(legs), times, heel, ball)
+        for point in POINTS
+    )
+    return Contacts(tuple(legs), times, heel, ball)
+
+
+def _same_times(some: Floats, others: Floats) -> bool:
+    return some.shape == others.shape and bool(np.abs(some - others).max(initial=0.0) <= _SAME)
+
+
+def _intervals_of(contacts: Contacts) -> Intervals:
+    """When each foot stands, of these very frames."""
+
+    def stretches(stands: Bools) -> list[tuple[float, float]]:
+        _, start, stop = _runs(stands[:, None])
+        return list(zip(contacts.times[start].tolist(), contacts.times[stop].tolist(), strict=True))
+
+    return {
+        leg: {"heel": stretches(contacts.heel[:, row]), "ball": stretches(contacts.ball[:, row])}
+        for row, leg in enumerate(contacts.legs)
+    }
 
 
 def table_of(value: Any, what: str) -> dict[str, Any]:
@@ -137,16 +180,15 @@ def table_of(value: Any, what: str) -> dict[str, Any]:
     return dict(cast("Mapping[str, Any]", value))
 
 
-def _standing(intervals: Any, times: Floats, place: str) -> Bools:
-    """The frames (F,) that lie in intervals [s]."""
+def _standing(intervals: Any, times: Floats, beyond: float, place: str) -> Bools:
+    """The frames (F,) that lie in intervals [s], which are outside the clip by `beyond` at most."""
     stands = np.zeros(len(times), dtype=np.bool_)
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     before = -np.inf
     for start, end in sorted(_interval(each, place) for each in _listed(intervals, place)):
         span = f"{place}: the interval {start:g} to {end:g} s"
         if start > end:
             raise InputError(f"{span} starts after its end")
-        if start < times[0] - step - _NEAR or end > times[-1] + step + _NEAR:
+        if start < times[0] - beyond - _NEAR or end > times[-1] + beyond + _NEAR:
             raise InputError(f"{span} is not in the clip, which runs from {times[0]:g} to {times[-1]:g} s")
         if start < before:
             raise InputError(f"{span} overlaps the one before it, which ends at {before:g} s")

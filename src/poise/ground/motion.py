@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from poise import rotations
-from poise.arrays import Bools, Floats
+from poise.arrays import Bools, Floats, Ints
 from poise.clip import Clip
 from poise.errors import InputError
 from poise.ground.figure import Figure
@@ -22,7 +22,7 @@ from poise.pose import Pose
 HIP, KNEE, ANKLE, BALL, END = range(5)  # the places along a leg
 THIGH, SHIN, FOOT, TOES = range(4)  # what turns
 
-
+_RATE = 100.0  # [frames/s] feet are worked out in at least so many: contacts end between a slow clip's frames
 _UPRIGHT = 0.35  # of a leg's length: a deep squat is above it, a seat on the floor below
 
 
@@ -47,7 +47,7 @@ class Motion:
     @cached_property
     def step(self) -> float:
         """Median time between frames [s]; 0 for a single frame."""
-        return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
+        return step_of(self.times)
 
     @cached_property
     def upright(self) -> Bools:
@@ -69,17 +69,14 @@ class Motion:
         """
         if times <= 1 or len(self) <= 1:
             return self
-        frames = np.arange((len(self) - 1) * times + 1)
-        lower, share = np.minimum(frames // times, len(self) - 2), (frames / times)
-        share = share - lower
+        lower, share = _between(len(self), times)
         weight = share[:, None, None, None]
         places = self.places[lower] + weight * (self.places[lower + 1] - self.places[lower])
         start, end = self.turns[lower], self.turns[lower + 1]
         end = np.where((start * end).sum(axis=-1, keepdims=True) < 0.0, -end, end)
         turns = start + weight * (end - start)
         turns /= np.sqrt((turns * turns).sum(axis=-1, keepdims=True))
-        clock = self.times[lower] + share * (self.times[lower + 1] - self.times[lower])
-        return Motion(self.figure, clock, places, turns)
+        return Motion(self.figure, finer_times(self.times, times), places, turns)
 
     def moved(self, offsets: Floats) -> Motion:
         """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""
@@ -92,6 +89,31 @@ class Motion:
         """
         start = self.places[:, leg, {THIGH: HIP, SHIN: KNEE, FOOT: ANKLE, TOES: BALL}[part]]
         return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
+
+
+def step_of(times: Floats) -> float:
+    """Median time between frames [s]; 0 for a single frame."""
+    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+
+
+def fineness(times: Floats) -> int:
+    """How many frames feet are worked out in for each of a clip's: such that there are at least 100 a second."""
+    return max(1, int(np.ceil(_RATE * step_of(times))))
+
+
+def finer_times(times: Floats, count: int) -> Floats:
+    """The times of `Motion.finer`: `count` for each."""
+    if count <= 1 or len(times) <= 1:
+        return times
+    lower, share = _between(len(times), count)
+    return times[lower] + share * (times[lower + 1] - times[lower])
+
+
+def _between(frames: int, count: int) -> tuple[Ints, Floats]:
+    """The frame before each of the finer ones, and how far it is from there to the next."""
+    fine = np.arange((frames - 1) * count + 1)
+    lower = np.minimum(fine // count, frames - 2)
+    return lower, fine / count - lower
 
 
 def rest_motion(figure: Figure) -> Motion:

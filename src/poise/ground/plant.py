@@ -18,11 +18,12 @@ from poise.ground.feet import every, floor_level, held_longer, place_feet
 from poise.ground.figure import Figure, Up, figure_of
 from poise.ground.footing import Footing
 from poise.ground.legs import Turned
-from poise.ground.motion import Motion, motion_of
+from poise.ground.loops import Repeats, closes, repeats_of
+from poise.ground.motion import Motion, fineness, motion_of
 from poise.ground.plants import Plants, find_plants, in_frames
 from poise.ground.reach import reach_feet
 from poise.ground.report import Report, report_of
-from poise.ground.soles import Soles, find_soles
+from poise.ground.soles import Soles
 from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place as ground_velocity
 from poise.ground.travel import travelled
@@ -34,7 +35,6 @@ InPlace = Literal["travel", "keep", "refuse"]
 
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] feet cannot be told from fewer than the one: sampled at the other, then
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
-_RATE = 100.0  # [frames/s] feet are worked out in at least so many: contacts end between a slow clip's frames
 _HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that lacks less is not spoken of
@@ -167,8 +167,9 @@ class _Options(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What was found out about a clip before the ground is asked."""
+    """What was found out about a clip before the ground is asked. Of a loop, all is of its repeats."""
 
+    repeats: Repeats
     motion: Motion
     offsets: Floats  # (F, 3) [m] by which it was carried
     velocity: Floats | None
@@ -206,30 +207,42 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
     _check_soles(soles, figure)
-    offsets, velocity = np.zeros((len(motion), 3)), ground_velocity(motion)
+    given = None if contacts is None else _for_legs(contacts, motion)
+    finer, velocity = fineness(motion.times), ground_velocity(motion)
+    repeats = repeats_of(motion) if velocity is not None and closes(motion) else Repeats(len(motion))
+    motion = repeats.of_motion(motion)
+    offsets = np.zeros((len(motion), 3))
     if velocity is not None:
         if mode == "refuse":
             raise UnsupportedError(
                 f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
                 'in_place="travel" carries it over the ground, "keep" leaves it where it is'
             )
-        motion, offsets = travelled(motion, velocity)
-    finer = max(1, int(np.ceil(_RATE * motion.step)))
+        motion, offsets = travelled(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
-    if contacts is not None:
-        given = _for_legs(contacts, motion)
-        contacts = Contacts.from_intervals(given.intervals(), given.legs, fine.times)
-        soles = soles or find_soles(fine, contacts)
-    elif soles is not None:
-        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
-        contacts = find_contacts(fine, soles, rule)
+    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
+    return _Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode)
+
+
+def _stances(
+    fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
+) -> tuple[Soles, Contacts]:
+    """Soles and contacts, those that are not given found; soles alike, whether or not contacts are given.
+
+    Every repeat of a loop has the contacts of the middle.
+    """
+    if soles is None:
+        soles, found = stances(fine, ground=velocity)
     else:
-        soles, contacts = stances(fine, ground=velocity)
-    return _Seen(motion, offsets, velocity, fine, finer, soles, contacts, mode)
+        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
+        found = given or find_contacts(fine, soles, rule)
+    once = given.at(fine.times[repeats.middle]) if given else repeats.kept(found)
+    return soles, repeats.of_contacts(once, fine)
 
 
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
-    motion, contacts = seen.motion, seen.contacts.every(seen.finer)
+    motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
+    contacts = repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
     held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
@@ -239,14 +252,16 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     lean = lean_of(motion, feet)
     body, poses = motion, clip.poses
     if lean:
-        body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, lean, seen.offsets)
+        body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
     turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
     check_reach(body, held, turned)
-    still = seen.offsets if seen.mode == "keep" else np.zeros_like(seen.offsets)
-    poses = write_poses(poses, body, turned, seen.offsets, still)
+    turned = repeats.kept(turned)
+    plants = repeats.plants(plants)
+    still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
+    poses = write_poses(poses, body, turned, offsets, still)
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
-        carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, seen.offsets), clip.name)
+        carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,

@@ -50,13 +50,13 @@ def in_place(motion: Motion) -> Floats | None:
     return np.einsum("fl,flk->k", near, moves) / near.sum()
 
 
-def travelled(motion: Motion, velocity: Floats) -> tuple[Motion, Floats]:
+def travelled(motion: Motion, velocity: Floats, start: int = 0) -> tuple[Motion, Floats]:
     """Carry a figure over ground that passes under it at `velocity` (2,) [m/s]: its feet stand then.
 
-    Returns the motion and the offsets (F, 3) [m] that were added to it, zero in the first frame.
+    Returns the motion and the offsets (F, 3) [m] that were added to it, zero in the frame `start`.
     """
     offsets = np.zeros((len(motion), 3))
-    offsets[:, :2] = -(motion.times - motion.times[0])[:, None] * velocity
+    offsets[:, :2] = -(motion.times - motion.times[start])[:, None] * velocity
     return motion.moved(offsets), offsets
 
 
