@@ -62,8 +62,8 @@ class Grounder:
     It does not know what comes. A plant is where the foot comes to rest, not in the middle of its slide, and is not
     moved off an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. Ankles
     of two walks on flat ground, a slope of 15 degrees and bumps of 5 cm are half of the time within 2.5 cm (of a 1.7
-    m figure) of those of `plant_feet`, 95 % of it within 12.5 cm and always within 15 cm; hips within 3, 7.5 and 9
-    cm. A run up that slope is in the air where the ground rises: its ankles are within 10, 33 and 35 cm.
+    m figure) of those of `plant_feet`, 95 % of it within 7 cm and always within 10 cm; hips within 3, 7.5 and 9
+    cm. A run up that slope is in the air where the ground rises: its ankles are within 5.5, 13.5 and 14.5 cm.
     """
 
     def __init__(

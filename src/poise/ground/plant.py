@@ -249,7 +249,7 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     check_under(plants, footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    lean = lean_of(motion, feet)
+    lean = lean_of(motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
