@@ -48,7 +48,7 @@ def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
     raise InputError(
         f"at {motion.times[frame]:.3f} s the {contacts.legs[leg]} foot would stand {turned.missing[frame, leg]:.3g} m "
         f"beyond the end of its leg, which is {bones[frame, leg]:.2g} m long: this ground is too steep or too rough "
-        "for the clip"
+        "for the clip and its contacts"
     )
 
 
