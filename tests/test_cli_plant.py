@@ -68,6 +68,13 @@ class TestPlant:
         assert hips[1] - hips[0] == pytest.approx(1 + 0.1, abs=0.05)  # the middle of the map is a metre west
         assert json.loads(text)["ground"] == "a height map"
 
+    def test_a_height_map_in_centimetres(self, tmp_path):
+        np.savez(tmp_path / "step.npz", heights=np.full((2, 2), 30.0))
+        place = ("--terrain-size", "2000,2000", "--terrain-unit", "0.01")
+        assert run("plant", WALK, "--terrain", tmp_path / "step.npz", *place, "-o", tmp_path / "a.bvh")[0] == 0
+        hips = [poise.load(path).clips[0].poses.world["Hips"].positions[:, 1] for path in (WALK, tmp_path / "a.bvh")]
+        np.testing.assert_allclose(hips[1] - hips[0], 0.3, atol=0.05)
+
     def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         code, _, errors = run(
@@ -162,7 +169,11 @@ BAD = [
     (("plant", WALK, "--terrain", "hill", "-o", "a.bvh"), "no terrain 'hill'"),
     (("plant", WALK, "--terrain", "stairs:1", "-o", "a.bvh"), "stairs:RISE,GOING"),
     (("plant", WALK, "--terrain", "no.png", "-o", "a.bvh"), "no.png"),
-    (("plant", WALK, "--terrain", "flat", "--terrain-size", "3,4", "-o", "a.bvh"), "size belong"),
+    (("plant", WALK, "--terrain", "flat", "--terrain-size", "3,4", "-o", "a.bvh"), "--terrain-size is for height maps"),
+    (
+        ("plant", WALK, "--terrain", "flat", "--terrain-unit", "0", "-o", "a.bvh"),
+        "unit of a terrain must be more than 0",
+    ),
     (("plant", WALK, "--terrain", "m.png", "--terrain-size", "3", "-o", "a.bvh"), "--terrain-size takes 2 numbers"),
     (("plant", WALK, "--terrain", "m.png", "--terrain-origin", "a,b", "-o", "a.bvh"), "takes 2 or 3 numbers"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.png"), "a.png"),
@@ -180,6 +191,15 @@ BAD = [
     (("lock", WALK, "-o", "a.bvh", "--contacts", "other.toml"), "no contacts of the clip 'humanoid'"),
     (("lock", WALK, "-o", "a.bvh", "--save-contacts", "a.csv"), "end with .json or .toml"),
     (("lock", WALK, "-o", "a.bvh", "--save-contacts", "no/a.json"), "there is no folder 'no'"),
+    (
+        ("lock", WALK, "-o", "a.bvh", "--save-contacts", "c.json", "--report", "./c.json"),
+        "--report and --save-contacts",
+    ),
+    (("plant", WALK, "--terrain", "slope:85", "-o", "a.bvh"), "beyond the end of its leg"),
+    (
+        ("plant", WALK, "--terrain", "far.npz", "-o", "a.bvh"),
+        "x 100 to 101, z 9.5 to 10.5; scale it (unit=, --terrain-",
+    ),
     (("plant", WALK, "-o", "a.bvh"), "Missing option"),
     (("lock", WALK), "Missing option"),
     (("lock", "two.glb", "-o", "a.glb"), "poise lock needs --from-clip NAME: this file has 2 clips: 'walk', 'again'"),
@@ -191,6 +211,7 @@ BAD = [
 def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, words):
     (tmp_path / "ball.bvh").write_text(BALL)
     (tmp_path / "other.toml").write_text("[contacts.other]\n")
+    np.savez(tmp_path / "far.npz", heights=np.zeros((2, 2)), origin=(100.5, 0, 10))
     if "two.glb" in arguments:
         walk = poise.load(CHARACTER).clips[0]
         poise.save(

@@ -10,10 +10,13 @@ import pytest
 import poise
 from poise import Clip, InputError, Kind, Pose, Skeleton, Terrain, UnsupportedError, lock_feet, plant_feet
 from poise.ground.contacts import Contacts
+from poise.ground.mesh import Mesh
+from poise.ground.plant import even
 from tests.ground.clips import clip_of
 from tests.ground.motions import load
 
 FLAT = Terrain.flat()
+FRAME = np.pad(np.full((48, 48), np.nan), 1)  # a height map that is nothing but its border
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +91,8 @@ class TestFigures:
             ([], "no leg ''; legs: left, right"),
             ([3], "no leg 3; legs: left, right"),
             (["left", "left"], "a leg is named twice: left, left"),
+            ([["left"]], r"no leg \['left'\]; legs: left, right"),
+            (3, "legs are names, of left, right, not 3"),
         ],
     )
     def test_legs_that_are_not_there(self, walk, legs, words):
@@ -134,6 +139,12 @@ class TestClips:
         planted = plant_feet(walk.resampled(10), FLAT)
         assert planted.notes[0] == "sampled at 30 frames a second: its frames are few"
 
+    @pytest.mark.parametrize(("rate", "sampled"), [(22.0, 30), (23.9, 30), (23.976, 0), (24.0, 0), (25.0, 0)])
+    def test_below_24_frames_a_second_30_are_taken(self, walk, rate, sampled):
+        clip, notes = even(walk.resampled(rate))
+        assert notes == ((f"sampled at {sampled} frames a second: its frames are few",) if sampled else ())
+        assert clip.fps == pytest.approx(sampled or rate)
+
     def test_a_t_pose_stays_what_it_is(self, data):
         rig, clip = clip_of(data, "knight in a T-pose")
         planted = plant_feet(clip, FLAT, rig=rig)
@@ -151,11 +162,33 @@ class TestTerrains:
             plant_feet(walk, Terrain.function(lambda x, z: np.where(z > -150.0, np.nan, 0.0) + 0.0 * x))
 
     def test_a_terrain_smaller_than_the_path_goes_on_level_and_that_is_said(self, walk, planted):
-        small = plant_feet(walk, Terrain.heightmap(np.zeros((5, 5)), size=(20.0, 20.0)))
-        assert (
-            "3 of 3 plants are beyond the ground's edge or over a hole: the nearest ground's height" in small.notes[0]
-        )
+        x, _, z = planted.poses.world[planted.figure.legs[0].foot].positions[-1]
+        small = plant_feet(walk, Terrain.heightmap(np.zeros((5, 5)), size=(100.0, 100.0), origin=(x, 0.0, z)))
+        assert "plants are beyond the ground's edge or over a hole: the nearest ground's height" in small.notes[0]
         np.testing.assert_allclose(small.poses.q, planted.poses.q, atol=1e-9)
+
+    @pytest.mark.parametrize(
+        ("terrain", "words"),
+        [
+            (Terrain.heightmap(np.zeros((5, 5)), size=20), "x -10 to 10, z -10 to 10; scale it"),
+            (Terrain.heightmap(np.zeros((5, 5)), size=20, up="z", origin=(1, 2, 3)), "x -9 to 11, z -12 to 8; scale"),
+            (Terrain.heightmap(np.zeros((3, 3)), size=(20, 10), origin=(5, 0, 7), unit=3.0), "x -15 to 45, z 6 to 36;"),
+            (Terrain.heightmap(FRAME, size=1000, holes=True), "x -500 to 500, z -500 to 500, with holes;"),
+            (
+                Terrain(Mesh(np.array([[[0.0, 0, 7], [4, 0, 7], [0, 2, 7]]])), unit=1.0).scaled(2),
+                "x 0 to 8, z -4 to 0; scale",
+            ),
+        ],
+    )
+    def test_a_terrain_under_no_foot_is_refused(self, walk, terrain, words):
+        feet = r"none of the 3 places .* at x -42\.\d to -25\.\d, z -214 to -77\.\d, and it goes from "
+        with pytest.raises(InputError, match=feet + words):
+            plant_feet(walk, terrain)
+
+    @pytest.mark.parametrize("terrain", [Terrain.slope(85), Terrain.noise(1e9), Terrain.stairs(5, 0.3)])
+    def test_ground_that_no_leg_reaches(self, walk, terrain):
+        with pytest.raises(InputError, match=r"at 0\.000 s the left foot would stand .* m beyond the end of its leg"):
+            plant_feet(walk, terrain)
 
 
 class TestNumbersAndWords:

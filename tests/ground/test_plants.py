@@ -187,7 +187,7 @@ class TestStances:
     def test_no_stance_is_no_plant(self):
         motion = moved(path(4), path(4))
         plants = find_plants(motion, SOLES, contacts_of([0] * 4), FLAT, STEEPEST, 0.15)
-        assert [len(getattr(plants, f.name)) for f in dataclasses.fields(plants)[1:]] == [0] * 6
+        assert [len(getattr(plants, f.name)) for f in dataclasses.fields(plants)[1:]] == [0] * 7
         assert plants.heel.shape == (0, 3)
 
     def test_in_every_third_frame_a_stance_holds_the_frames_it_held(self):

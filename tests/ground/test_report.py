@@ -89,6 +89,13 @@ class TestText:
     def test_terrain_in_words(self, terrain, words):
         assert report.words_of(terrain) == words
 
+    def test_the_joint_that_is_moved_is_named(self, planted):
+        renamed = dataclasses.replace(planted.report.motions[0].figure, mover="pel\nvis")
+        motion = dataclasses.replace(planted.report.motions[0], figure=renamed)
+        facts = dataclasses.replace(planted.report, motions=(motion, motion)).facts
+        assert planted.report.facts[1].startswith("Hips moved by at most")
+        assert facts[1].startswith(r"pel\nvis moved by at most")
+
     def test_a_stretched_bone_is_said(self, planted):
         longer = dataclasses.replace(planted.report.changes, stretch=0.0123)
         assert "bone lengths changed by at most 1.2 %" in str(dataclasses.replace(planted.report, changes=longer))

@@ -243,3 +243,9 @@ class TestRays:
 
 def test_it_is_a_public_name():
     assert poise.Terrain is Terrain
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_shown_in_a_line(kind):
+    assert len(repr(ground(kind))) < 400
+    assert "array" not in repr(ground(kind))

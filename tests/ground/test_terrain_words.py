@@ -85,8 +85,21 @@ def test_a_file_of_another_kind_is_named(tmp_path):
 
 @pytest.mark.parametrize("words", ["flat", "slope:15", "ground.glb"])
 def test_a_size_belongs_to_height_maps(words):
-    with pytest.raises(InputError, match="size and origin belong to a height map"):
+    with pytest.raises(
+        InputError, match=r"--terrain-size and --terrain-origin are for height maps \(.png, .npz\), not for"
+    ):
         terrain_of(words, size=3, origin=(0, 0, 0))
+
+
+def test_one_option_for_height_maps():
+    with pytest.raises(InputError, match="--terrain-height is for height maps"):
+        terrain_of("flat", height=2.0)
+
+
+def test_a_unit_is_for_every_ground(tmp_path):
+    np.savez(tmp_path / "map.npz", heights=np.zeros((2, 2)))
+    assert [terrain_of(words, unit=100.0).unit for words in ("slope:5", str(tmp_path / "map.npz"))] == [100.0, 100.0]
+    assert [terrain_of(words).unit for words in ("slope:5", str(tmp_path / "map.npz"))] == [None, 1.0]
 
 
 @pytest.mark.parametrize("words", ["none.png", "none.npz", "none.glb", "none.stl"])

@@ -56,6 +56,8 @@ class Files(NamedTuple):
         if self.contacts is not None:
             check_contacts_file(self.contacts)
             outputs.check_place(self.contacts)
+        options = ("--out", "--report", "--plot", "--save-contacts")
+        outputs.check_apart({name: path for name, path in zip(options, self, strict=True) if path is not None})
 
 
 def run(

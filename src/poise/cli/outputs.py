@@ -44,3 +44,12 @@ def check_place(path: Path) -> None:
         raise FileError(path, f"cannot write here: the folder {str(folder)!r} takes no files")
     if path.is_dir():
         raise FileError(path, "is a directory, not a file")
+
+
+def check_apart(paths: dict[str, Path]) -> None:
+    """No two options write the same file."""
+    taken: dict[Path, str] = {}
+    for option, path in paths.items():
+        other = taken.setdefault(path.resolve(), option)
+        if other != option:
+            raise InputError(f"{other} and {option} would both write {path}: give two files")

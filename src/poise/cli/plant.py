@@ -79,6 +79,14 @@ def plant(
     terrain_up: Annotated[
         Axis | None, typer.Option("--terrain-up", help="up in a terrain file; default: y, and z for STL")
     ] = None,
+    terrain_unit: Annotated[
+        float | None,
+        typer.Option(
+            "--terrain-unit",
+            metavar="CLIP_UNITS",
+            help="what a length of 1 of the terrain is in the clip; default: 1 for files, a metre for shapes",
+        ),
+    ] = None,
     metre: _Metre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
@@ -89,8 +97,8 @@ def plant(
 ) -> None:
     """Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground."""
     size, origin = _numbers("--terrain-size", terrain_size, (2,)), _origin(terrain_origin, terrain_up)
-    ground = terrain_of(terrain, size=size, height=terrain_height, origin=origin, up=terrain_up and terrain_up.value)
-
+    axis = terrain_up and terrain_up.value
+    ground = terrain_of(terrain, size=size, height=terrain_height, origin=origin, up=axis, unit=terrain_unit)
     legs = feet.names_of(feet_names)
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
 

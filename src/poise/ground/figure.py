@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from poise.arrays import Floats, real
+from poise.arrays import Floats, real, short
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.humanoid import Leg, Roles, humanoid
@@ -90,8 +90,11 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     if names is None:
         return roles.legs
     known = {leg.name: leg for leg in roles.legs}
-    names = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in names if name not in known]
+    try:
+        names = [names] if isinstance(names, str) else list(names)
+    except TypeError as error:
+        raise InputError(f"legs are names, of {', '.join(known)}, not {short(names)}") from error
+    unknown = [name for name in names if name not in tuple(known)]
     if unknown or not names:
         raise InputError(f"no leg {unknown[0] if unknown else ''!r}; legs: {', '.join(known)}")
     if len(set(names)) < len(names):

@@ -16,6 +16,7 @@ from poise.ground.contacts import Thresholds
 from poise.ground.figure import Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain import Terrain
+from poise.ground.unfit import check_terrain
 from poise.kinematics import Table
 from poise.pose import Pose
 from poise.rig import Rig
@@ -23,7 +24,6 @@ from poise.skeleton import Skeleton
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
 _STEEPEST = math.radians(40.0)
-_WALK, _GROUND, _BOTH = 0, 1, 2  # phases, as in kernels/grounder.py
 
 
 class Grounder:
@@ -62,8 +62,8 @@ class Grounder:
     It does not know what comes. A plant is where the foot comes to rest, not in the middle of its slide, and is not
     moved off an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. Ankles
     of two walks on flat ground, a slope of 15 degrees and bumps of 5 cm are half of the time within 2.5 cm (of a 1.7
-    m figure) of those of `plant_feet`, 95 % of it within 12.5 cm and always within 15 cm; hips within 3, 7.5 and 9
-    cm. A run up that slope is in the air where the ground rises: its ankles are within 10, 33 and 35 cm.
+    m figure) of those of `plant_feet`, 95 % of it within 7 cm and always within 10 cm; hips within 3, 7.5 and 9
+    cm. A run up that slope is in the air where the ground rises: its ankles are within 5.5, 13.5 and 14.5 cm.
     """
 
     def __init__(
@@ -83,8 +83,7 @@ class Grounder:
         farthest: float = 0.15,
         steepest: float = _STEEPEST,
     ) -> None:
-        if not isinstance(terrain, Terrain):
-            raise InputError(f"a Grounder stands on a poise.Terrain, not on {type(terrain).__name__}")
+        check_terrain(terrain)
         if not isinstance(reference, Clip) and (not isinstance(reference, Pose) or reference.shape):
             raise InputError("the reference of a Grounder is a Clip of the figure, or a single Pose, such as rig.rest")
         if isinstance(reference, Clip) and not len(reference):
@@ -102,7 +101,7 @@ class Grounder:
             steepest=_size(steepest, "steepest", most=0.5 * math.pi),
             pause=_PAUSE,
         )
-        self._live = pack(self.figure, self.gait, terrain, thresholds or _rule(self.gait), springs)
+        self._live = pack(self.figure, self.gait, terrain, _rule(thresholds, self.gait), springs)
         self._tables: dict[tuple[bool, bool], Table] = {}
         self._step = kernels.grounder.step
         self.reset()
@@ -176,10 +175,10 @@ class Grounder:
 
     def _run(self, dt: float, given: Floats, q: Floats, translations: Floats, scales: Floats) -> None:
         """Move q and translations on by a frame."""
-        live = self._live
+        live, k = self._live, kernels.grounder
         table = self._table(moved=translations.shape[1] > 0, scaled=scales.shape[1] > 0)
-        for phase in (_BOTH,) if live.plane else (_WALK, _GROUND):
-            if phase == _GROUND:
+        for phase in (k.BOTH,) if live.plane else (k.WALK, k.GROUND):
+            if phase == k.GROUND:
                 ground = self.terrain.sample(self._asked)
                 self._heights[...], self._normals[...] = ground.heights, ground.normals
             self._step(
@@ -252,8 +251,12 @@ def _clip(reference: Clip | Pose) -> Clip:
     return Clip(np.zeros(1), Pose(reference.skeleton, reference.q[None], *beside))
 
 
-def _rule(gait: Gait) -> Thresholds:
-    """Thresholds for feet like those of the reference."""
+def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
+    """The given thresholds, or those for feet like the reference's."""
+    if given is not None:
+        if not isinstance(given, Thresholds):
+            raise InputError(f"thresholds are poise.ground.contacts.Thresholds, not {short(given)}")
+        return given
     return Thresholds().loosened(gait.speed) if gait.speed > 0 else Thresholds()
 
 

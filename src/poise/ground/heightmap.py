@@ -37,6 +37,9 @@ class HeightMap:
     posts: Floats
     hollow: Bools | None = None
 
+    def __repr__(self) -> str:
+        return f"HeightMap({self.grid.rows} x {self.grid.cols} cells)"
+
     @cached_property
     def _range(self) -> tuple[float, float]:
         low, high = float(self.posts.min()), float(self.posts.max())

@@ -29,6 +29,9 @@ class Mesh:
 
     corners: Floats
 
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.corners)} triangles)"
+
     @cached_property
     def _normals(self) -> Floats:
         """Unit normals (t, 3) as wound."""

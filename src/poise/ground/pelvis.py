@@ -14,7 +14,7 @@ STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, un
 
 
 def longest_chords(motion: Motion) -> Floats:
-    """How far (F, L) an ankle may be from its hip [m]: 0.99 of the leg, or as far as it is animated."""
+    """How far (F, L) an ankle may be from its hip [m]: `STRETCHED` of the leg, or as far as it is animated."""
     places = motion.places
     thigh = np.linalg.norm(places[:, :, KNEE] - places[:, :, HIP], axis=-1)
     shin = np.linalg.norm(places[:, :, ANKLE] - places[:, :, KNEE], axis=-1)

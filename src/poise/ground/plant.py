@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from poise.arrays import Floats, real, short
+from poise.arrays import Floats, real
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
 from poise.ground.body import lean_of
@@ -27,19 +27,21 @@ from poise.ground.soles import Soles
 from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place as ground_velocity
 from poise.ground.travel import travelled
+from poise.ground.unfit import check_reach, check_terrain, check_under
 from poise.ground.written import leaning_poses, moved_poses, write_poses
 from poise.rig import Rig
 
 InPlace = Literal["travel", "keep", "refuse"]
 
-_SLOWEST = 24.0  # [frames/s] clips with fewer are sampled at this rate: feet cannot be told from such
+_SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] feet cannot be told from fewer than the one: sampled at the other, then
+_FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that lacks less is not spoken of
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Planted(Clip):
     """A clip whose feet stand. It is a Clip, so it can be saved; and it knows what was done.
 
@@ -111,14 +113,12 @@ def plant_feet(
     sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
-    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first. No legs, no frames, legs of
-    hinges: one sentence.
+    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. Ground
+    that is under none of the places where feet stand, or farther from a foot than its leg is long: InputError.
     """
     clip, note = even(clip)
     options = _Options(steepest, farthest, stretch).checked()
-    if not isinstance(terrain, Terrain):
-        what: Any = terrain
-        raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {short(what)}")
+    check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     return _planted(clip, seen, terrain, options, notes=note)
@@ -195,11 +195,11 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     if len(steps) == 0:
         return clip, ()
     middle = float(np.median(steps))
-    even = bool((np.abs(steps - middle) <= _UNEVEN * middle).all())
-    if even and middle * _SLOWEST <= 1.0 + _UNEVEN:
+    regular = bool((np.abs(steps - middle) <= _UNEVEN * middle).all())
+    if regular and middle * _SLOWEST <= 1.0 + _FILM:
         return clip, ()
-    rate = float(np.clip(1.0 / middle if middle > 0 else _SLOWEST, 30.0, 120.0))
-    why = "its frames are few" if even else "its frames lie unevenly in time"
+    rate = float(np.clip(1.0 / middle if middle > 0 else _ENOUGH, _ENOUGH, 120.0))
+    why = "its frames are few" if regular else "its frames lie unevenly in time"
     return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
@@ -246,13 +246,16 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
+    check_under(plants, footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    lean = lean_of(motion, feet)
+    lean = lean_of(motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
-    turned = repeats.kept(reach_feet(body, seen.soles, held, feet, footing, options.stretch))
+    turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
+    check_reach(body, held, turned)
+    turned = repeats.kept(turned)
     plants = repeats.plants(plants)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
     poses = write_poses(poses, body, turned, offsets, still)

@@ -13,6 +13,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.clip import Clip
+from poise.errors import shown
 from poise.ground.changes import Changes, changes_of
 from poise.ground.contacts import Contacts
 from poise.ground.figure import Figure
@@ -87,10 +88,11 @@ class Report:
     def facts(self) -> tuple[str, ...]:
         """What the table does not hold: time in contact, how far the figure has moved, bone lengths."""
         c, legs = self.changes, zip(self.contacts.legs, self.after.contact, strict=True)
+        mover = shown(self.motions[0].figure.mover)
         bones = f"changed by at most {100 * c.stretch:.2g} %" if c.stretch else "unchanged"
         return (
             "in contact: " + ", ".join(f"{leg} {100 * share:.0f} %" for leg, share in legs),
-            f"hips moved by at most {c.sideways:.0f} mm level, {c.vertical:.0f} mm up or down",
+            f"{mover} moved by at most {c.sideways:.0f} mm level, {c.vertical:.0f} mm up or down",
             f"joints moved by at most {c.largest_move:.0f} mm, turned by {c.largest_turn:.1f} deg",
             f"bone lengths {bones}",
         )

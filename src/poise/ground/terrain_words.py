@@ -46,6 +46,7 @@ def terrain_of(
     height: float | None = None,
     origin: ArrayLike | None = None,
     up: str | None = None,
+    unit: float | None = None,
 ) -> Terrain:
     """Make the terrain that `text` names.
 
@@ -55,22 +56,25 @@ def terrain_of(
 
     size, height, origin  of a height map, see `Terrain.heightmap`; InputError with anything else
     up                    the frame of the points, and of a file; default: y, and z for STL
+    unit                  a length of the terrain in lengths of the clip; default: as said above
 
     UnknownNameError lists what exists; InputError says which numbers a shape takes.
     """
     name, colon, rest = text.partition(":")
     suffix = Path(text).suffix.lower()
     options = {"size": size, "height": height, "origin": origin}
-    placed = [key for key, value in options.items() if value is not None]
+    placed = [f"--terrain-{key}" for key, value in options.items() if value is not None]
     if placed and (suffix not in _MAPS or name in _SHAPES):
-        message = f"{' and '.join(placed)} belong to a height map ({', '.join(_MAPS)}), not to {text!r}"
+        verb = "is" if len(placed) == 1 else "are"
+        message = f"{' and '.join(placed)} {verb} for height maps ({', '.join(_MAPS)}), not for {text!r}"
         raise InputError(message)
     if name in _SHAPES:
-        return _SHAPES[name].make(*_numbers(name, rest, given=bool(colon)), up=up or "y")
+        return _SHAPES[name].make(*_numbers(name, rest, given=bool(colon)), up=up or "y", unit=unit)
+    unit = 1.0 if unit is None else unit
     if suffix in _MAPS:
-        return Terrain.heightmap(text, size=size, height=height, origin=origin, up=up or "y")
+        return Terrain.heightmap(text, size=size, height=height, origin=origin, up=up or "y", unit=unit)
     if suffix in UPS:
-        return Terrain.mesh(text, up=up)
+        return Terrain.mesh(text, up=up, unit=unit)
     if text and _exists(text):
         raise FileError(text, f"is no terrain; terrains: {', '.join(FORMS)}")
     raise UnknownNameError("terrain", text, FORMS)
