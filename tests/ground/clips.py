@@ -31,7 +31,11 @@ STANDING = {
     "robot stands": ("glb/robot_quaternius.glb", "Robot_Idle"),
     "fox looks about": ("glb/fox.glb", "Survey"),
 }
-FILES = {name: (f"bvh/{name}.bvh", None) for name in TRAVELLING} | IN_PLACE | STANDING
+CYCLES = {
+    "knight walks on": ("glb/knight_kaykit.glb", "Walking_B"),
+    "man walks": ("glb/cesium_man.gltf", None),
+}
+FILES = {name: (f"bvh/{name}.bvh", None) for name in TRAVELLING} | IN_PLACE | STANDING | CYCLES
 
 
 @cache
