@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from poise import Clip, Terrain, lock_feet, plant_feet, rotations
+from poise import Clip, InputError, Terrain, lock_feet, plant_feet, rotations
 from poise.ground.contact_files import read_contacts, write_contacts
 from poise.ground.contacts import Contacts
 from poise.ground.figure import figure_of
@@ -108,6 +108,19 @@ class TestWhatIsKept:
         stances = planted_on(data, name, "stairs").plants.stances
         assert stances.start.min() == 0
         assert stances.end.max() == len(clip_of(data, name)[1])
+
+    def test_only_its_own_ground_counts(self, data):
+        """A plate under the repeat before alone is under no foot; one under the clip alone is under all."""
+        rig, clip = clip_of(data, "knight walks")
+        first = planted_on(data, "knight walks", "flat")
+        way = (first.travelled.poses.world.positions - first.source.poses.world.positions)[-1, -1]
+        here, behind = (
+            Terrain.heightmap(np.zeros((2, 2)), size=1.2 * np.linalg.norm(way), origin=place, unit=1.0)
+            for place in (0.8 * way, -0.5 * way)
+        )
+        assert plant_feet(clip, here, rig=rig).notes == first.notes
+        with pytest.raises(InputError, match="none of the 3 places"):
+            plant_feet(clip, behind, rig=rig)
 
     @pytest.mark.parametrize("name", LOOPS)
     def test_first_and_last_frame_stand_alike(self, data, name):

@@ -246,17 +246,16 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
-    check_under(plants, footing)
+    check_under(repeats.finer(seen.finer).plants(plants), footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
     plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
     lean = lean_of(motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
-    turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
-    check_reach(body, held, turned)
-    turned = repeats.kept(turned)
+    turned = repeats.kept(reach_feet(body, seen.soles, held, feet, footing, options.stretch))
     plants = repeats.plants(plants)
+    check_reach(repeats.kept(body), repeats.kept(held), turned)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
     poses = write_poses(poses, body, turned, offsets, still)
     carried = clip
