@@ -28,7 +28,6 @@ from poise.ground.grounder import Grounder as Grounder
 from poise.ground.plant import Planted as Planted
 from poise.ground.plant import lock_feet as lock_feet
 from poise.ground.plant import plant_feet as plant_feet
-from poise.ground.terrain import Terrain as Terrain
 from poise.humanoid import Leg as Leg
 from poise.humanoid import Roles as Roles
 from poise.humanoid import humanoid as humanoid
@@ -62,6 +61,7 @@ from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
 from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
 from poise.solvers.two_bone import TwoBone as TwoBone
 from poise.status import Status as Status
+from poise.terrain.terrain import Terrain as Terrain
 from poise.track import Tracker as Tracker
 from poise.warmup import warmup as warmup
 

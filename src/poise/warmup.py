@@ -11,13 +11,13 @@ import numpy as np
 from poise import kernels
 from poise.goals import Orientation, Place, Position
 from poise.ground.grounder import Grounder
-from poise.ground.terrain import Terrain
 from poise.limits import Range
 from poise.machine import lane_width
 from poise.pose import Pose
 from poise.rig import load
 from poise.skeleton import Skeleton
 from poise.solve import prepare, solve
+from poise.terrain.terrain import Terrain
 
 Step: TypeAlias = tuple[str, Callable[[], Any]]
 

@@ -16,7 +16,7 @@ import poise
 from poise import plot, samples
 from poise.ground import charts, report
 from poise.ground.plant import Planted, plant_feet
-from poise.ground.terrain import Terrain
+from poise.terrain.terrain import Terrain
 
 
 @pytest.fixture(scope="module")

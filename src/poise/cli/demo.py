@@ -16,10 +16,10 @@ from poise.clip import Clip
 from poise.errors import FileError, UnsupportedError
 from poise.goals import Position
 from poise.ground.plant import Planted, plant_feet
-from poise.ground.terrain import Terrain
 from poise.result import Result
 from poise.rig import load, save
 from poise.solve import solve
+from poise.terrain.terrain import Terrain
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
 

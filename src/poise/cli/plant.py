@@ -13,8 +13,8 @@ from poise.clip import Clip
 from poise.errors import InputError
 from poise.ground.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
-from poise.ground.terrain_words import FORMS, terrain_of
 from poise.rig import Rig
+from poise.terrain.words import FORMS, terrain_of
 
 
 class InPlace(StrEnum):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from poise import rotations
 from poise.arrays import Floats
 from poise.ground.figure import Figure
-from poise.ground.terrain import Terrain
+from poise.terrain.terrain import Terrain
 
 
 @dataclass(frozen=True, eq=False)

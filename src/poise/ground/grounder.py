@@ -15,12 +15,12 @@ from poise.errors import InputError
 from poise.ground.contacts import Thresholds
 from poise.ground.figure import Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
-from poise.ground.terrain import Terrain
 from poise.ground.unfit import check_terrain
 from poise.kinematics import Table
 from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Skeleton
+from poise.terrain.terrain import Terrain
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
 _STEEPEST = math.radians(40.0)

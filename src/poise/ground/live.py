@@ -16,13 +16,13 @@ from poise.ground.figure import Figure
 from poise.ground.footing import Footing
 from poise.ground.legs import bend_axes
 from poise.ground.motion import FOOT, SHIN, THIGH, motion_of, turning
-from poise.ground.shapes import Plane
 from poise.ground.soles import Soles
-from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place, travelled
 from poise.humanoid import Leg
 from poise.kinematics import Table, table_of
 from poise.skeleton import Kind
+from poise.terrain.shapes import Plane
+from poise.terrain.terrain import Terrain
 
 _FLOOR = 0.25  # half-life in which a floor comes up to a foot that rests, as a share of the time that floors are sought
 _MEMORY = 0.25  # time constant of speeds as a share of the window of whole clips, which sees as much after as before

@@ -24,12 +24,12 @@ from poise.ground.plants import Plants, find_plants, in_frames
 from poise.ground.reach import reach_feet
 from poise.ground.report import Report, report_of
 from poise.ground.soles import Soles
-from poise.ground.terrain import Terrain
 from poise.ground.travel import in_place as ground_velocity
 from poise.ground.travel import travelled
 from poise.ground.unfit import check_reach, check_terrain, check_under
 from poise.ground.written import leaning_poses, moved_poses, write_poses
 from poise.rig import Rig
+from poise.terrain.terrain import Terrain
 
 InPlace = Literal["travel", "keep", "refuse"]
 

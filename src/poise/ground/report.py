@@ -20,13 +20,13 @@ from poise.ground.figure import Figure
 from poise.ground.footing import Footing
 from poise.ground.measures import Measures, Paths, knee_axes, measures_of, paths_of
 from poise.ground.motion import Motion, motion_of
-from poise.ground.noise import Noise
 from poise.ground.report_page import number, page_of
-from poise.ground.shapes import Plane, Stairs
 from poise.ground.soles import Soles
 from poise.ground.speeds import shots_of
-from poise.ground.terrain import Terrain
 from poise.io._files import write_atomically
+from poise.terrain.noise import Noise
+from poise.terrain.shapes import Plane, Stairs
+from poise.terrain.terrain import Terrain
 
 
 class Row(NamedTuple):

@@ -12,12 +12,12 @@ from poise.errors import InputError
 from poise.ground.contacts import Contacts
 from poise.ground.figure import Figure
 from poise.ground.footing import Footing
-from poise.ground.heightmap import HeightMap
 from poise.ground.legs import Turned
-from poise.ground.mesh import Mesh
 from poise.ground.motion import ANKLE, Motion
 from poise.ground.plants import Plants
-from poise.ground.terrain import Terrain
+from poise.terrain.heightmap import HeightMap
+from poise.terrain.mesh import Mesh
+from poise.terrain.terrain import Terrain
 
 
 def check_terrain(terrain: Any) -> None:

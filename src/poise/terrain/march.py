@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from poise.arrays import Floats, Ints
-from poise.ground.slab import within
+from poise.terrain.slab import within
 
 _STEPS = 20_000  # of one ray; then it counts as a miss
 _HALVINGS = 60  # of the last step: to the last bit

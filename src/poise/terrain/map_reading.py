@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Bools, Floats, finite, real, short
 from poise.errors import FileError, InputError
-from poise.ground.heightmap import HeightMap
-from poise.ground.map_files import Sheet, read_map
-from poise.ground.plan_grid import PlanGrid
+from poise.terrain.heightmap import HeightMap
+from poise.terrain.map_files import Sheet, read_map
+from poise.terrain.plan_grid import PlanGrid
 
 _LEAST = 2  # posts along an axis
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats, Ints
-from poise.ground.march import march
-from poise.ground.surface import Sample, Strike, normal_of
+from poise.terrain.march import march
+from poise.terrain.surface import Sample, Strike, normal_of
 
 _EAST, _NORTH = np.array([0, 1, 0, 1])[:, None], np.array([0, 0, 1, 1])[:, None]  # the corners of a cell
 _ANGLES = np.arange(256) * (2.0 * np.pi / 256)

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Bools, Floats, finite, real, short
 from poise.errors import InputError
-from poise.ground.function import Function
-from poise.ground.map_reading import map_of
-from poise.ground.mesh_files import UPS, read_mesh, suffix_of
-from poise.ground.noise import Noise
-from poise.ground.shapes import Plane, Stairs
-from poise.ground.surface import Normal, Surface
+from poise.terrain.function import Function
+from poise.terrain.map_reading import map_of
+from poise.terrain.mesh_files import UPS, read_mesh, suffix_of
+from poise.terrain.noise import Noise
+from poise.terrain.shapes import Plane, Stairs
+from poise.terrain.surface import Normal, Surface
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them

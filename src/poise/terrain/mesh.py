@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
-from poise.ground.mesh_edges import Edges, outline
-from poise.ground.plan_grid import SLACK, Stretch, walk
-from poise.ground.surface import Normal, Sample, Strike, normal_of
-from poise.ground.triangle_cells import TriangleCells, sorted_into_cells
+from poise.terrain.mesh_edges import Edges, outline
+from poise.terrain.plan_grid import SLACK, Stretch, walk
+from poise.terrain.surface import Normal, Sample, Strike, normal_of
+from poise.terrain.triangle_cells import TriangleCells, sorted_into_cells
 
 _WALL = 1e-6  # upward part of a unit normal: what is steeper than 89.9999 degrees is a wall, no ground
 _EDGE = 1e-12  # of a triangle's longest side: so far outside an edge still belongs to it, so that no crack opens

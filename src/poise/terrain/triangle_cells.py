@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
-from poise.ground.plan_grid import SLACK, PlanGrid, Stretch
+from poise.terrain.plan_grid import SLACK, PlanGrid, Stretch
 
 _MOST_CELLS = 2**22
 _ENTRIES = 16  # cells that a triangle may lie in on average; cells are made larger until it holds

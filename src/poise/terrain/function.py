@@ -10,8 +10,8 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InputError
-from poise.ground.march import march
-from poise.ground.surface import Normal, Sample, Strike, normal_of
+from poise.terrain.march import march
+from poise.terrain.surface import Normal, Sample, Strike, normal_of
 
 _FAR = 1e-8  # of a coordinate: far from the origin a step grows with it, so that rounding stays small
 _STEEPEST = 4.0  # rays take ground for no steeper than this (76 degrees)

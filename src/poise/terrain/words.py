@@ -9,8 +9,8 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from poise.errors import FileError, InputError, UnknownNameError
-from poise.ground.mesh_files import UPS
-from poise.ground.terrain import Terrain
+from poise.terrain.mesh_files import UPS
+from poise.terrain.terrain import Terrain
 
 _MAPS = (".png", ".npz")
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from poise.arrays import Bools, Floats
 from poise.errors import FileError
-from poise.ground.mesh import Mesh
-from poise.ground.needs import needed, said
 from poise.io._files import read_bytes
 from poise.io._gltf_buffers import read_inside
 from poise.io._gltf_container import unpack
 from poise.io._gltf_json import BrokenError, strings
+from poise.terrain.mesh import Mesh
+from poise.terrain.needs import needed, said
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
 _LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual")  # extensions that move no vertex

@@ -7,8 +7,8 @@ import pytest
 import trimesh
 
 from poise import FileError, InputError, PoiseError, Terrain, UnknownNameError, samples
-from poise.ground.terrain_words import FORMS, terrain_of
-from tests.ground.grounds import points_over
+from poise.terrain.words import FORMS, terrain_of
+from tests.terrain.grounds import points_over
 
 
 @pytest.mark.parametrize(

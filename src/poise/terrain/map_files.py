@@ -13,8 +13,8 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FileError, listed
-from poise.ground.needs import needed, said
 from poise.io._files import read_bytes
+from poise.terrain.needs import needed, said
 
 _MOST = 2**26  # posts: half a GB as floats
 _LARGEST = 8 * _MOST + 4096  # bytes of an array and its head

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from poise.arrays import Bools, Floats
-from poise.ground.surface import Normal, Sample, Strike
+from poise.terrain.surface import Normal, Sample, Strike
 
 _STILL = 1e-200  # treads per unit of distance: slower than this, a ray stays over its tread
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
-from poise.ground.plan_grid import SLACK, PlanGrid, Stretch, walk
-from poise.ground.surface import Normal, Sample, Strike, normal_of
+from poise.terrain.plan_grid import SLACK, PlanGrid, Stretch, walk
+from poise.terrain.surface import Normal, Sample, Strike, normal_of
 
 
 class _Patch:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
-from poise.ground.slab import within
+from poise.terrain.slab import within
 
 SLACK = 1e-9  # cells: what touches a border within this belongs to both sides
 

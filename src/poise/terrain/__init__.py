@@ -1,0 +1,1 @@
+"""Ground of any kind: planes, slopes, stairs, bumps, height maps, meshes, functions."""
