@@ -13,7 +13,7 @@ from poise.arrays import Bools, Floats, Ints
 from poise.ground.contacts import Contacts
 from poise.ground.footing import Footing
 from poise.ground.motion import FOOT, Motion
-from poise.ground.soles import BALL_POINT, TIP_POINT, Soles
+from poise.ground.soles import BALL_POINT, HEEL_POINT, TIP_POINT, Soles
 from poise.ground.vectors import UP, dots, level, raised, units
 
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
@@ -118,30 +118,30 @@ def _averages(
     motion: Motion, soles: Soles, points: Floats, contacts: Contacts, stances: Stances
 ) -> tuple[Floats, Floats, Floats]:
     """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
-    on = np.stack([contacts.heel, contacts.ball], axis=-1)
+    runs = [(slice(start, end), leg) for leg, start, end in zip(*stances[:3], strict=True)]
     both: Bools = np.logical_and(contacts.heel, contacts.ball)
-    turns, balls = [], []
-    for leg, start, end, flat in zip(*stances, strict=True):
-        run = slice(start, end)
-        chosen = both[run, leg] if flat else np.ones(end - start, bool)
-        turns.append(_mean_turn(motion.turns[run, leg, FOOT][chosen]))
-        along = rotations.rotate(turns[-1], soles.ball[leg] - soles.heel[leg])
-        spots = points[run, leg, :TIP_POINT] + np.array([along, np.zeros(3)])
-        balls.append(_middle(spots[on[run, leg]]))
-    turn, ball = np.array(turns).reshape(-1, 4), np.array(balls).reshape(-1, 3)
+    flats = [both[run] if flat else slice(None) for run, flat in zip(runs, stances.flat, strict=True)]
+    feet = motion.turns[:, :, FOOT]
+    turn = np.array([_mean_turn(feet[run][flat]) for run, flat in zip(runs, flats, strict=True)]).reshape(-1, 4)
     along = rotations.rotate(turn, (soles.ball - soles.heel)[stances.leg])
+    balls = [
+        _middle(points[run][contacts.heel[run], HEEL_POINT] + way, points[run][contacts.ball[run], BALL_POINT])
+        for run, way in zip(runs, along, strict=True)
+    ]
+    ball = np.array(balls).reshape(-1, 3)
     return turn, ball - along, ball
 
 
-def _middle(points: Floats) -> Floats:
+def _middle(*points: Floats) -> Floats:
     """The middle (3,) of the box around points (k, 3): a foot that slid is planted half way."""
-    return 0.5 * (points.min(axis=0) + points.max(axis=0))
+    every = np.concatenate(points)
+    return 0.5 * (every.min(axis=0) + every.max(axis=0))
 
 
 def _mean_turn(turns: Floats) -> Floats:
-    """The mean of rotations that are near to each other: their normalised sum."""
-    signs = np.where((turns @ turns[0]) < 0, -1.0, 1.0)
-    return rotations.normalised((turns * signs[:, None]).sum(axis=0))
+    """The mean (4,) of rotations that are near to each other: their normalised sum."""
+    total = np.where((turns @ turns[0])[:, None] < 0, -turns, turns).sum(axis=0)
+    return total / np.sqrt(total @ total)
 
 
 def _limited(turns: Floats, most: float) -> Floats:

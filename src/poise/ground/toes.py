@@ -34,7 +34,9 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     step, the foot is turned back about its ball, until they do or its heel is on the ground.
     """
     down = np.zeros(feet.free.shape)
-    frame, leg = np.nonzero(feet.free & (_before_risers(feet, footing) | ~motion.bends))
+    frame, leg = np.nonzero(feet.free)
+    stuck = _before_risers(feet.pivots[frame, leg], feet.across[frame, leg], footing) | ~motion.bends[leg]
+    frame, leg = frame[stuck], leg[stuck]
     if not len(frame):
         return down
     pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
@@ -71,10 +73,10 @@ def _joints(motion: Motion, turns: Floats) -> Floats:
     return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
 
 
-def _before_risers(feet: Feet, footing: Footing) -> Bools:
-    """(F, L) whether the ground rises like a step in front of the ball."""
-    ahead = np.cross(feet.across, UP)
-    probes = feet.pivots[..., None, :] + np.linspace(0.0, 0.2, 5)[:, None] * ahead[..., None, :]
+def _before_risers(balls: Floats, across: Floats, footing: Footing) -> Bools:
+    """(k,) whether the ground rises like a step in front of a ball."""
+    ahead = np.cross(across, UP)
+    probes = balls[..., None, :] + np.linspace(0.0, 0.2, 5)[:, None] * ahead[..., None, :]
     heights = footing.heights(probes)
     return heights.max(axis=-1) - heights[..., 0] > _RISER
 
@@ -100,11 +102,19 @@ def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing
         return turned
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
     angle = above(angle, round(_BENT / (motion.step or np.inf)))
-    low = motion.bends & (angle > 0.0)  # toes that begin to bend go forward first: into a riser, if there is one
+    bent = angle > 0.0  # toes that begin to bend go forward first: into a riser, if there is one
+    low = np.zeros_like(bent)
+    low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], angle[bent], footing) > _TOUCH
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
     turns = turned.turns.copy()
     turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
     return dataclasses.replace(turned, turns=turns)
+
+
+def _tip_depth(ball: Floats, tip: Floats, axes: Floats, angles: Floats, footing: Footing) -> Floats:
+    """How deep (..., k) tips are in the ground that are bent about the axes by angles."""
+    places = ball + rotations.rotate(rotations.about(axes, angles), np.broadcast_to(tip, (*angles.shape, 3)))
+    return footing.heights(places) - places[..., 2]
 
 
 def _toe_angles(ball: Floats, tip: Floats, axes: Floats, least: Floats, footing: Footing) -> Floats:
@@ -113,13 +123,8 @@ def _toe_angles(ball: Floats, tip: Floats, axes: Floats, least: Floats, footing:
     The ground under a tip changes as it rises, at an edge by a step: angles are tried one after the other, and the
     first that will do is made smaller by halving.
     """
-
-    def depth(angles: Floats) -> Floats:
-        places = ball + rotations.rotate(rotations.about(axes, angles), np.broadcast_to(tip, (*angles.shape, 3)))
-        return footing.heights(places) - places[..., 2]
-
     tries = least + np.linspace(0.0, 1.0, _TRIES)[:, None] * (np.maximum(_TOES_UP, least) - least)
-    depths = depth(tries)
+    depths = _tip_depth(ball, tip, axes, tries, footing)
     out = depths <= _TOUCH
     first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
     rows = np.arange(len(ball))
@@ -127,7 +132,7 @@ def _toe_angles(ball: Floats, tip: Floats, axes: Floats, least: Floats, footing:
     low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0), rows], high)
     for _ in range(9):
         middle = 0.5 * (low + high)
-        fine = depth(middle) <= _TOUCH
+        fine = _tip_depth(ball, tip, axes, middle, footing) <= _TOUCH
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
     return high
 
