@@ -25,6 +25,7 @@ _BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F293
 _WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
 _HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
 _STRIDE, _MOST = 0.45, 14  # a leg is drawn every so many metres, but not more often than this
+_SAME = 0.005  # [m] ground that differs by less from foot to foot is drawn as one
 _STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
 
 
@@ -43,7 +44,7 @@ def rendered_feet(kind: str, planted: Planted) -> bytes:
         axes = drawing.add_axes(place)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-        _draw_ground(axes, view, Footing(planted.terrain, planted.figure), low, high)
+        _draw_ground(axes, view, view.aside(report.motions[1]), Footing(planted.terrain, planted.figure), low, high)
         _draw_legs(axes, lines, legs)
         _key(drawing, total, legs)
         for leg in range(len(legs)):
@@ -66,6 +67,11 @@ class _View(NamedTuple):
     def seen(self, points: Floats) -> Floats:
         """Points (..., 3) [m] as (..., 2): along and up."""
         return np.stack([(points[..., :2] - self.middle) @ self.along, points[..., 2]], axis=-1)
+
+    def aside(self, motion: Motion) -> Floats:
+        """How far (L,) to the left of the line through the hips each foot goes, at the median [m]."""
+        ankles = motion.places[:, :, 2, :2] - self.middle
+        return np.median(ankles @ np.array([-self.along[1], self.along[0]]), axis=0)
 
 
 def _view_of(motion: Motion) -> _View:
@@ -91,13 +97,16 @@ def _extent(lines: list[Floats]) -> tuple[Floats, Floats]:
     return points.min(axis=0) - np.array([0.3, 0.25]), points.max(axis=0) + np.array([0.3, 0.1])
 
 
-def _draw_ground(axes: Any, view: _View, footing: Footing, low: Floats, high: Floats) -> None:
-    """Draw the profile of the ground below the line through the first place of the hips."""
+def _draw_ground(axes: Any, view: _View, aside: Floats, footing: Footing, low: Floats, high: Floats) -> None:
+    """Draw the profile of the ground below the way of each foot (L,): hills are not the same for both."""
     along = np.linspace(low[0], high[0], 800)
-    places = view.middle + along[:, None] * view.along
-    heights = footing.heights(np.column_stack([places, np.zeros(len(places))]))
-    axes.fill_between(along, heights, low[1] - 1.0, color=_EARTH, lw=0)
-    axes.plot(along, heights, color=_GROUND, lw=1.2)
+    left = np.array([-view.along[1], view.along[0]])
+    places = view.middle + along[:, None] * view.along + aside[:, None, None] * left
+    heights = footing.heights(np.concatenate([places, np.zeros((*places.shape[:2], 1))], axis=-1))
+    axes.fill_between(along, heights.min(axis=0), low[1] - 1.0, color=_EARTH, lw=0)
+    for leg, profile in enumerate(heights):
+        same = bool(np.ptp(heights, axis=0).max() < _SAME)
+        axes.plot(along, profile, color=_GROUND if same else _LEGS[leg % len(_LEGS)], lw=1.2 if same else 0.8)
     axes.set_ylabel("height [m]", size=8.5, color=_INK)
     axes.set_xlabel("along the path [m]", size=8.5, color=_INK, labelpad=1)
     _plain(axes)
