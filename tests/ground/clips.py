@@ -28,6 +28,8 @@ IN_PLACE = {
 STANDING = {
     "knight stands": ("glb/knight_kaykit.glb", "Idle"),
     "knight in a T-pose": ("glb/knight_kaykit.glb", "T-Pose"),
+    "knight sits on the floor": ("glb/knight_kaykit.glb", "Sit_Floor_Idle"),
+    "knight lies": ("glb/knight_kaykit.glb", "Lie_Idle"),
     "robot stands": ("glb/robot_quaternius.glb", "Robot_Idle"),
     "fox looks about": ("glb/fox.glb", "Survey"),
 }

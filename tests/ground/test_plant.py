@@ -100,7 +100,7 @@ def test_clips_in_place_travel_and_stand(data, name, kind):
 
 class TestNothingNeeded:
     @pytest.mark.parametrize("name", STANDING)
-    def test_who_stands_stays(self, data, name):
+    def test_who_stands_sits_or_lies_stays(self, data, name):
         planted = planted_on(data, name, "flat")
         assert distance(planted, planted.source, planted.figure.metre) <= 0.001
         assert turn(planted, planted.source) <= 0.1
