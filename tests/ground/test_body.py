@@ -52,7 +52,6 @@ def test_two_legs_do_not_lean(data):
 
 def test_all_that_hangs_in_the_trunk_turns_as_one_piece(fox):
     clip, figure, motion = fox
-    lean = lean_of(motion, on_slope(motion, 20.0))
     offsets = np.linspace(0.0, 1.0, len(motion))[:, None] * [0.3, -1.0, 0.0]
     carried = motion.moved(offsets)
     moved = lean_of(carried, on_slope(motion, 20.0))

@@ -12,6 +12,7 @@ import numpy as np
 from poise.arrays import Floats, real, short
 from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
+from poise.ground.vectors import to_z_up
 from poise.humanoid import Leg, Roles, humanoid
 from poise.pose import Pose
 from poise.rig import Rig
@@ -46,8 +47,7 @@ class Figure:
     @cached_property
     def turn(self) -> Floats:
         """Rotation (4,) from the file's axes to those of the ground: z up."""
-        half = np.sqrt(0.5)
-        return np.array([half, half, 0.0, 0.0]) if self.up == "y" else np.array([1.0, 0.0, 0.0, 0.0])
+        return to_z_up(self.up)
 
 
 def figure_of(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from poise import rotations
 from poise.arrays import Floats
 from poise.ground.figure import Figure
+from poise.ground.vectors import to_z_up
 from poise.terrain.terrain import Terrain
 
 
@@ -39,5 +40,4 @@ class Footing:
 
     @property
     def _turn(self) -> Floats:
-        half = np.sqrt(0.5)
-        return np.array([half, half, 0.0, 0.0]) if self.terrain.up == "y" else np.array([1.0, 0.0, 0.0, 0.0])
+        return to_z_up(self.terrain.up)

@@ -28,3 +28,9 @@ def level(v: Floats) -> Floats:
 def raised(height: Floats) -> Floats:
     """Vectors (..., 3) straight up."""
     return height[..., None] * UP
+
+
+def to_z_up(up: str) -> Floats:
+    """Rotation (4,) from axes whose `up` is "y" or "z" to z up."""
+    half = np.sqrt(0.5)
+    return np.array([half, half, 0.0, 0.0]) if up == "y" else np.array([1.0, 0.0, 0.0, 0.0])
