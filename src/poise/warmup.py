@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from poise import kernels
+from poise.clip import Clip
 from poise.goals import Orientation, Place, Position
 from poise.ground.grounder import Grounder
+from poise.ground.plant import lock_feet
 from poise.limits import Range
 from poise.machine import lane_width
 from poise.pose import Pose
@@ -38,6 +40,7 @@ def steps() -> list[Step]:
         ("arms: many targets", _arm_many),
         ("figures: any goals", _figure),
         ("Jacobian methods", _jacobian_methods),
+        ("feet of clips", _feet),
         ("feet, live", _live_feet),
     ]
 
@@ -72,6 +75,8 @@ def compiled() -> dict[str, int]:
         "fabrik.solve": kernels.fabrik.solve,
         "fabrik_limited.solve": kernels.fabrik_limited.solve,
         "fabrik_tree.solve": kernels.fabrik_tree.solve,
+        "legs.bend_all": kernels.legs.bend_all,
+        "legs.passed_down": kernels.legs.passed_down,
         "grounder.step": kernels.grounder.step,
         "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
         "two_bone_planar.solve": kernels.two_bone_planar.solve,
@@ -173,6 +178,11 @@ def _figure() -> None:
 
 def _jacobian_methods() -> None:
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
+
+
+def _feet() -> None:
+    pose = _humanoid()
+    lock_feet(Clip.at_rate(Pose(pose.skeleton, np.tile(pose.q, (3, 1))), 60))
 
 
 def _live_feet() -> None:

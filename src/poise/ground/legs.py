@@ -71,7 +71,7 @@ def bend_legs(
     shape, count = most.shape, most.size
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)
     lengths = np.clip(asked / most, 1.0, 1.0 + stretch)
-    rows = [np.array(v).reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
+    rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
     kernels.legs.bend_all(*rows, most.ravel(), lengths.ravel(), thighs, shins, reached)
     foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
