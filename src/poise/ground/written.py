@@ -18,7 +18,7 @@ from poise.skeleton import Kind, Skeleton
 
 def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
     """Return the poses with the whole figure moved by offsets (F, 3) [m], z up."""
-    q, translations = poses.q.copy(), poses.local_positions.copy()
+    q, translations = poses.q.copy(), _translations(poses).copy()
     _move(poses, figure.mover, _in_file(figure, offsets), q, translations)
     return _pose(poses, q, translations)
 
@@ -26,7 +26,7 @@ def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
 def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
     """Return the poses of a figure that leans, where it was carried by offsets (F, 3) [m], z up."""
     places = rotations.rotate(figure.turn, poses.world_of(figure.trunk).positions / figure.metre) + offsets
-    q, translations = poses.q.copy(), poses.local_positions.copy()
+    q, translations = poses.q.copy(), _translations(poses).copy()
     _move(poses, figure.trunk, _in_file(figure, lean.of(places) - places), q, translations)
     _turn_joint(poses, figure, figure.trunk, rotations.IDENTITY, lean.turn, q)
     return _pose(poses, q, translations)
@@ -40,7 +40,7 @@ def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, st
     """
     figure = motion.figure
     moved = _in_file(figure, offsets + raised(turned.up))
-    q, translations = poses.q.copy(), poses.local_positions.copy()
+    q, translations = poses.q.copy(), _translations(poses).copy()
     _move(poses, figure.mover, moved - _in_file(figure, still), q, translations)
     for i, leg in enumerate(figure.legs):
         _turn(poses, figure, leg, turned.turns[:, i], q)
@@ -63,9 +63,16 @@ def _in_file(figure: Figure, vectors: Floats) -> Floats:
     return rotations.rotate(rotations.inverse(figure.turn), vectors * figure.metre)
 
 
+def _translations(poses: Pose) -> Floats:
+    """Translations (F, n, 3) as a Pose carries them; what slides and free joints do is in q."""
+    given = poses.translations
+    rest = poses.skeleton.A[:, :3]
+    return np.broadcast_to(rest, (*poses.shape, *rest.shape)) if given is None else given
+
+
 def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
     """The new pose; translations that did not change stay what they were."""
-    same = np.array_equal(translations, poses.local_positions)
+    same = np.array_equal(translations, _translations(poses))
     return Pose(poses.skeleton, q, poses.translations if same else translations, poses.scales)
 
 
