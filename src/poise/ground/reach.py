@@ -37,11 +37,15 @@ def reach_feet(
     feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
     most = np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
     axes = bend_axes(motion, soles)
-    turned = raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
+
+    def turned_to(feet: Feet) -> Turned:
+        return raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
+
+    turned = turned_to(feet)
     for _ in range(_STEPS_BACK):
         clear = step_back(motion, soles, feet, turned, contacts.any, footing)
         if clear is feet:
             break
         feet = clear
-        turned = raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
+        turned = turned_to(feet)
     return turned

@@ -25,16 +25,20 @@ def averaged(values: Floats, half: int) -> Floats:
         return values
     window = np.hanning(2 * half + 3)[1:-1]
     window /= window.sum()
-    padded = np.concatenate([np.repeat(values[:1], half, 0), values, np.repeat(values[-1:], half, 0)])
-    return sliding_window_view(padded, 2 * half + 1, axis=0) @ window
+    return _windows(values, half) @ window
 
 
 def above(values: Floats, half: int) -> Floats:
     """A smooth curve (F, ...) that is nowhere below the values: their largest over a window, averaged over the same."""
     if half < 1:
         return values
+    return averaged(_windows(values, half).max(axis=-1), half)
+
+
+def _windows(values: Floats, half: int) -> Floats:
+    """The values (F, ..., 2 half + 1) around each frame; the first and the last are held beyond the ends."""
     padded = np.concatenate([np.repeat(values[:1], half, 0), values, np.repeat(values[-1:], half, 0)])
-    return averaged(sliding_window_view(padded, 2 * half + 1, axis=0).max(axis=-1), half)
+    return sliding_window_view(padded, 2 * half + 1, axis=0)
 
 
 def last_of(mask: Bools) -> Ints:

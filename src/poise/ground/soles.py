@@ -11,6 +11,7 @@ from poise import rotations
 from poise.arrays import Bools, Floats, Ints
 from poise.ground.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rest_motion
 from poise.ground.speeds import Shots, shots_of, velocities
+from poise.ground.vectors import level
 from poise.pose import Pose
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
     """Heel, ball and tip (n, 3, 3) on the floor, of the legs `leg` (n,) that are in `places` (n, 5, 3)."""
     four, steep = len(motion.figure.legs) > 2, _steep(motion)  # noqa: PLR2004
     ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
-    ahead = _level(joint - ankle)
+    ahead = level(joint - ankle)
     unknown = (_toeless(motion) | (steep & (not four)))[leg, None]
     if unknown.any():
         length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
@@ -128,10 +129,6 @@ def _steep(motion: Motion) -> Bools:
     return drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1])
 
 
-def _level(vectors: Floats) -> Floats:
-    return vectors * [1.0, 1.0, 0.0]
-
-
 def _floors(heights: Floats, starts: Ints) -> Floats:
     """Height of the floor under each foot in flat stance, of the joints' heights (n, 5) from row `starts` on."""
     lowest = heights[:, ANKLE:].min(axis=1)
@@ -155,7 +152,7 @@ def _ahead(motion: Motion, frames: Ints) -> Floats:
         ahead = np.stack([across[:, 1], -across[:, 0], np.zeros(len(across))], axis=1)
     else:
         hips, knees, ankles = (places[:, :, place].mean(axis=1) for place in (HIP, KNEE, ANKLE))
-        ahead = _level(knees - (hips + ankles) / 2)
+        ahead = level(knees - (hips + ankles) / 2)
     length = np.linalg.norm(ahead, axis=1, keepdims=True)
     return ahead / np.where(length > 0, length, 1.0)
 

@@ -84,15 +84,12 @@ def _before_risers(balls: Floats, across: Floats, footing: Footing) -> Bools:
 def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:
     """How deep (k,) tips are in the ground, with the toes of those that bend bent about the axes as is best."""
     angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends
-    bent = rotations.rotate(rotations.about(axes, angles), tip)
-    return (footing.heights(joint + bent) - (joint + bent)[..., 2]).min(axis=0)
+    return _tip_depth(joint, tip, axes, angles, footing).min(axis=0)
 
 
 def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing: Footing) -> Turned:
     """Bend toes upwards, about the axis across the foot, where their tips would be in the ground."""
-    ball = turned.ankles + rotations.rotate(
-        turned.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
-    )
+    ball = _balls(motion, turned)
     toes = turned.turns[:, :, TOES]
     tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
     axes = -feet.across  # turning about it raises the tip
@@ -109,6 +106,12 @@ def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing
     turns = turned.turns.copy()
     turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
     return dataclasses.replace(turned, turns=turns)
+
+
+def _balls(motion: Motion, turned: Turned) -> Floats:
+    """Places (F, L, 3) of the joints of the toes."""
+    way = motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
+    return turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
 
 
 def _tip_depth(ball: Floats, tip: Floats, axes: Floats, angles: Floats, footing: Footing) -> Floats:
@@ -142,8 +145,7 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
 
     What is left then is the riser of a step just in front of a foot that leaves the ground.
     """
-    foot = turned.turns[:, :, FOOT]
-    joint = turned.ankles + rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+    joint = _balls(motion, turned)
     toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
     places = np.stack(
         [
