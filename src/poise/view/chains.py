@@ -1,0 +1,138 @@
+"""Chains: limbs with what is wanted of their tips, and the goals that they stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.goals import Direction, Goal, LookAt, Pin, Place, Pole, Position
+from poise.humanoid import humanoid
+from poise.pose import Pose
+from poise.rig import Rig
+from poise.skeleton import Kind, Skeleton
+
+ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
+KINDS: tuple[str, ...] = get_args(ChainKind)
+Vector: TypeAlias = tuple[float, float, float]
+
+_ROBOT_TIPS, _OTHER_TIPS = 2, 4  # chains that are offered where neither sidecar nor roles name limbs
+_LONGEST = 12  # joints of such a chain; ropes and tails get the last ones
+_SIX = 6  # degrees of freedom from which on an arm can bring a tool to any place
+_LIMBS = (
+    ("left hand", "leftUpperArm", "leftHand"), ("right hand", "rightUpperArm", "rightHand"),
+    ("left foot", "leftUpperLeg", "leftFoot"), ("right foot", "rightUpperLeg", "rightFoot"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """A limb and what is wanted of it.
+
+    id         its name, unique
+    root, tip  the first joint that moves (None: the limb's own) and the joint that is brought to the target
+    kind       "position", "place" (and rotation), "direction" (position, and `axis` along a direction), "look" (`axis`
+               through the target, spine and neck turning along), "pin" (stays where the start pose has it)
+    weight     where several compete
+    ground     the target stays on the terrain
+    position   [file units, world] the target; rotation w x y z; direction of any length
+    axis       of the tip, in its own frame: what points along the direction, or looks
+    pole       [file units, world] the side to which the limb bends, or None
+    """
+
+    id: str
+    root: str | None
+    tip: str
+    kind: ChainKind = "position"
+    enabled: bool = True
+    weight: float = 1.0
+    ground: bool = False
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    direction: Vector = (0.0, 0.0, 1.0)
+    axis: Vector = (0.0, 0.0, 1.0)
+    pole: Vector | None = None
+
+    def but(self, **changes: Any) -> Chain:
+        """The chain with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def joints(self, skeleton: Skeleton) -> tuple[str, ...]:
+        """The joints from the root to the tip, both included."""
+        return (*skeleton.chain(self.root, self.tip), self.tip)
+
+    def goals(self, skeleton: Skeleton) -> list[Goal]:
+        """What the chain asks of a solver, in an order that `targets` follows."""
+        at: dict[str, Any] = {"root": self.root, "weight": self.weight}
+        if self.kind == "pin":
+            return [Pin(self.tip, **at)]
+        if self.kind == "look":
+            return [LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)]
+        if self.kind == "place":
+            wanted: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
+        else:
+            wanted = [Position(self.tip, self.position, **at)]
+        if self.kind == "direction":
+            wanted.append(Direction(self.tip, self.direction, axis=self.axis, **at))
+        if self.pole is not None:
+            wanted.append(Pole(self.bends(skeleton), self.pole, tip=self.tip, **at))
+        return wanted
+
+    def bends(self, skeleton: Skeleton) -> str:
+        """The joint that a pole means: the one in the middle of those that move; InputError below two of them."""
+        moving = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
+        if len(moving) < 2:  # noqa: PLR2004
+            raise InputError(f"a pole turns a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
+        return moving[len(moving) // 2]
+
+
+def chain_of(pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any) -> Chain:
+    """A chain whose target is where the pose has its tip; UnknownNameError or InputError where there is none."""
+    tip = pose.skeleton.names[pose.skeleton.index(tip)]
+    if kind not in KINDS:
+        raise InputError(f"a chain's kind is one of {', '.join(KINDS)}, not {kind!r}")
+    pose.skeleton.chain(root, tip)
+    at = pose.world[tip]
+    axis = more.pop("axis", (0.0, 0.0, 1.0))
+    along = at.affine[:, :3] @ np.asarray(axis)
+    return Chain(
+        id=name, root=root, tip=tip, kind=kind, axis=axis, position=vector(at.positions),
+        rotation=tuple(map(float, at.rotations)), direction=vector(along / np.linalg.norm(along)), **more,
+    )  # fmt: skip
+
+
+def vector(numbers: Any) -> Vector:
+    """Three plain floats."""
+    x, y, z = (float(number) for number in numbers)
+    return (x, y, z)
+
+
+def default_chains(rig: Rig, pose: Pose) -> tuple[Chain, ...]:
+    """The chains of the sidecar; else arms and legs; else the longest chains that move."""
+    if rig.skeleton.chains:
+        return tuple(chain_of(pose, name, root, tip) for name, (root, tip) in rig.skeleton.chains.items())
+    roles = humanoid(rig).joints if len(rig.skeleton) else {}
+    limbs = [(name, roles[first], roles[last]) for name, first, last in _LIMBS if first in roles and last in roles]
+    if limbs:
+        return tuple(chain_of(pose, name, root, tip) for name, root, tip in limbs)
+    return _longest_chains(pose)
+
+
+def _longest_chains(pose: Pose) -> tuple[Chain, ...]:
+    skeleton = pose.skeleton
+    robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
+    found: dict[str, tuple[str, ...]] = {}
+    for row, name in enumerate(skeleton.names):
+        if not skeleton.children[row]:
+            moving = [joint for joint in skeleton.chain(None, name) if skeleton[joint].kind != Kind.FIXED]
+            if moving and moving[0] not in found:
+                found[moving[0]] = (name, *moving[-_LONGEST:])
+    most = _ROBOT_TIPS if robot else _OTHER_TIPS
+    longest = sorted(found.values(), key=len, reverse=True)[:most]
+    return tuple(
+        chain_of(pose, tip, moving[0], tip, "place" if robot and len(moving) >= _SIX else "position")
+        for tip, *moving in longest
+    )
