@@ -1,0 +1,22 @@
+/**
+ * The colours that panels and viewport share, so that a chain looks the same in both.
+ *
+ * They are bright enough on the dark ground and dark enough on the light one to be told apart on either.
+ */
+
+/** One per chain, in the order of `state.chains`, again from the start after the last. */
+export const CHAIN_COLOURS = ["#3b9ded", "#e0872b", "#2fae66", "#c86dd7", "#d8a21b", "#19a7a8", "#e0607e", "#8a84e8"];
+
+/** The two views: curve, caption and method of A and of B. */
+export const VIEW_COLOURS = ["#3b9ded", "#e0872b"];
+
+/** A joint or a limit mark that is at its limit. */
+export const AT_LIMIT_COLOUR = "#e5484d";
+
+/**
+ * @param {number} index place of the chain in `state.chains`
+ * @returns {string} its colour, "#rrggbb"
+ */
+export function chainColour(index) {
+  return CHAIN_COLOURS[index % CHAIN_COLOURS.length];
+}

@@ -1,0 +1,41 @@
+/** Making HTML elements in one line, without text ever being read as markup. */
+
+/**
+ * Make an element.
+ *
+ * An attribute `onclick` (any `on...`) is a listener, `true` an attribute without value, `null` or `false` none;
+ * `value`, `checked` and `disabled` are set as properties. Children are elements or texts; null is skipped.
+ *
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...(Node|string|null)} children
+ * @returns {any} the element (any: callers know its tag)
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) setAttribute(made, name, value);
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function setAttribute(made, name, value) {
+  if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+  else if (name === "value" || name === "checked" || name === "disabled") made[name] = value;
+  else if (value === true) made.setAttribute(name, "");
+  else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, String(value));
+}
+
+/**
+ * Put the given options into a select, keeping what was chosen where it is still there.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {{value: string, text: string, title?: string}[]} options
+ */
+export function setOptions(select, options) {
+  const key = JSON.stringify(options);
+  if (select.dataset.options === key) return; // a menu that is open must not be rebuilt under the pointer
+  const chosen = select.value;
+  select.replaceChildren(...options.map((o) => element("option", {value: o.value, title: o.title}, o.text)));
+  select.dataset.options = key;
+  if (options.some((o) => o.value === chosen)) select.value = chosen;
+}
