@@ -1,0 +1,85 @@
+/** Targets on their way out: numbered, at most one per picture, and timed until the pose that answers them. */
+
+const KEPT = 500; // newest round trips
+
+export class Drags {
+  /** @param {(action: any) => boolean} send */
+  constructor(send) {
+    this.send = send;
+    this.serial = 0;
+    this.pending = null;
+    this.open = false; // a move went out since the last picture
+    /** @type {Map<number, number>} when the target of each serial went out [ms] */
+    this.sentAt = new Map();
+    /** @type {number[]} [ms] */
+    this.roundTrips = [];
+    /** @type {number[]} */
+    this.sent = [];
+  }
+
+  /** A drag of anything; the first move after a picture goes out at once, of later ones only the newest. */
+  drag(action) {
+    if (action.phase !== "move") {
+      this.flush();
+      this.out(action);
+    } else if (this.open) this.pending = action;
+    else {
+      this.out(action);
+      this.open = true;
+      requestAnimationFrame(() => this.nextPicture());
+    }
+  }
+
+  /** Numbers typed into a field: a whole drag, one step of undo. */
+  place(action) {
+    this.drag({...action, phase: "start"});
+    this.drag({...action, phase: "end"});
+  }
+
+  nextPicture() {
+    this.open = false;
+    if (!this.pending) return;
+    this.flush();
+    this.open = true;
+    requestAnimationFrame(() => this.nextPicture());
+  }
+
+  flush() {
+    const action = this.pending;
+    this.pending = null;
+    if (action) this.out(action);
+  }
+
+  out(action) {
+    this.serial += 1;
+    if (!this.send({...action, serial: this.serial})) return;
+    const now = performance.now();
+    this.sentAt.set(this.serial, now);
+    this.sent.push(now);
+    if (this.sent.length > KEPT) this.sent.shift();
+  }
+
+  /** A frame arrived that answers targets up to `serial`. After a reload the numbers go on where the last page was. */
+  answered(serial) {
+    if (serial > this.serial) this.serial = serial;
+    const now = performance.now();
+    for (const [number, at] of this.sentAt) {
+      if (number > serial) break;
+      this.roundTrips.push(now - at);
+      this.sentAt.delete(number);
+    }
+    if (this.roundTrips.length > KEPT) this.roundTrips.splice(0, this.roundTrips.length - KEPT);
+  }
+
+  /** The connection is new: what was not answered never will be. */
+  forget() {
+    this.sentAt.clear();
+    this.pending = null;
+  }
+}
+
+/** @returns {number} how many of these times [ms] lie in the last second */
+export function perSecond(times) {
+  const since = performance.now() - 1000;
+  return times.length - (times.findLastIndex((at) => at < since) + 1);
+}

@@ -1,0 +1,42 @@
+/** The help sheet: the table of keys, and how the mouse works in the viewport. */
+
+import {element} from "poise/element.js";
+import {SHORTCUTS} from "poise/shortcuts.js";
+
+const POINTER = [
+  ["Drag", "Orbit"],
+  ["Right drag, or Shift + drag", "Pan"],
+  ["Wheel, pinch", "Zoom"],
+  ["Click a bone", "Select it here and in the outliner"],
+  ["Drag the gizmo", "Move or turn the target, pole or handle; the pose follows live"],
+];
+
+/**
+ * @returns {{sheet: HTMLDialogElement, toggle: () => void}}
+ */
+export function helpSheet() {
+  const close = element("button", {type: "button", class: "primary", onclick: () => sheet.close()}, "Close");
+  const groups = [...Map.groupBy(SHORTCUTS, (each) => each.group)];
+  const sheet = element("dialog", {class: "sheet", "data-testid": "help-sheet", "aria-label": "Help"},
+    element("header", {}, element("h1", {}, "Keys and mouse"), close),
+    element("div", {class: "sheet-columns"},
+      ...groups.map(([group, shortcuts]) => table(group, shortcuts.map((each) => [each.keys, each.text]))),
+      table("Mouse and touch", POINTER)));
+  sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
+  sheet.addEventListener("keydown", (event) => {
+    if (!["h", "H", "?"].includes(event.key)) return;
+    event.stopPropagation();
+    sheet.close();
+  });
+  return {sheet, toggle: () => (sheet.open ? sheet.close() : sheet.showModal())};
+}
+
+function table(title, rows) {
+  const lines = rows.map(([keys, text]) =>
+    element("tr", {}, element("th", {scope: "row"}, ...keyCaps(keys)), element("td", {}, text)));
+  return element("table", {}, element("caption", {}, title), element("tbody", {}, ...lines));
+}
+
+function keyCaps(keys) {
+  return keys.split(" or ").flatMap((each, i) => (i ? [" or ", element("kbd", {}, each)] : [element("kbd", {}, each)]));
+}

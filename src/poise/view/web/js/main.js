@@ -1,0 +1,144 @@
+/** Starting the page: the connection, the store, the panels, and what tests may look at. */
+
+import {fillPanels} from "poise/panels.js";
+import {makeCommands} from "poise/commands.js";
+import {Connection} from "poise/socket.js";
+import {Drags, perSecond} from "poise/drags.js";
+import {parseFrame} from "poise/frames.js";
+import {helpSheet} from "poise/help.js";
+import {keep} from "poise/keep.js";
+import {Messages} from "poise/messages.js";
+import {sessionOver} from "poise/session_over.js";
+import {keepSettings} from "poise/settings.js";
+import {listenToKeys} from "poise/shortcuts.js";
+import {Store} from "poise/store.js";
+import {Views} from "poise/views.js";
+
+const MODEL = 1;
+const KEPT = 500; // arrival times of frames
+
+const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+class Page {
+  constructor() {
+    this.store = new Store();
+    this.arrived = [];
+    this.frames = 0;
+    this.files = new Map(); // announced, their bytes still to come
+    this.assets = new Map(); // messages whose GLB is still to come, by which and id
+    this.connection = new Connection({
+      onMessage: (message) => this.receive(message),
+      onPoses: (buffer) => this.showPoses(buffer),
+      onGhost: (buffer) => this.store.set("ghost", parseFrame(buffer)),
+      onAsset: ({which, id, data}) => this.receiveAsset(which, id, data),
+      onDownload: (id, data) => this.saveFile(id, data),
+      onStatus: (status) => this.changeStatus(status),
+    });
+    this.send = (action) => this.connection.send(action);
+    this.drags = new Drags(this.send);
+    keepSettings(this.store);
+    this.commands = makeCommands(this);
+    this.messages = new Messages(at("messages"));
+    this.views = new Views(at("views"), this.store, {
+      onSelect: (joint) => this.commands.select(joint),
+      onDrag: (drag) => this.sendDrag(drag),
+    });
+    const {sheet, toggle} = helpSheet();
+    this.toggleHelp = toggle;
+    fillPanels(this, at);
+    document.body.append(sheet, sessionOver(this.store, () => this.connection.open()));
+    listenToKeys(this.commands);
+  }
+
+  receive(message) {
+    const {store} = this;
+    const wanting = {model: (m) => m.asset, terrain: (m) => m.id !== null};
+    if (message.kind in wanting) {
+      // The picture waits for its GLB, which is the next message, so that nothing is built twice.
+      if (wanting[message.kind](message)) this.assets.set(`${message.kind} ${message.id}`, message);
+      else store.set(message.kind, {message, asset: null});
+    } else if (message.kind === "message") {
+      this.messages.show(message.level, message.text);
+      store.set("message", message);
+    } else if (message.kind === "file") this.files.set(message.id, message);
+    else store.set(message.kind, message);
+  }
+
+  receiveAsset(which, id, data) {
+    const kind = which === MODEL ? "model" : "terrain";
+    const message = this.assets.get(`${kind} ${id}`);
+    this.assets.delete(`${kind} ${id}`);
+    if (message) this.store.set(kind, {message, asset: data});
+  }
+
+  showPoses(buffer) {
+    const frame = parseFrame(buffer);
+    this.drags.answered(frame.serial);
+    this.arrived.push(performance.now());
+    if (this.arrived.length > KEPT) this.arrived.shift();
+    this.frames += 1;
+    this.store.set("frame", frame);
+  }
+
+  saveFile(id, data) {
+    const file = this.files.get(id);
+    this.files.delete(id);
+    if (!file) return;
+    keep(new Blob([data], {type: file.mime}), file.name);
+    this.messages.show("done", `Saved ${file.name}`);
+  }
+
+  sendDrag({what, phase, ...rest}) {
+    if (rest.chain !== undefined) this.store.set("active", rest.chain);
+    this.drags.drag({do: what, ...rest, phase});
+  }
+
+  changeStatus(status) {
+    if (status === "open") {
+      this.drags.forget();
+      const joint = this.store.get("selected");
+      if (joint) this.send({do: "select", joint});
+    }
+    this.store.set("connection", status);
+  }
+}
+
+const page = new Page();
+const {store} = page;
+
+/** What tests read; the page itself does not. */
+/** @type {any} */ (window).poise = {
+  get ready() {
+    return page.frames > 0 && store.get("shown") === store.get("model")?.message.id;
+  },
+  get model() {
+    return store.get("model")?.message ?? null;
+  },
+  get state() {
+    return store.get("state");
+  },
+  get answer() {
+    return store.get("answer");
+  },
+  get frame() {
+    return store.get("frame");
+  },
+  get frames() {
+    return page.frames;
+  },
+  get viewports() {
+    return page.views.viewports;
+  },
+  get rates() {
+    return {in: perSecond(page.arrived), out: perSecond(page.drags.sent)};
+  },
+  get roundTrips() {
+    return page.drags.roundTrips;
+  },
+  get selected() {
+    return store.get("selected");
+  },
+  send: page.send,
+};
+
+page.connection.open();

@@ -1,0 +1,49 @@
+/** What covers the page when it has no connection, and how to go on. */
+
+import {element} from "poise/element.js";
+
+const WORDS = {
+  used: {
+    title: "This link was used already",
+    text: "Ask for a new one where poise runs: each address opens one page, once.",
+  },
+  elsewhere: {
+    title: "Opened in another window",
+    text: "This session goes on there. Nothing was lost.",
+  },
+  lost: {
+    title: "Connection lost, reconnecting ...",
+    text: "If poise was stopped, start it again and open the address that it prints.",
+  },
+};
+
+const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
+
+/**
+ * @param {import("poise/store.js").Store} store
+ * @param {() => void} reconnect
+ * @returns {HTMLElement}
+ */
+export function sessionOver(store, reconnect) {
+  const title = element("h1");
+  const text = element("p");
+  const again = element("button", {type: "button", class: "primary", onclick: reconnect, "data-testid": "reconnect"});
+  const card = element("div", {class: "card", role: "alertdialog", "aria-live": "assertive"}, title, text, again);
+  const cover = element("div", {class: "cover", "data-testid": "session-over", hidden: true}, card);
+  let timer = 0;
+  const show = (status) => {
+    cover.hidden = false;
+    cover.dataset.status = status;
+    title.textContent = WORDS[status].title;
+    text.textContent = WORDS[status].text;
+    again.textContent = status === "elsewhere" ? "Continue here" : "Try now";
+    again.hidden = status === "used";
+  };
+  store.on("connection", (status) => {
+    if (status === "opening") return; // a retry does not make what is said flicker
+    clearTimeout(timer);
+    if (status === "open") cover.hidden = true;
+    else timer = window.setTimeout(() => show(status), status === "lost" ? PATIENCE : 0);
+  });
+  return cover;
+}

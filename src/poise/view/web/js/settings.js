@@ -1,0 +1,48 @@
+/** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown. */
+
+const STORED = "poise-settings";
+
+/** What is drawn at first; skinOpacity lets the bones be seen through the skin. */
+export const SHOWN_AT_FIRST = {
+  bones: true, skin: true, axes: false, limits: true, ghost: true, trail: true, grid: true, shadows: true,
+  skinOpacity: 0.6,
+};
+
+/**
+ * Put the settings into the store, keep them when they change, and follow the system where the theme is "auto".
+ *
+ * @param {import("poise/store.js").Store} store
+ */
+export function keepSettings(store) {
+  const kept = read();
+  store.set("show", {...SHOWN_AT_FIRST, ...kept.show});
+  store.set("gizmo", kept.gizmo === "turn" ? "turn" : "move");
+  store.set("themeChoice", ["dark", "light"].includes(kept.themeChoice) ? kept.themeChoice : "auto");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => {
+    const choice = store.get("themeChoice");
+    const theme = choice === "auto" ? (dark.matches ? "dark" : "light") : choice;
+    document.documentElement.dataset.theme = theme;
+    if (store.get("theme") !== theme) store.set("theme", theme);
+  };
+  dark.addEventListener("change", follow);
+  store.on("themeChoice", follow);
+  store.on(["show", "gizmo", "themeChoice"], () => write(store));
+}
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(STORED) ?? "{}");
+  } catch {
+    return {}; // storage is off, or holds something else: the page works without
+  }
+}
+
+function write(store) {
+  const kept = {show: store.get("show"), gizmo: store.get("gizmo"), themeChoice: store.get("themeChoice")};
+  try {
+    localStorage.setItem(STORED, JSON.stringify(kept));
+  } catch {
+    // nothing is kept, nothing is broken
+  }
+}

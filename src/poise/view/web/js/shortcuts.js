@@ -1,0 +1,74 @@
+/** Every key that does something, in one table: the listener and the help sheet both read it. */
+
+/**
+ * @typedef {object} Shortcut
+ * @property {string} keys as the help sheet writes them; keys that do the same are separated by " or "
+ * @property {string} text
+ * @property {string} group
+ * @property {string} command name of a command (commands.js)
+ * @property {any} [value] handed to it
+ */
+
+/** @type {Shortcut[]} */
+export const SHORTCUTS = [
+  {keys: "W", text: "Gizmo moves the target", group: "Target", command: "gizmo", value: "move"},
+  {keys: "E", text: "Gizmo turns the target", group: "Target", command: "gizmo", value: "turn"},
+  {keys: "P", text: "Pin the selected joint, or let it go", group: "Target", command: "pin"},
+  {keys: "S", text: "Step: one iteration", group: "Solving", command: "step"},
+  {keys: "R", text: "Reset to the start pose", group: "Solving", command: "reset"},
+  {keys: "1", text: "One view", group: "View", command: "countViews", value: 1},
+  {keys: "2", text: "Two views: compare methods", group: "View", command: "countViews", value: 2},
+  {keys: "F", text: "Frame all", group: "View", command: "frameAll"},
+  {keys: "G", text: "Ghost of the start pose", group: "View", command: "ghost"},
+  {keys: "Space", text: "Play or pause the clip", group: "Clip", command: "play"},
+  {keys: "Left", text: "One frame back", group: "Clip", command: "scrub", value: -1},
+  {keys: "Right", text: "One frame on", group: "Clip", command: "scrub", value: 1},
+  {keys: "Shift+Left", text: "Ten frames back", group: "Clip", command: "scrub", value: -10},
+  {keys: "Shift+Right", text: "Ten frames on", group: "Clip", command: "scrub", value: 10},
+  {keys: "Ctrl+Z", text: "Undo", group: "Editing", command: "undo"},
+  {keys: "Ctrl+Shift+Z or Ctrl+Y", text: "Redo", group: "Editing", command: "redo"},
+  {keys: "/", text: "Search the outliner", group: "Editing", command: "search"},
+  {keys: "Esc", text: "Unselect; stop picking", group: "Editing", command: "unselect"},
+  {keys: "H or ?", text: "This sheet", group: "Help", command: "help"},
+];
+
+/** Names of keys in the table where the browser has another. */
+const NAMES = {" ": "Space", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Esc"};
+
+/**
+ * Listen to the keyboard.
+ *
+ * @param {Record<string, (value?: any) => any>} commands
+ */
+export function listenToKeys(commands) {
+  const table = new Map(SHORTCUTS.flatMap((each) => each.keys.split(" or ").map((keys) => [keys, each])));
+  document.addEventListener("keydown", (event) => {
+    const pressed = written(event);
+    if (event.defaultPrevented || event.altKey || isMeantForAField(event, pressed)) return;
+    const shortcut = table.get(pressed);
+    if (!shortcut || document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    commands[shortcut.command](shortcut.value);
+  });
+}
+
+/** A key event as the table writes it. Shift is named only where it does not already make another character. */
+function written(event) {
+  const named = NAMES[event.key];
+  const key = named ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
+  const shifted = event.shiftKey && (named || (key >= "A" && key <= "Z"));
+  return `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${shifted ? "Shift+" : ""}${key}`;
+}
+
+/** Who types into a field, works a menu or walks the tree wants the key for that; Esc leaves the field. */
+function isMeantForAField(event, pressed) {
+  const target = event.target instanceof HTMLElement ? event.target : document.body;
+  if (pressed === "Esc" && target.matches("input, select, textarea")) {
+    target.blur();
+    return true;
+  }
+  if (target.matches("input[type=checkbox], input[type=range]")) return ["Space", "Left", "Right"].includes(pressed);
+  if (target.matches("input, select, textarea")) return true;
+  if (target.matches("[role=tree]")) return ["Left", "Right", "Shift+Left", "Shift+Right"].includes(pressed);
+  return target.matches("button, summary, a") && pressed === "Space";
+}

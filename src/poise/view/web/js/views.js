@@ -1,0 +1,137 @@
+/** The one or two viewports side by side: made, fed and taken away as the state says. */
+
+import {element} from "poise/element.js";
+import {caption} from "poise/caption.js";
+import {keep} from "poise/keep.js";
+import {Viewport} from "poise/viewport.js";
+
+/**
+ * @typedef {object} Hands what the viewports report
+ * @property {(joint: string|null) => void} onSelect
+ * @property {(drag: any) => void} onDrag
+ */
+
+export class Views {
+  /**
+   * @param {HTMLElement} place
+   * @param {import("poise/store.js").Store} store
+   * @param {Hands} hands
+   */
+  constructor(place, store, hands) {
+    this.place = place;
+    this.store = store;
+    this.hands = hands;
+    /** @type {{viewport: any, whole: HTMLElement, loading: boolean, camera?: any}[]} */
+    this.views = [];
+    this.moving = false; // a camera is being copied: do not answer it
+    store.on("model", (model) => this.each((view) => this.load(view, model)));
+    store.on("terrain", ({message, asset}) => this.each(({viewport}) => viewport.setTerrain(message, asset)));
+    store.on("state", (state) => this.follow(state));
+    store.on("answer", (answer) => this.each(({viewport}) => viewport.setAnswer(answer)));
+    store.on("frame", (frame) => this.each((view) => view.loading || view.viewport.setFrame(frame)));
+    store.on("ghost", (frame) => this.each((view) => view.loading || view.viewport.setGhost(frame)));
+    store.on("selected", (joint) => this.each(({viewport}) => viewport.setSelected(joint)));
+    store.on("show", (show) => this.each(({viewport}) => viewport.setShow(show)));
+    store.on("gizmo", (mode) => this.each(({viewport}) => viewport.setGizmo(mode)));
+    store.on("theme", (theme) => this.each(({viewport}) => viewport.setTheme(theme)));
+    new ResizeObserver(() => this.each(({viewport}) => viewport.resize())).observe(place);
+  }
+
+  /** @returns {any[]} the viewports, A first */
+  get viewports() {
+    return this.views.map(({viewport}) => viewport);
+  }
+
+  each(act) {
+    this.views.forEach(act);
+  }
+
+  /** As many views as the state has, and the state in each. */
+  follow(state) {
+    while (this.views.length > state.views) this.remove();
+    while (this.views.length < state.views) this.add();
+    this.place.dataset.views = String(state.views);
+    this.each(({viewport}) => viewport.setState(state));
+  }
+
+  add() {
+    const slot = this.views.length;
+    const canvas = element("div", {class: "view-canvas"});
+    const whole = element("section", {
+      class: "view", "aria-label": `View ${"AB"[slot]}`, "data-testid": `view-${"ab"[slot]}`,
+    }, canvas, caption(this.store, slot));
+    this.place.append(whole);
+    const {onSelect, onDrag} = this.hands;
+    const onCamera = (camera) => this.lookAlike(slot, camera);
+    const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag, onCamera}), whole, loading: false};
+    this.views.push(view);
+    this.fill(view);
+  }
+
+  /** Everything that came before this view was there. */
+  fill(view) {
+    const {store} = this;
+    const {viewport} = view;
+    const terrain = store.get("terrain");
+    viewport.setTheme(store.get("theme"));
+    viewport.setShow(store.get("show"));
+    viewport.setGizmo(store.get("gizmo"));
+    if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
+    if (store.get("model")) this.load(view, store.get("model"));
+    else view.loading = true;
+  }
+
+  /** Frames wait until the model that they belong to is there; then the newest is shown. */
+  async load(view, {message, asset}) {
+    const {store} = this;
+    view.loading = true;
+    await view.viewport.setModel(message, asset);
+    if (store.get("model")?.message !== message || !this.views.includes(view)) return;
+    view.loading = false;
+    const give = (topic, take) => store.get(topic) && take.call(view.viewport, store.get(topic));
+    give("state", view.viewport.setState);
+    give("ghost", view.viewport.setGhost);
+    give("frame", view.viewport.setFrame);
+    give("answer", view.viewport.setAnswer);
+    view.viewport.setSelected(store.get("selected"));
+    const other = this.views.find((each) => each !== view && each.camera);
+    if (other) view.viewport.setCamera(other.camera);
+    store.set("shown", message.id);
+  }
+
+  remove() {
+    const view = this.views.pop();
+    view?.viewport.dispose();
+    view?.whole.remove();
+  }
+
+  /** Both views look from the same place: what differs is the answer, not the angle. */
+  lookAlike(slot, camera) {
+    if (this.moving) return;
+    this.moving = true;
+    this.each((view, i) => {
+      view.camera = camera;
+      if (i !== slot) view.viewport.setCamera(camera);
+    });
+    this.moving = false;
+  }
+
+  frameAll() {
+    this.views[0]?.viewport.frameAll();
+  }
+
+  /** A PNG of what is seen, both views side by side. */
+  async savePicture() {
+    const pictures = await Promise.all(this.viewports.map(async (each) => createImageBitmap(await each.snapshot())));
+    const sheet = document.createElement("canvas");
+    sheet.width = pictures.reduce((sum, each) => sum + each.width, 0);
+    sheet.height = Math.max(...pictures.map((each) => each.height));
+    let x = 0;
+    for (const picture of pictures) {
+      sheet.getContext("2d")?.drawImage(picture, x, 0);
+      x += picture.width;
+    }
+    const name = this.store.get("model")?.message.name ?? "poise";
+    sheet.toBlob((blob) => blob && keep(blob, `${name}.png`), "image/png");
+  }
+}
