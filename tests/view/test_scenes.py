@@ -1,0 +1,208 @@
+"""The demo scenes: each can be made, is solved as it is meant to be, is saved and loaded again."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import poise
+from poise.status import Status
+from poise.view import scenes
+from poise.view.landscape import land_of
+from poise.view.protocol import NOTHING
+from poise.view.scenes._figure import figure
+from poise.view.solving import Solving
+
+CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
+OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")
+PLAYED = ("walk_on_hills",)  # a clip, chains switched off
+
+
+@pytest.fixture(params=scenes.names())
+def document(request):
+    return scenes.scene(request.param)
+
+
+def solved(document, choice):
+    """What a view solves: targets of feet on the ground first put there."""
+    chains = list(document.active)
+    if document.terrain is not None:
+        land = land_of(document.rig, document.terrain)
+        above = {chain.id: document.rig.rest.world[chain.tip].positions[land.up] - land.floor for chain in chains}
+        chains = [c.but(position=land.put_on(c.position, above[c.id])) if c.ground else c for c in chains]
+    q = np.repeat(document.start.q[None], len(document.places), axis=0)
+    return Solving(document, document.started, choice)(chains, q), chains
+
+
+def test_the_menu_begins_with_the_classic_ones():
+    assert scenes.names() == (*CLASSIC, *OTHERS)
+    for name in scenes.names():
+        about = scenes.about(name)
+        assert about.name == name
+        assert 2 < len(about.title) < 32
+        assert about.text.endswith(".")
+    json.dumps([scenes.about(name)._asdict() for name in scenes.names()])
+
+
+def test_an_unknown_scene_lists_what_there_is():
+    for ask in (scenes.scene, scenes.about):
+        with pytest.raises(poise.UnknownNameError, match=r"no scene 'cdd'; did you mean 'ccd'.*walk_on_hills"):
+            ask("cdd")
+
+
+def test_a_scene_knows_its_name(document):
+    assert document.scene in scenes.names()
+    assert document.name == scenes.about(document.scene).title
+    assert scenes.scene(document.scene).rig.skeleton == document.rig.skeleton  # made anew, the same
+
+
+@pytest.mark.parametrize("view", [0, 1])
+def test_default_targets_are_reached(document, view):
+    outcome, chains = solved(document, document.solvers[view])
+    if document.scene in PLAYED:
+        assert outcome.status == NOTHING
+        return
+    assert outcome.status == Status.reached, outcome.sentence
+    assert outcome.moved
+    skeleton = document.working
+    for place, q in zip(document.places, outcome.q, strict=True):
+        pose = poise.Pose(skeleton, q)
+        shift = np.subtract(place, document.places[0])
+        for chain in chains:
+            if chain.kind not in ("look", "pin"):
+                np.testing.assert_allclose(pose.world[chain.tip].positions + shift, chain.position, atol=1e-3)
+        assert skeleton.legal(q)[1] == ()
+
+
+def test_the_start_is_legal(document):
+    moved, names = document.working.legal(document.started.q)
+    assert names == ()
+    np.testing.assert_array_equal(moved, document.started.q)
+
+
+def test_targets_are_not_where_the_tips_are(document):
+    """A scene that opens solved shows nothing."""
+    reaching = [chain for chain in document.active if chain.kind in ("position", "place", "direction")]
+    assert document.scene in PLAYED or reaching
+    for chain in reaching:
+        way = np.linalg.norm(document.start.world[chain.tip].positions - chain.position)
+        assert way > 0.05
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".json"])
+def test_a_solved_scene_is_saved_and_loaded(document, tmp_path, suffix):
+    outcome, _ = solved(document, document.solvers[0])
+    pose = document.start.with_q(outcome.q[0])
+    poise.save(pose, tmp_path / f"posed{suffix}", like=document.rig)
+    if suffix == ".glb":
+        loaded = poise.load(tmp_path / "posed.glb")
+        for name in document.skeleton.names:
+            np.testing.assert_allclose(loaded.pose.world[name].positions, pose.world[name].positions, atol=1e-6)
+
+
+class TestModes:
+    """The three switches of the classic scenes are modes of one arm."""
+
+    def test_each_scene_has_its_own(self):
+        modes = [scenes.scene(name).mode for name in CLASSIC[:3]]
+        assert modes == ["plain", "hinge", "limits"]
+        assert all(reason is None for reason in scenes.scene("ccd").modes().values())
+
+    def test_plain_joints_turn_as_balls(self):
+        outcome, _ = solved(scenes.scene("ccd"), scenes.scene("ccd").solvers[0])
+        assert any(off_axis(outcome.q[0]))
+
+    @pytest.mark.parametrize("name", ["ccd_hinge", "ccd_hinge_range"])
+    def test_hinges_turn_about_their_axes(self, name):
+        outcome, _ = solved(scenes.scene(name), scenes.scene(name).solvers[0])
+        assert not any(off_axis(outcome.q[0]))
+
+    def test_a_range_stops_what_a_hinge_does_not(self):
+        """Behind the stand the shoulder would have to lie back."""
+        far = (0.0, 0.1, -0.1)
+        ends = {}
+        for name in ("ccd_hinge", "ccd_hinge_range"):
+            document = scenes.scene(name)
+            chain = document.chains[0].but(position=far)
+            outcome, _ = solved(document.with_chain(chain), document.solvers[0])
+            ends[name] = np.degrees(angles(outcome.q[0]))
+        assert (np.abs(ends["ccd_hinge_range"]) <= np.array([180, 90, 150, 130, 100]) + 1e-6).all()
+
+
+def test_five_axes_keep_the_direction():
+    document = scenes.scene("five_axes")
+    outcome, (chain,) = solved(document, document.solvers[0])
+    tool = document.start.with_q(outcome.q[0]).world["tool"].affine[:, :3] @ chain.axis
+    np.testing.assert_allclose(tool, (0.0, -1.0, 0.0), atol=1e-5)
+
+
+def test_the_biped_keeps_its_feet_and_moves_its_hips():
+    document = scenes.scene("biped")
+    outcome, _ = solved(document, document.solvers[0])
+    pose = document.start.with_q(outcome.q[0])
+    for foot in ("LeftFoot", "RightFoot"):
+        np.testing.assert_allclose(pose.world[foot].affine, document.start.world[foot].affine, atol=2e-4)
+    sunk = document.start.world["Hips"].positions - pose.world["Hips"].positions
+    assert sunk[1] > 0.02
+
+
+def test_both_knees_of_the_feet_bend():
+    document = scenes.scene("feet")
+    outcome, chains = solved(document, document.solvers[0])
+    pose = document.start.with_q(outcome.q[0])
+    land = land_of(document.rig, document.terrain)
+    heights = [ground_below(land, chain.position) for chain in chains]
+    assert abs(heights[0] - heights[1]) > 0.05  # uneven
+    for side in ("Left", "Right"):
+        hip, knee, ankle = (pose.world[f"{side}{joint}"].positions for joint in ("UpLeg", "Leg", "Foot"))
+        thigh, shin = knee - hip, ankle - knee
+        bend = math.degrees(math.acos(thigh @ shin / np.linalg.norm(thigh) / np.linalg.norm(shin)))
+        assert bend > 15
+        toe = pose.world[f"{side}Toe"].positions
+        assert toe[1] - ground_below(land, ankle) > -0.05
+
+
+def test_the_crowd_reaches_for_one_target():
+    document = scenes.scene("crowd")
+    assert len(document.places) == 10
+    outcome, (chain,) = solved(document, document.solvers[0])
+    hands = [
+        document.start.with_q(q).world["LeftHand"].positions + place
+        for q, place in zip(outcome.q, document.places, strict=True)
+    ]
+    np.testing.assert_allclose(hands, np.add(chain.position, document.places[0])[None].repeat(10, axis=0), atol=1e-3)
+    apart = [np.linalg.norm(np.subtract(a, b)) for i, a in enumerate(document.places) for b in document.places[:i]]
+    assert min(apart) > 0.3  # nobody stands in another
+
+
+def test_the_figure_is_the_sample_with_free_hips():
+    rig, sample = figure(), poise.load(poise.samples.path("humanoid.glb"))
+    assert rig.skeleton["Hips"].kind == poise.Kind.FREE
+    np.testing.assert_allclose(rig.rest.world.affine, sample.rest.world.affine, atol=1e-12)
+    hands = rig.pose.world["LeftHand"].positions, rig.pose.world["RightHand"].positions
+    assert all(hand[1] < rig.rest.world["LeftHand"].positions[1] - 0.3 for hand in hands)
+
+
+def ground_below(land, point):
+    """Height of the ground under a point."""
+    return land.put_on(tuple(map(float, point)), 0.0)[land.up]
+
+
+def turns(q):
+    """The quaternions (5, 4) of the arm's joints."""
+    return q.reshape(5, 4)
+
+
+def angles(q):
+    """Signed angles about the axes of the arm's hinges."""
+    parts = turns(q)[range(5), [2, 1, 1, 1, 3]]
+    return 2 * np.arctan2(parts, turns(q)[:, 0])
+
+
+def off_axis(q):
+    """Which of the arm's joints turn about another axis than their own."""
+    others = [[1, 3], [2, 3], [2, 3], [2, 3], [1, 2]]
+    return [np.abs(turn[other]).max() > 1e-6 for turn, other in zip(turns(q), others, strict=True)]
