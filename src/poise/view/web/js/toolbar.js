@@ -89,7 +89,7 @@ function sceneMenu(store, send) {
 
 function saveMenu(store, page) {
   const list = element("div", {"aria-label": "Save"});
-  store.on("welcome", ({formats}) => {
+  store.on("welcome", ({formats = Object.keys(FORMATS)}) => {
     const save = (format) => page.send({do: "save", format});
     const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
     list.replaceChildren(

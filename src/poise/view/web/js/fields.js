@@ -1,0 +1,83 @@
+/** Fields for numbers and choices that follow what is sent without taking it from under the typing hand. */
+
+import {element} from "poise/element.js";
+
+/**
+ * A field for one number; empty stands for null. `change` is called when a number was typed and confirmed.
+ *
+ * @param {Record<string, any>} attributes beside type and value
+ * @param {(value: number|null) => void} change
+ * @returns {HTMLInputElement}
+ */
+export function numberField(attributes, change) {
+  const field = element("input", {type: "number", step: "any", autocomplete: "off", ...attributes});
+  field.addEventListener("change", () => {
+    if (!field.validity.badInput) change(field.value === "" ? null : Number(field.value));
+  });
+  field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
+  return field;
+}
+
+/**
+ * Show a number, unless somebody is typing another one.
+ *
+ * @param {HTMLInputElement} field
+ * @param {number|null|undefined} value
+ * @param {number} [digits] after the point
+ */
+export function showNumber(field, value, digits = 4) {
+  if (document.activeElement === field) return;
+  const known = value !== null && value !== undefined && Number.isFinite(value);
+  const text = known ? written(value, digits) : "";
+  if (field.value !== text) field.value = text;
+}
+
+/** Small numbers (tolerances) keep their digits, others get a fixed number of places. */
+function written(value, digits) {
+  const rounded = Number(value.toFixed(digits));
+  return String(Math.abs(value) > 0 && Math.abs(value) < 10 ** (1 - digits) ? Number(value.toPrecision(3)) : rounded);
+}
+
+/**
+ * A row of buttons of which one is pressed.
+ *
+ * @param {string} label
+ * @param {{value: any, text: string, testid: string, title?: string}[]} choices
+ * @param {(value: any) => void} choose
+ * @returns {{whole: HTMLElement, show: (value: any, refused?: Record<string, string|null>) => void}}
+ */
+export function segments(label, choices, choose) {
+  const buttons = choices.map(({value, text, testid, title}) =>
+    element("button", {type: "button", "data-testid": testid, title, onclick: () => choose(value)}, text));
+  const whole = element("div", {class: "segments", role: "group", "aria-label": label}, ...buttons);
+  const show = (chosen, refused = {}) => buttons.forEach((button, i) => {
+    const {value, title} = choices[i];
+    button.setAttribute("aria-pressed", String(value === chosen));
+    button.disabled = Boolean(refused[value]);
+    button.title = refused[value] ?? title ?? "";
+  });
+  return {whole, show};
+}
+
+/**
+ * A line of a panel: what it is, and the field for it.
+ *
+ * @param {string} text
+ * @param {HTMLElement} field
+ * @param {string} [title]
+ * @returns {HTMLElement}
+ */
+export function line(text, field, title = "") {
+  return element("label", {class: "line", title}, element("span", {class: "line-name"}, text), field);
+}
+
+/**
+ * @param {Record<string, any>} attributes
+ * @param {(on: boolean) => void} change
+ * @returns {HTMLInputElement}
+ */
+export function tick(attributes, change) {
+  const box = element("input", {type: "checkbox", ...attributes});
+  box.addEventListener("change", () => change(box.checked));
+  return box;
+}

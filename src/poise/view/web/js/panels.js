@@ -1,0 +1,35 @@
+/** Where each panel stands on the page. */
+
+import {Chart} from "poise/chart.js";
+import {chainsPanel} from "poise/chains.js";
+import {element} from "poise/element.js";
+import {LimitsPanel} from "poise/limits_panel.js";
+import {Outliner} from "poise/outliner.js";
+import {solverPanel} from "poise/solver_panel.js";
+import {targetPanel} from "poise/target_panel.js";
+import {fillTimeline} from "poise/timeline.js";
+import {fillToolbar} from "poise/toolbar.js";
+
+/**
+ * @param {any} page
+ * @param {(id: string) => HTMLElement} at the places of index.html
+ */
+export function fillPanels(page, at) {
+  const {store, commands} = page;
+  fillToolbar(at("toolbar"), page, commands);
+  at("left").append(
+    panel("Outliner", "outliner", new Outliner(store, commands).whole),
+    panel("Chains", "chains", chainsPanel(page)),
+    panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole));
+  at("right").append(
+    panel("Solver", "solver", solverPanel(page, commands)),
+    panel("Effector and target", "target", targetPanel(page)),
+    panel("Convergence", "convergence", new Chart(store).whole));
+  fillTimeline(at("timeline"), page, commands);
+}
+
+/** A panel that its title folds. */
+function panel(title, name, body) {
+  return element("details", {class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}`},
+    element("summary", {}, title), element("div", {class: "panel-body"}, body));
+}

@@ -1,0 +1,136 @@
+/** The clip: which, playing or not, where in it, how fast; the ground; and which foot is down when. */
+
+import {ContactBars} from "poise/contact_bars.js";
+import {element, setOptions} from "poise/element.js";
+import {tick} from "poise/fields.js";
+import {icon} from "poise/icons.js";
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
+const NONE = "";
+
+/**
+ * @param {HTMLElement} place
+ * @param {import("poise/commands.js").Page} page
+ * @param {Record<string, any>} commands
+ */
+export function fillTimeline(place, page, commands) {
+  const {store, send} = page;
+  const player = new Player(store, send);
+  const clip = element("select", {"data-testid": "clip", "aria-label": "Clip", title: "Clip",
+    onchange: () => send({do: "clip", name: clip.value || null})});
+  const plant = tick({"data-testid": "plant"}, (on) => send({do: "plant", on}));
+  const terrain = terrainChoice(store, send);
+  const contacts = new ContactBars(store);
+  place.append(
+    element("div", {class: "timeline-tools"},
+      tool("to-start", "start", "To the start", () => send({do: "seek", time: 0})),
+      player.button(commands.play), clip, player.speed, player.clock,
+      element("span", {class: "spring"}),
+      element("label", {class: "check", title: "Feet stand still where they land, on this ground"}, plant, "plant feet"),
+      terrain),
+    element("div", {class: "track"}, player.slider, contacts.whole));
+  store.on("state", (state) => {
+    setOptions(clip, [{value: NONE, text: state.clips.length ? "no clip" : "no clip in this rig"},
+      ...state.clips.map(({name}) => ({value: name, text: name}))]);
+    clip.value = state.clip ?? NONE;
+    clip.disabled = !state.clips.length;
+    plant.checked = state.plant;
+    plant.disabled = !state.clip;
+    place.classList.toggle("still", !state.clip);
+  });
+}
+
+function tool(testid, drawing, title, act) {
+  return element("button", {type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: act},
+    icon(drawing));
+}
+
+/** Play, scrub, speed and the clock; time comes with each frame. */
+class Player {
+  constructor(store, send) {
+    this.store = store;
+    this.send = send;
+    this.seeking = null; // a time that is to be sent with the next picture
+    this.held = false; // the slider is in a hand: frames do not move it
+    this.slider = element("input", {
+      type: "range", min: 0, step: "any", class: "scrub", "data-testid": "seek", "aria-label": "Time",
+      oninput: () => this.seek(Number(this.slider.value)),
+      onpointerdown: () => (this.held = true), onpointerup: () => (this.held = false),
+      onpointercancel: () => (this.held = false),
+    });
+    this.clock = element("output", {class: "clock", "data-testid": "clock"});
+    this.speed = element("select", {"data-testid": "speed", "aria-label": "Speed", title: "Speed",
+      onchange: () => send({do: "speed", value: Number(this.speed.value)})});
+    store.on("state", (state) => this.follow(state));
+    store.on("frame", (frame) => this.tell(frame.time));
+  }
+
+  button(act) {
+    const play = tool("play", "play", "Play (Space)", act);
+    this.store.on("state", (state) => {
+      play.disabled = !state.clip;
+      play.title = state.playing ? "Pause (Space)" : "Play (Space)";
+      play.setAttribute("aria-label", play.title);
+      play.setAttribute("aria-pressed", String(state.playing));
+      play.replaceChildren(icon(state.playing ? "pause" : "play"));
+    });
+    return play;
+  }
+
+  follow(state) {
+    this.clip = state.clips.find((each) => each.name === state.clip) ?? null;
+    this.seconds = state.duration || this.clip?.seconds || 0; // planted clips may last longer
+    this.slider.max = String(this.seconds || 1);
+    this.slider.disabled = this.speed.disabled = !this.clip;
+    const speeds = SPEEDS.includes(state.speed) ? SPEEDS : [...SPEEDS, state.speed].sort((a, b) => a - b);
+    setOptions(this.speed, speeds.map((speed) => ({value: String(speed), text: `${speed} x`})));
+    this.speed.value = String(state.speed);
+    this.tell(this.store.get("frame")?.time ?? 0);
+  }
+
+  tell(time) {
+    if (!this.clip) {
+      this.clock.textContent = "";
+      this.slider.value = "0";
+      return;
+    }
+    if (!this.held) this.slider.value = String(time);
+    const frame = Math.round(time * this.clip.fps) + 1;
+    const words = `${time.toFixed(2)} / ${this.seconds.toFixed(2)} s   frame ${frame} / ${this.clip.frames}`;
+    if (this.clock.textContent !== words) this.clock.textContent = words;
+  }
+
+  seek(time) {
+    const waiting = this.seeking !== null;
+    this.seeking = time;
+    if (waiting) return;
+    requestAnimationFrame(() => {
+      this.send({do: "seek", time: this.seeking});
+      this.seeking = null;
+    });
+  }
+}
+
+/** Ground of the list, or in words of one's own ("slope:12"). */
+function terrainChoice(store, send) {
+  const own = "...";
+  const choose = () => {
+    words.hidden = select.value !== own;
+    if (words.hidden) send({do: "terrain", words: select.value || null});
+    else words.focus();
+  };
+  const select = element("select", {"data-testid": "terrain", "aria-label": "Ground", title: "Ground", onchange: choose});
+  const words = element("input", {type: "text", class: "words", hidden: true, placeholder: "slope:12", "aria-label": "Ground in words",
+    "data-testid": "terrain-words", onchange: () => words.value.trim() && send({do: "terrain", words: words.value.trim()})});
+  store.on(["welcome", "state"], () => {
+    const now = store.get("state")?.terrain ?? null;
+    const offered = store.get("welcome")?.terrains ?? [];
+    const extra = now !== null && !offered.some((each) => each.words === now) ? [{value: now, text: now}] : [];
+    setOptions(select, [{value: NONE, text: "no ground"},
+      ...offered.map(({words: value, title}) => ({value, text: title})), ...extra, {value: own, text: "in words ..."}]);
+    if (document.activeElement === words) return;
+    select.value = now ?? NONE;
+    words.hidden = true;
+  });
+  return element("span", {class: "pair"}, select, words);
+}
