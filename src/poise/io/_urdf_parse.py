@@ -28,14 +28,19 @@ def parse_robot(path: Path, data: bytes) -> RobotElement:
     if looks_like and "XML" not in looks_like:
         raise FileError(path, f"not a URDF file; this looks like {looks_like}")
     reader = _Reader(path)
+    read_with(reader, data)
+    return reader.robot
+
+
+def read_with(reader: _Reader, data: bytes) -> None:
+    """Let a reader go through the bytes; FileError with the line for anything that is not well formed."""
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
         reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
-        raise FileError(path, reason, place=f"line {error.lineno}") from error
+        raise FileError(reader.path, reason, place=f"line {error.lineno}") from error
     except (LookupError, ValueError) as error:  # an encoding that Python does not know or expat cannot use
-        raise FileError(path, f"cannot be decoded: {error}", place="line 1") from error
-    return reader.robot
+        raise FileError(reader.path, f"cannot be decoded: {error}", place="line 1") from error
 
 
 class _Reader:

@@ -55,7 +55,7 @@ def read(path: Path) -> Rig:
     clip = Clip(times, Pose(skeleton, q), path.stem)
     all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
     shown = q[0] if len(q) == 1 else skeleton.rest_q
-    return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes)
+    return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes, path=path)
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:

@@ -53,7 +53,7 @@ def read(path: Path) -> Rig:
         tuple(row.limit_at for row in rows.rows),
     )
     skeleton = dataclasses.replace(skeleton, source=document)
-    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(rows.notes))
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(rows.notes), path=path)
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:

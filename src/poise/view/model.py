@@ -1,0 +1,130 @@
+"""The rig as the page is told of it: joints, bones, and one GLB with everything that is to be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Bools
+from poise.bones import BONES
+from poise.ground.figure import _up as up_of_legs
+from poise.humanoid import Roles, humanoid
+from poise.io._gltf_container import GltfDocument
+from poise.io._urdf_document import UrdfDocument
+from poise.pose import Pose
+from poise.rig import Rig
+from poise.skeleton import Kind, Skeleton
+from poise.view.parts.bones import bones_of, shown_rows, size_of
+from poise.view.parts.gltf import glb_of
+from poise.view.parts.rows import drawn
+from poise.view.parts.rows import frame_rows as frame_rows
+from poise.view.parts.rows import width_of as width_of
+from poise.view.parts.urdf import robot_glb
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What the page is sent once per rig.
+
+    message  the message "model"; its `id` and `name` may be replaced by who sends it
+    asset    the GLB that follows it, or None: bones are drawn
+    notes    what cannot be shown and why, a sentence each
+    """
+
+    message: dict[str, Any]
+    asset: bytes | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Meshes:
+    """The GLB of a rig and the node of each row in it; None where nothing is known of its kind."""
+
+    glb: bytes | None = None
+    nodes: tuple[int | None, ...] | None = None
+    skin: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def model_of(rig: Rig, pose: Pose | None = None, places: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),)) -> Model:
+    """The model of a rig for the page. `pose` tells which way is up where the file does not; `places` shift copies."""
+    skeleton = rig.skeleton
+    roles = humanoid(rig)
+    role_of = {joint: role for role, joint in roles.joints.items() if role in BONES}
+    up = skeleton.up or _up(rig.pose if pose is None else pose, roles)
+    shown = shown_rows(rig)
+    size = size_of(skeleton, shown)
+    meshes = _meshes(rig)
+    thick = np.zeros(len(skeleton), dtype=np.bool_)
+    if isinstance(skeleton.source, UrdfDocument):
+        thick[:] = [node is None for node in meshes.nodes] if meshes.nodes is not None else True
+    message: dict[str, Any] = {
+        "kind": "model",
+        "id": 0,
+        "name": rig.path.name if rig.path is not None else "rig",
+        "format": _format(skeleton),
+        "metres_per_unit": skeleton.metres_per_unit,
+        "up": up,
+        "size": size,
+        "places": [[float(x) for x in place] for place in places],
+        "joints": _joints(skeleton, role_of, shown, thick, size, up),
+        "nodes": list(meshes.nodes) if meshes.glb is not None and meshes.nodes is not None else None,
+        "asset": meshes.glb is not None,
+        "skin": meshes.skin,
+    }
+    return Model(message, meshes.glb, meshes.notes)
+
+
+def _joints(
+    skeleton: Skeleton, role_of: dict[str, str], shown: Bools, thick: Bools, size: float, up: str
+) -> list[dict[str, Any]]:
+    bones = bones_of(skeleton, shown, role_of, size, up)
+    linear = drawn(skeleton).linear
+    plain = (linear == np.eye(3)).all(axis=(1, 2))
+    single = (skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)
+    return [
+        {
+            "name": name,
+            "parent": int(skeleton.parents[i]),
+            "kind": Kind(int(skeleton.kinds[i])).name.lower(),
+            "axis": skeleton.axes[i].tolist() if single[i] else None,
+            "role": role_of.get(name),
+            "A": skeleton.A[i].tolist(),
+            "linear": None if plain[i] else linear[i].ravel().tolist(),
+            "bone": bones[i].tolist(),
+            "thick": bool(thick[i] and shown[i]),
+            "shown": bool(shown[i]),
+        }
+        for i, name in enumerate(skeleton.names)
+    ]
+
+
+def _up(pose: Pose, roles: Roles) -> str:
+    """Where the file does not say: the way from feet to hips; y without legs."""
+    single = pose[(0,) * len(pose.shape)] if pose.shape else pose
+    return up_of_legs(single, roles.legs) if roles.legs else "y"
+
+
+def _format(skeleton: Skeleton) -> str:
+    """What the skeleton was read from, in a word."""
+    document = skeleton.source
+    if isinstance(document, GltfDocument):
+        return document.path.suffix.lower().lstrip(".") or "glb"
+    kinds = {"BvhDocument": "bvh", "UrdfDocument": "urdf"}
+    return kinds.get(type(document).__name__, "skeleton")
+
+
+def _meshes(rig: Rig) -> _Meshes:
+    skeleton = rig.skeleton
+    document = skeleton.source
+    if isinstance(document, GltfDocument):
+        nodes = tuple(int(str(node)) for node in skeleton.source_ids)
+        asset = glb_of(document, set(nodes))
+        return _Meshes(asset.glb, nodes, asset.skin, asset.notes)
+    if isinstance(document, UrdfDocument) and rig.path is not None:
+        robot = robot_glb(skeleton, rig.path)
+        return _Meshes(robot.glb, robot.nodes, notes=robot.notes)
+    return _Meshes()
