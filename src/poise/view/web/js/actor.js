@@ -1,0 +1,159 @@
+/** All that is drawn of one model: bones, skin, ghost, axes, limits, trail, handles; made anew with each model. */
+
+import { Color, Matrix4 } from "three";
+
+import { Axes } from "poise/axes.js";
+import { Bones } from "poise/bones.js";
+import { Figure } from "poise/figure.js";
+import { viewOf } from "poise/frames.js";
+import { Handles } from "poise/handles.js";
+import { Limits } from "poise/limits.js";
+import { Poles } from "poise/poles.js";
+import { Skin } from "poise/skin.js";
+import { Trail } from "poise/trail.js";
+
+/** Whether a model's bones are seen, its skin, and so on. */
+export const SHOW = {
+  bones: true,
+  skin: true,
+  axes: false,
+  limits: true,
+  ghost: false,
+  trail: false,
+  grid: true,
+  shadows: false,
+  skinOpacity: 1,
+};
+
+export class Actor {
+  /**
+   * @param {import("poise/stage.js").Stage} stage
+   * @param {object} model the message
+   */
+  constructor(stage, model) {
+    this.stage = stage;
+    this.model = model;
+    this.figure = new Figure(model);
+    this.bones = new Bones(this.figure);
+    this.start = new Figure(model);
+    this.ghost = new Bones(this.start, { ghost: true });
+    this.axes = new Axes(this.figure);
+    this.limits = new Limits(this.figure);
+    this.trail = new Trail(this.figure);
+    this.handles = new Handles(this.figure);
+    this.poles = new Poles(this.figure, this.handles);
+    this.skin = new Skin(this.figure, model.nodes);
+    this.selected = -1;
+    this.hovered = -1;
+    this.moving = new Set(); // rows of the chains' joints
+    this.hit = new Set(); // rows at an end of their limits
+    this.show = { ...SHOW };
+    stage.world.add(this.skin.group);
+    for (const part of [this.ghost, this.limits, this.trail, this.handles, this.poles]) stage.front.add(part.group);
+    stage.front.add(this.axes.lines);
+  }
+
+  /** @param {import("poise/palette.js").Palette} palette */
+  setPalette(palette) {
+    this.palette = palette;
+    for (const part of [this.axes, this.limits, this.trail, this.poles]) part.setPalette(palette);
+    this.ghost.paint(() => new Color(palette.ghost), palette.ghost);
+    this.paintBones();
+  }
+
+  /** Colour the bones for what is selected, moves, or is at a limit. */
+  paintBones() {
+    const { palette } = this;
+    const plain = new Color(palette.bone);
+    const colours = new Map();
+    for (const row of this.moving) colours.set(row, new Color(palette.chain));
+    for (const row of this.hit) colours.set(row, new Color(palette.hit));
+    if (this.selected >= 0) colours.set(this.selected, new Color(palette.selected));
+    if (this.hovered >= 0) {
+      const base = colours.get(this.hovered) ?? plain;
+      colours.set(this.hovered, base.clone().lerp(new Color(palette.hovered), 0.5));
+    }
+    this.bones.paint((row) => colours.get(row) ?? plain, palette.link);
+  }
+
+  /** @param {typeof SHOW} show */
+  setShow(show) {
+    this.show = show;
+    this.bones.group.visible = show.bones;
+    this.ghost.group.visible = show.ghost;
+    this.limits.group.visible = show.limits;
+    this.trail.group.visible = show.trail;
+    this.axes.lines.visible = show.axes;
+    this.skin.setOpacity(show.skin ? show.skinOpacity : 0);
+    const covered = this.skin.hasMeshes && show.skin && show.skinOpacity >= 1;
+    (covered ? this.stage.front : this.stage.world).add(this.bones.group); // over a skin that would hide them
+    if (this.figure.ready) this.axes.update();
+  }
+
+  /** @param {object} state the message @param {import("poise/handles.js").Wanted[]} wanted what can be dragged */
+  setState(state, wanted) {
+    const chains = (state.chains ?? []).filter(({ enabled, kind }) => enabled !== false && kind !== "pin");
+    const rows = chains.flatMap(({ joints }) => joints).map((name) => this.figure.rows.get(name));
+    this.moving = new Set(rows.filter((row) => row !== undefined));
+    this.trail.setTips(chains.map(({ tip }) => tip));
+    this.limits.set(state.outlines ?? {}, state.limits ?? {});
+    if (this.figure.ready) this.limits.update();
+    this.handles.set(wanted);
+    this.poles.set(state.chains ?? []);
+    this.paintBones();
+  }
+
+  /** @param {string[]} names of joints at an end of their limits */
+  setHit(names) {
+    const rows = names.map((name) => this.figure.rows.get(name)).filter((row) => row !== undefined);
+    const same = rows.length === this.hit.size && rows.every((row) => this.hit.has(row));
+    if (same) return;
+    this.hit = new Set(rows);
+    this.limits.setHit(names);
+    this.paintBones();
+  }
+
+  /** Show one view of a frame. @param {import("poise/frames.js").Frame} frame @param {number} slot */
+  setFrame(frame, slot) {
+    this.figure.update(viewOf(frame, slot), frame.width, frame.characters);
+    this.bones.update();
+    this.skin.update();
+    this.axes.update();
+    this.limits.update();
+    this.trail.update();
+    this.handles.followTips();
+  }
+
+  /** @param {import("poise/frames.js").Frame} frame */
+  setGhost(frame) {
+    this.start.update(viewOf(frame, 0), frame.width, frame.characters);
+    this.ghost.update();
+  }
+
+  /** Places of all shown joints and bone ends. @returns {number[][]} */
+  points() {
+    const found = [];
+    for (let c = 0; c < this.figure.characters; c++) {
+      this.figure.joints.forEach((joint, row) => {
+        if (joint.shown) found.push(this.figure.position(row, c), this.figure.tail(row, c));
+      });
+    }
+    return found;
+  }
+
+  /** The matrix that a joint is drawn with, in rig coordinates. @param {number} row @param {number} character */
+  drawnMatrix(row, character) {
+    const drawn = this.bones.ballMatrix(row, character);
+    if (drawn) return drawn;
+    const node = this.skin.node(row, character);
+    if (node) return new Matrix4().makeScale(...Array(3).fill(this.figure.size)).multiply(node.matrixWorld);
+    const t = this.figure.turns.subarray(9 * (character * this.figure.count + row));
+    const [x, y, z] = this.figure.position(row, character);
+    return new Matrix4().set(t[0], t[1], t[2], x, t[3], t[4], t[5], y, t[6], t[7], t[8], z, 0, 0, 0, 1);
+  }
+
+  dispose() {
+    const parts = [this.bones, this.ghost, this.axes, this.limits, this.trail, this.poles, this.handles, this.skin];
+    for (const part of parts) part.dispose();
+  }
+}

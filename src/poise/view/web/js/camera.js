@@ -1,0 +1,144 @@
+/** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
+
+import { PerspectiveCamera, Vector3 } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+
+const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
+/** From where a new figure is looked at: characters face +z (y up), robots +x (z up). */
+const FROM = { x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42] };
+const ANGLE = 38; // of view, upright [degrees]
+const MARGIN = 1.12;
+const _point = new Vector3();
+
+/**
+ * @typedef {object} CameraState
+ * @property {number[]} position rig coordinates
+ * @property {number[]} target rig coordinates
+ */
+
+export class Camera {
+  /**
+   * @param {import("poise/stage.js").Stage} stage
+   * @param {(state: CameraState) => void} onMove called when the user has moved it
+   */
+  constructor(stage, onMove) {
+    this.stage = stage;
+    this.onMove = onMove;
+    this.camera = new PerspectiveCamera(ANGLE, 1, 0.01, 100);
+    stage.camera = this.camera;
+    this.up = "";
+    this.setUp("y");
+  }
+
+  /** @param {"x"|"y"|"z"} up */
+  setUp(up) {
+    if (up === this.up) return;
+    this.up = UP[up] ? up : "y";
+    this.camera.up.set(...UP[this.up]);
+    const enabled = this.controls?.enabled ?? true;
+    this.controls?.dispose();
+    this.controls = new OrbitControls(this.camera, this.stage.canvas); // it reads the upward axis only once
+    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: 300, zoomToCursor: true });
+    this.controls.addEventListener("change", () => {
+      this.stage.invalidate();
+      if (!this._still) this.onMove(this.state());
+    });
+  }
+
+  /** @returns {CameraState} */
+  state() {
+    const inFile = (v) => v.toArray().map((value) => value * this.stage.size);
+    return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
+  }
+
+  /** Put the camera somewhere; onMove is not called. @param {CameraState} state */
+  set(state) {
+    this.camera.position.fromArray(state.position).divideScalar(this.stage.size);
+    this.controls.target.fromArray(state.target).divideScalar(this.stage.size);
+    this._update();
+  }
+
+  /** Look at a new figure from its front, a little from the side and above. */
+  lookFromFront() {
+    const away = new Vector3(...FROM[this.up]).normalize().multiplyScalar(3);
+    this.camera.position.copy(this.controls.target).add(away);
+    this._update();
+  }
+
+  /**
+   * Bring all points into the picture, from the direction in which the camera looks now.
+   * @param {number[][]} points rig coordinates
+   */
+  frame(points) {
+    const seen = points.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+    if (!seen.length) return;
+    const low = seen[0].clone();
+    const high = seen[0].clone();
+    for (const point of seen) {
+      low.min(point);
+      high.max(point);
+    }
+    const centre = low.add(high).multiplyScalar(0.5);
+    const back = this.camera.position.clone().sub(this.controls.target).normalize();
+    const away = Math.max(distanceFor(this.camera, seen, centre, back), 0.05) * MARGIN;
+    this.controls.target.copy(centre);
+    this.camera.position.copy(centre).addScaledVector(back, away);
+    this._update();
+  }
+
+  /** Planes near and far enough for the distance at hand; called before each drawing. */
+  fitPlanes() {
+    const away = this.camera.position.distanceTo(this.controls.target);
+    const near = Math.min(away, 1) * 0.01;
+    const far = away * 4 + 80;
+    if (near === this.camera.near && far === this.camera.far) return;
+    Object.assign(this.camera, { near, far });
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Bring the camera's matrices up to date, for what is computed between two drawings. */
+  refresh() {
+    this.camera.updateMatrixWorld();
+    const [width, height] = this.stage.extent();
+    this._view = { width, height, upright: Math.tan((ANGLE * Math.PI) / 360) };
+  }
+
+  /**
+   * A point on the canvas; call refresh() before.
+   * @param {number[]} point rig coordinates
+   * @returns {[number, number, number, number]} pixels x and y, distance ahead of the camera [figure sizes], and
+   *   pixels that one file unit takes there
+   */
+  project(point) {
+    const { width, height, upright } = this._view;
+    const seen = _point.fromArray(point).divideScalar(this.stage.size).applyMatrix4(this.camera.matrixWorldInverse);
+    const ahead = -seen.z;
+    const pixels = height / (2 * upright * Math.max(Math.abs(ahead), 1e-9));
+    return [width / 2 + seen.x * pixels, height / 2 - seen.y * pixels, ahead, pixels / this.stage.size];
+  }
+
+  _update() {
+    this._still = true;
+    this.controls.update();
+    this._still = false;
+    this.stage.invalidate();
+  }
+
+  dispose() {
+    this.controls.dispose();
+  }
+}
+
+/** How far back from `centre` the camera has to be to see all points. */
+function distanceFor(camera, points, centre, back) {
+  const right = new Vector3().crossVectors(camera.up, back).normalize();
+  const up = new Vector3().crossVectors(back, right);
+  const upright = Math.tan((camera.fov * Math.PI) / 360);
+  let most = 0;
+  for (const point of points) {
+    const way = point.clone().sub(centre);
+    const [x, y, nearer] = [Math.abs(way.dot(right)), Math.abs(way.dot(up)), way.dot(back)];
+    most = Math.max(most, nearer + Math.max(y / upright, x / (upright * camera.aspect)));
+  }
+  return most;
+}

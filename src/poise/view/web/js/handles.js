@@ -1,0 +1,198 @@
+/**
+ * What the user can drag, as the document has it: targets and poles of chains, pins, and handles made in Python.
+ * Each is an object in rig coordinates with a mark of constant size on the screen.
+ */
+
+import { Group, Object3D, Quaternion, Vector3 } from "three";
+
+import { disposeMark, markOf } from "poise/marks.js";
+
+const HOLD = 700; // [ms] that a place just dragged to stays, until the server has said the same
+const Y = new Vector3(0, 1, 0);
+
+/**
+ * @typedef {object} Wanted one thing as the document has it
+ * @property {string} key
+ * @property {"target"|"pole"|"pin"|"handle"} what
+ * @property {string|number} id of the chain, or the handle's name
+ * @property {"position"|"place"|"direction"|"pole"|"pin"|"handle"} mark
+ * @property {number[]|null} position null: where the tip is
+ * @property {Quaternion} rotation
+ * @property {string|null} tip
+ * @property {boolean} enabled
+ */
+
+/** Everything in a state message that can be dragged. @returns {Wanted[]} */
+export function wantedIn(state, up) {
+  const chains = (state.chains ?? []).flatMap((chain) => ofChain(chain, up));
+  const handles = (state.handles ?? []).map((handle) => {
+    const rotation = turnOf(handle.rotation);
+    const { name, position } = handle;
+    return { key: `handle:${name}`, what: "handle", id: name, mark: "handle", position, rotation, tip: null, enabled: true };
+  });
+  return [...chains, ...handles];
+}
+
+function ofChain(chain, up) {
+  const shared = { id: chain.id, tip: chain.tip, enabled: chain.enabled !== false };
+  const still = new Quaternion();
+  if (chain.kind === "pin") {
+    const rotation = still.setFromUnitVectors(Y, up);
+    return [{ ...shared, key: `pin:${chain.id}`, what: "pin", mark: "pin", position: chain.position, rotation }];
+  }
+  const target = { ...shared, key: `target:${chain.id}`, what: "target", mark: chain.kind, position: chain.position };
+  if (chain.kind === "direction") {
+    const direction = new Vector3(...chain.direction).normalize();
+    target.position = null; // it is drawn at the tip
+    target.rotation = still.setFromUnitVectors(Y, direction);
+  } else {
+    target.rotation = chain.kind === "place" ? turnOf(chain.rotation) : still;
+  }
+  if (!chain.pole) return [target];
+  const pole = { ...shared, key: `pole:${chain.id}`, what: "pole", mark: "pole", position: chain.pole };
+  return [target, { ...pole, rotation: new Quaternion() }];
+}
+
+/** @param {number[]|null|undefined} wxyz */
+function turnOf(wxyz) {
+  const [w, x, y, z] = wxyz ?? [1, 0, 0, 0];
+  return new Quaternion(x, y, z, w).normalize();
+}
+
+export class Handles {
+  /** @param {import("poise/figure.js").Figure} figure */
+  constructor(figure) {
+    this.figure = figure;
+    this.group = new Group();
+    this.all = new Map(); // key -> Wanted with `object` and `drawn`
+    this.dragged = null; // key
+    this._held = new Map(); // key -> time until which the place dragged to stays
+    this._wanted = [];
+  }
+
+  /** @param {Wanted[]} wanted */
+  set(wanted) {
+    this._wanted = wanted;
+    const keys = new Set(wanted.map(({ key }) => key));
+    for (const key of [...this.all.keys()]) if (!keys.has(key)) this._remove(key);
+    for (const one of wanted) this._take(one);
+  }
+
+  _take(one) {
+    let handle = this.all.get(one.key);
+    if (handle && handle.mark !== one.mark) {
+      this._remove(one.key);
+      handle = undefined;
+    }
+    if (!handle) {
+      handle = { object: new Object3D(), drawn: markOf(one.mark) };
+      handle.object.add(handle.drawn);
+      this.group.add(handle.object);
+      this.all.set(one.key, handle);
+    }
+    Object.assign(handle, one);
+    if (!this._keeps(handle)) this._put(handle);
+  }
+
+  _put({ object, position, rotation, tip }) {
+    const row = this.figure.rows.get(tip);
+    const at = position ?? (row !== undefined && this.figure.ready ? this.figure.position(row) : null);
+    if (at) object.position.fromArray(at);
+    object.quaternion.copy(rotation);
+  }
+
+  /** Whether what the user has dragged stands against what the document says: echoes of older places come late. */
+  _keeps(handle) {
+    if (handle.key === this.dragged) return true;
+    const until = this._held.get(handle.key);
+    if (until === undefined) return false;
+    const same = !handle.position || handle.object.position.distanceTo(_at(handle.position)) < 1e-5 * this.figure.size;
+    if (!same && performance.now() < until) return true;
+    this._held.delete(handle.key);
+    return false;
+  }
+
+  /** @param {string} key */
+  startDrag(key) {
+    this.dragged = key;
+  }
+
+  /** What was dragged stays where it is for a moment; then the document is right again. @param {() => void} onSettled */
+  endDrag(onSettled) {
+    if (this.dragged === null) return;
+    this._held.set(this.dragged, performance.now() + HOLD);
+    this.dragged = null;
+    setTimeout(() => {
+      this.set(this._wanted);
+      onSettled();
+    }, HOLD + 1);
+  }
+
+  /** Directions stand at their tips. */
+  followTips() {
+    for (const handle of this.all.values()) {
+      if (handle.position === null && handle.key !== this.dragged) {
+        handle.object.position.fromArray(this.figure.position(this.figure.rows.get(handle.tip) ?? 0));
+      }
+    }
+  }
+
+  /**
+   * Keep the marks' size on the screen; call before each drawing.
+   * @param {(point: number[]) => number[]} project
+   */
+  fitToScreen(project) {
+    for (const { object, drawn } of this.all.values()) {
+      drawn.scale.setScalar(1 / project(object.position.toArray())[3]);
+    }
+  }
+
+  /**
+   * @param {import("poise/palette.js").Palette} palette
+   * @param {string} status
+   * @param {string|null} active key
+   */
+  paint(palette, status, active) {
+    for (const { key, what, enabled, drawn } of this.all.values()) {
+      const colour = what === "target" ? palette.status[status] : palette[what];
+      drawn.material.color.setHex(enabled ? colour : palette.off);
+      drawn.material.emissive.setHex(enabled ? colour : 0).multiplyScalar(key === active ? 0.5 : 0.2);
+    }
+  }
+
+  /** What is under a point of the canvas. @param {(point: number[]) => number[]} project @returns {string|null} key */
+  at(project, x, y, within = 13) {
+    let best = { key: null, gap: within };
+    for (const { key, enabled, object, what } of this.all.values()) {
+      const [sx, sy, ahead] = project(object.position.toArray());
+      const gap = Math.hypot(sx - x, sy - (what === "pin" ? 12 : 0) - y);
+      if (enabled && ahead > 0 && gap < best.gap) best = { key, gap };
+    }
+    return best.key;
+  }
+
+  /** What a drag of this handle tells. @param {string} key */
+  message(key) {
+    const { what, id, mark, object } = this.all.get(key);
+    const { x, y, z, w } = object.quaternion;
+    const told = { what, position: object.position.toArray(), rotation: [w, x, y, z] };
+    if (what === "handle") return { ...told, name: id };
+    if (mark === "direction") told.direction = Y.clone().applyQuaternion(object.quaternion).toArray();
+    return { ...told, chain: id };
+  }
+
+  _remove(key) {
+    const { object, drawn } = this.all.get(key);
+    disposeMark(drawn);
+    object.removeFromParent();
+    this.all.delete(key);
+    this._held.delete(key);
+  }
+
+  dispose() {
+    for (const key of [...this.all.keys()]) this._remove(key);
+    this.group.removeFromParent();
+  }
+}
+
+const _at = (position) => new Vector3(...position);

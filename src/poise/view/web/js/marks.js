@@ -1,0 +1,53 @@
+/** The shapes of what can be dragged: target, place, direction, pole, pin, handle. Sizes in pixels, pointing to +y. */
+
+import {
+  BoxGeometry,
+  ConeGeometry,
+  CylinderGeometry,
+  Group,
+  Mesh,
+  MeshLambertMaterial,
+  OctahedronGeometry,
+  SphereGeometry,
+  TetrahedronGeometry,
+} from "three";
+
+const PARTS = {
+  position: () => [new OctahedronGeometry(8)],
+  place: () => [new BoxGeometry(10, 10, 10), rod(2, 15, "x"), rod(2, 15, "y"), rod(2, 15, "z")],
+  direction: () => [new SphereGeometry(4, 12, 8), rod(2.2, 46, "y"), new ConeGeometry(6, 15, 16).translate(0, 52, 0)],
+  pole: () => [new TetrahedronGeometry(8)],
+  pin: () => [new ConeGeometry(4.6, 15, 16).rotateX(Math.PI).translate(0, 7.5, 0), head()],
+  handle: () => [new BoxGeometry(12, 12, 12)],
+};
+
+function head() {
+  return new SphereGeometry(6, 16, 12).translate(0, 17, 0);
+}
+
+/** A thin rod from the middle along an axis. */
+function rod(radius, length, axis) {
+  const along = new CylinderGeometry(radius, radius, length, 8).translate(0, length / 2, 0);
+  if (axis === "x") return along.rotateZ(-Math.PI / 2);
+  return axis === "z" ? along.rotateX(Math.PI / 2) : along;
+}
+
+/**
+ * One mark; scale it by what a pixel is.
+ * @param {keyof typeof PARTS} kind
+ * @returns {Group & {material: MeshLambertMaterial}}
+ */
+export function markOf(kind) {
+  const material = new MeshLambertMaterial({ emissive: 0x000000, flatShading: kind !== "pin" });
+  const group = new Group();
+  for (const geometry of PARTS[kind]()) group.add(new Mesh(geometry, material));
+  group.material = material;
+  return group;
+}
+
+/** @param {Group} mark */
+export function disposeMark(mark) {
+  mark.removeFromParent();
+  mark.material.dispose();
+  for (const mesh of mark.children) mesh.geometry.dispose();
+}

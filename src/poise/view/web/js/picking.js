@@ -1,0 +1,41 @@
+/** Which joint is under the pointer: the nearest bone on the screen, so that thin bones are as easy to hit as thick. */
+
+import { widthOf } from "poise/bones.js";
+
+const REACH = 7; // pixels beside a bone that still hit it
+const IN_FRONT = 40; // pixels that a figure's size nearer to the camera is worth
+
+/**
+ * @param {import("poise/figure.js").Figure} figure
+ * @param {(point: number[]) => number[]} screen see Camera.project
+ * @param {number} x
+ * @param {number} y
+ * @returns {number} the row of the joint, -1 where there is none
+ */
+export function jointAt(figure, screen, x, y) {
+  let best = { row: -1, score: Infinity };
+  for (let c = 0; c < figure.characters; c++) {
+    for (let row = 0; row < figure.count; row++) {
+      if (!figure.joints[row].shown) continue;
+      const head = screen(figure.position(row, c));
+      const tail = screen(figure.tail(row, c));
+      if (head[2] <= 0 || tail[2] <= 0) continue; // behind the camera
+      const { gap, share } = gapTo(x, y, head, tail);
+      const beside = Math.max(gap - widthOf(figure.joints[row], figure.size) * head[3], 0);
+      if (beside > REACH) continue;
+      const depth = head[2] + share * (tail[2] - head[2]);
+      const score = beside + IN_FRONT * depth; // a bone in front wins over one far behind that is a little nearer
+      if (score < best.score) best = { row, score };
+    }
+  }
+  return best.row;
+}
+
+/** Distance of a point from a line on the screen, and where along it. */
+function gapTo(x, y, head, tail) {
+  const [across, down] = [tail[0] - head[0], tail[1] - head[1]];
+  const squared = across * across + down * down;
+  const along = squared > 0 ? ((x - head[0]) * across + (y - head[1]) * down) / squared : 0;
+  const share = Math.min(Math.max(along, 0), 1);
+  return { gap: Math.hypot(x - head[0] - share * across, y - head[1] - share * down), share };
+}

@@ -1,0 +1,77 @@
+/** What the pointer does besides orbiting and dragging gizmos: clicks, double clicks, and what it hovers over. */
+
+const STILL = 5; // pixels: farther is a drag, not a click
+const SOON = 350; // [ms] between the clicks of a double click
+
+export class Pointer {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {{onClick(x: number, y: number): void, onDouble(): void, onHover(x: number, y: number): void,
+   *   onLeave(): void, isBusy(): boolean}} told pixels on the canvas; isBusy: a gizmo has the pointer
+   */
+  constructor(canvas, told) {
+    this.canvas = canvas;
+    this.told = told;
+    this._down = null;
+    this._last = -Infinity;
+    this._touches = new Set();
+    this._ends = new AbortController();
+    const on = (name, listener) => canvas.addEventListener(name, listener, { signal: this._ends.signal });
+    on("pointerdown", (event) => this._press(event));
+    on("pointermove", (event) => this._move(event));
+    on("pointerup", (event) => this._release(event));
+    on("pointercancel", (event) => this._forget(event));
+    on("pointerleave", () => told.onLeave());
+  }
+
+  _press(event) {
+    this._touches.add(event.pointerId);
+    const single = this._touches.size === 1 && event.button === 0;
+    this._down = single && !this.told.isBusy() ? at(event) : null; // two fingers pan and zoom
+  }
+
+  _move(event) {
+    if (this._down && far(this._down, at(event))) this._down = null;
+    if (event.buttons === 0 && event.pointerType !== "touch") this._waiting(event);
+  }
+
+  /** Hovering is looked up once an animation frame, however often the mouse reports. */
+  _waiting(event) {
+    const [x, y] = at(event);
+    this._hover ??= requestAnimationFrame(() => {
+      this._hover = undefined;
+      if (!this._ends.signal.aborted) this.told.onHover(...this._place);
+    });
+    this._place = [x, y];
+  }
+
+  _release(event) {
+    const down = this._down;
+    this._forget(event);
+    if (!down || event.button !== 0 || far(down, at(event))) return;
+    const again = event.timeStamp - this._last < SOON && !far(this._lastPlace, down);
+    this._last = again ? -Infinity : event.timeStamp;
+    this._lastPlace = down;
+    if (again) this.told.onDouble();
+    else this.told.onClick(...down);
+  }
+
+  _forget(event) {
+    this._touches.delete(event.pointerId);
+    this._down = null;
+  }
+
+  dispose() {
+    this._ends.abort();
+  }
+}
+
+/** @param {PointerEvent} event @returns {[number, number]} */
+function at(event) {
+  const box = event.target.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+function far(a, b) {
+  return Math.hypot(a[0] - b[0], a[1] - b[1]) > STILL;
+}

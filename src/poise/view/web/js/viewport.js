@@ -1,0 +1,310 @@
+/** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
+
+import { Quaternion, Vector3 } from "three";
+
+import { Actor, SHOW } from "poise/actor.js";
+import { Camera } from "poise/camera.js";
+import { Gizmo } from "poise/gizmo.js";
+import { Ground } from "poise/ground.js";
+import { wantedIn } from "poise/handles.js";
+import { NameLabel } from "poise/name_label.js";
+import { PALETTES } from "poise/palette.js";
+import { jointAt } from "poise/picking.js";
+import { Pointer } from "poise/pointer.js";
+import { shine, useShadows } from "poise/shadow.js";
+import { Stage } from "poise/stage.js";
+
+/**
+ * @typedef {object} Told what the viewport tells
+ * @property {number} slot 0: view A, 1: view B
+ * @property {(joint: string|null) => void} onSelect
+ * @property {(drag: {what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[],
+ *   rotation: number[], direction?: number[], phase: "start"|"move"|"end"}) => void} onDrag rig coordinates, w x y z
+ * @property {(state: import("poise/camera.js").CameraState) => void} onCamera
+ * @property {(text: string) => void} [onMessage] what could not be drawn, and why
+ */
+
+export class Viewport {
+  /** @param {HTMLElement} container @param {Told} told */
+  constructor(container, told) {
+    this.container = container;
+    this.told = told;
+    this.actor = null;
+    this.state = null;
+    this.answer = null;
+    this.show = { ...SHOW };
+    this.palette = PALETTES.dark;
+    this.stage = new Stage(container, () => this._beforeDraw());
+    this.gizmo = new Gizmo(this.stage, (message) => told.onDrag(message));
+    this.view = new Camera(this.stage, (state) => told.onCamera(state));
+    this.gizmo.setCamera(this.view);
+    this.ground = new Ground(this.stage);
+    this.label = new NameLabel(container);
+    this.pointer = new Pointer(this.stage.canvas, this._pointed());
+    this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
+    this.setTheme("dark");
+    this.setShow({});
+    this.resize();
+  }
+
+  get scene() {
+    return this.stage.scene;
+  }
+
+  get camera() {
+    return this.view.camera;
+  }
+
+  get renderer() {
+    return this.stage.renderer;
+  }
+
+  /** Whether the processor draws, for want of a graphics card. */
+  get software() {
+    return this.stage.software;
+  }
+
+  /**
+   * Show another model; what was shown of the last one goes.
+   * @param {object} model the message
+   * @param {ArrayBuffer|null} asset its GLB
+   */
+  async setModel(model, asset) {
+    const old = this.actor;
+    const actor = new Actor(this.stage, model);
+    this.actor = actor;
+    this.stage.setSize(actor.figure.size);
+    this.view.setUp(model.up);
+    this.ground.setUp(model.up);
+    this.gizmo.setHandles(actor.handles);
+    old?.dispose();
+    this._fresh = true; // the next frame is the first of this model
+    this.answer = null;
+    actor.setPalette(this.palette);
+    actor.setShow(this.show);
+    if (asset) await this._loadSkin(actor, asset);
+    this.stage.invalidate();
+  }
+
+  async _loadSkin(actor, asset) {
+    try {
+      await actor.skin.load(asset);
+    } catch (error) {
+      this._complain(`The meshes of this file cannot be drawn: ${error.message}`);
+    }
+    if (actor !== this.actor) {
+      actor.skin.dispose(); // another model came while this one was read
+      return;
+    }
+    if (actor.figure.ready) actor.skin.update();
+    actor.setShow(this.show);
+  }
+
+  _complain(text) {
+    if (this.told.onMessage) this.told.onMessage(text);
+    else console.warn(text);
+  }
+
+  /**
+   * @param {{id: number|null}|null} terrain the message
+   * @param {ArrayBuffer|null} asset its GLB, in world coordinates
+   */
+  async setTerrain(terrain, asset) {
+    try {
+      await this.ground.setTerrain(terrain?.id != null ? asset : null);
+    } catch (error) {
+      this._complain(`The terrain cannot be drawn: ${error.message}`);
+    }
+  }
+
+  /** @param {object} state the message */
+  setState(state) {
+    if (this.state && (this.state.clip !== state.clip || this.state.name !== state.name)) this._fresh = true;
+    this.state = state;
+    if (!this.actor) return;
+    this.actor.setState(state, wantedIn(state, this.camera.up));
+    this._activate(this.gizmo.active);
+  }
+
+  /** Give the gizmo to a handle, or to the first target there is. @param {string|null} key */
+  _activate(key) {
+    const { all } = this.actor.handles;
+    const usable = (one) => one && one.enabled && one.what !== "pin";
+    const first = [...all.values()].find((one) => one.what === "target" && usable(one));
+    this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
+    this._paintHandles();
+  }
+
+  /** @param {object} answer the message */
+  setAnswer(answer) {
+    this.answer = answer;
+    this.actor?.setHit(answer?.at_limit ?? []);
+    this._paintHandles();
+  }
+
+  _paintHandles() {
+    const { views } = this.answer ?? {};
+    const status = views?.[Math.min(this.told.slot, views.length - 1)]?.status ?? "none";
+    this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "none", this.gizmo.active);
+    this.stage.invalidate();
+  }
+
+  /** @param {import("poise/frames.js").Frame} frame */
+  setFrame(frame) {
+    if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
+    this.actor.setFrame(frame, this.told.slot);
+    if (this._fresh) this._meet();
+    this.stage.invalidate();
+  }
+
+  /** The first frame of a model or clip. */
+  _meet() {
+    this._fresh = false;
+    this.ground.standUnder(this.actor.figure);
+    this.actor.trail.clear();
+    if (this._met === this.actor) return; // of another clip: the camera stays
+    this._met = this.actor;
+    this.view.lookFromFront();
+    this.frameAll();
+  }
+
+  /** @param {import("poise/frames.js").Frame} frame of the start pose */
+  setGhost(frame) {
+    if (!this.actor || frame.joints !== this.actor.figure.count) return;
+    this.actor.setGhost(frame);
+    this.stage.invalidate();
+  }
+
+  /** @param {string|null} joint */
+  setSelected(joint) {
+    if (!this.actor) return;
+    this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
+    this.actor.paintBones();
+    const target = this.state?.chains?.find(({ tip, kind }) => tip === joint && kind !== "pin");
+    if (target) this._activate(`target:${target.id}`);
+    this.stage.invalidate();
+  }
+
+  /** @param {Partial<typeof SHOW>} show what is left out stays */
+  setShow(show) {
+    for (const [name, value] of Object.entries(show)) if (value != null && name in this.show) this.show[name] = value;
+    this.ground.setShow(this.show);
+    useShadows(this.stage, this.show.shadows);
+    this.actor?.setShow(this.show);
+    this.stage.invalidate();
+  }
+
+  /** @param {"move"|"turn"} mode @param {"world"|"local"} [space] */
+  setGizmo(mode, space) {
+    this.gizmo.setMode(mode, space);
+  }
+
+  /** @param {"dark"|"light"} theme */
+  setTheme(theme) {
+    this.palette = PALETTES[theme] ?? PALETTES.dark;
+    for (const part of [this.stage, this.ground, this.gizmo]) part.setPalette(this.palette);
+    this.actor?.setPalette(this.palette);
+    this.label.setTheme(theme);
+    this._paintHandles();
+  }
+
+  /** @param {import("poise/camera.js").CameraState} state */
+  setCamera(state) {
+    this.view.set(state);
+  }
+
+  /** Bring figure and targets into the picture. */
+  frameAll() {
+    if (!this.actor?.figure.ready) return;
+    const targets = (this.state?.chains ?? []).filter(({ enabled }) => enabled !== false).map(({ position }) => position);
+    this.view.frame([...this.actor.points(), ...targets.filter(Boolean)]);
+  }
+
+  /** Forget the way of the tips. */
+  clearTrail() {
+    this.actor?.trail.clear();
+    this.stage.invalidate();
+  }
+
+  resize() {
+    this.stage.resize();
+  }
+
+  /** @returns {Promise<Blob>} PNG */
+  snapshot() {
+    return this.stage.snapshot();
+  }
+
+  /** Where a joint is drawn, from the matrix that is drawn. @param {number} row @returns {number[]} rig coordinates */
+  jointPosition(row, character = 0) {
+    return new Vector3().setFromMatrixPosition(this.actor.drawnMatrix(row, character)).toArray();
+  }
+
+  /** How a joint is turned, from the matrix that is drawn. @param {number} row @returns {number[]} w x y z */
+  jointRotation(row, character = 0) {
+    const turn = new Quaternion();
+    this.actor.drawnMatrix(row, character).decompose(new Vector3(), turn, new Vector3());
+    return [turn.w, turn.x, turn.y, turn.z];
+  }
+
+  /** @param {number[]} point rig coordinates @returns {[number, number]} pixels on the page */
+  screenOf(point) {
+    this.view.refresh();
+    const [x, y] = this.view.project(point);
+    const box = this.stage.canvas.getBoundingClientRect();
+    return [box.left + x, box.top + y];
+  }
+
+  _beforeDraw() {
+    this.gizmo.flush();
+    this.view.fitPlanes();
+    this.view.refresh();
+    shine(this.stage, this.view, this.actor);
+    this.ground.follow(this.view.controls.target, this.camera.position.distanceTo(this.view.controls.target));
+    if (!this.actor) return;
+    this.actor.handles.fitToScreen((point) => this.view.project(point));
+    this.actor.poles.update();
+  }
+
+  _pointed() {
+    return {
+      isBusy: () => this.gizmo.hovered || this.gizmo.dragging,
+      onDouble: () => this.frameAll(),
+      onClick: (x, y) => this._click(x, y),
+      onHover: (x, y) => this._hover(this.gizmo.hovered ? -1 : this._jointAt(x, y), x, y),
+      onLeave: () => this._hover(-1, 0, 0),
+    };
+  }
+
+  _click(x, y) {
+    if (!this.actor) return;
+    this.view.refresh();
+    const key = this.actor.handles.at((point) => this.view.project(point), x, y);
+    if (key !== null) {
+      this._activate(key);
+      if (this.actor.handles.all.get(key).what !== "pin") return;
+    }
+    const tip = key === null ? this._jointAt(x, y) : this.actor.figure.rows.get(this.actor.handles.all.get(key).tip);
+    this.told.onSelect(this.actor.figure.joints[tip ?? -1]?.name ?? null);
+  }
+
+  _jointAt(x, y) {
+    if (!this.actor?.figure.ready || !this.show.bones) return -1;
+    this.view.refresh();
+    return jointAt(this.actor.figure, (point) => this.view.project(point), x, y);
+  }
+
+  _hover(row, x, y) {
+    if (!this.actor) return;
+    this.label.show(row < 0 ? null : this.actor.figure.joints[row].name, x, y, this.stage.extent()[0]);
+    this.stage.canvas.style.cursor = row < 0 ? "" : "pointer";
+    if (row === this.actor.hovered) return;
+    this.actor.hovered = row;
+    this.actor.paintBones();
+    this.stage.invalidate();
+  }
+
+  dispose() {
+    for (const part of [this.pointer, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage]) part?.dispose();
+  }
+}
