@@ -63,6 +63,8 @@ from poise.solvers.two_bone import TwoBone as TwoBone
 from poise.status import Status as Status
 from poise.terrain.terrain import Terrain as Terrain
 from poise.track import Tracker as Tracker
+from poise.view.view import View as View
+from poise.view.view import view as view
 from poise.warmup import warmup as warmup
 
 __version__ = "0.1.0"
