@@ -33,29 +33,40 @@ def outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
     """The limits of these joints, in the world of the pose; `size` of the figure [file units]."""
     found: list[Outline] = []
     for name in joints:
-        limit = pose.skeleton[name].limit
-        if limit is not None and limit.bounded:
-            outline = _outline(pose, name, limit, size)
-            found += [outline] if outline is not None else []
+        outline = _outline(pose, name, size)
+        found += [outline] if outline is not None else []
     return found
 
 
-def _outline(pose: Pose, name: str, limit: Limit, size: float) -> Outline | None:
+def local_outline(pose: Pose, name: str) -> Outline | None:
+    """The limit of a joint in the frame before its own motion, for a bone of length one; None where there is none.
+
+    The track of a slide is in file units, from where the joint stands.
+    """
     skeleton, row = pose.skeleton, pose.skeleton.index(name)
-    centre = pose.world[name].positions
-    frame = _frame_before(pose, row)
+    limit = skeleton.limits[row]
+    if limit is None or not limit.bounded:
+        return None
     if skeleton.kinds[row] == Kind.SLIDE:
-        return _track(pose, row, limit, centre, frame)
+        return _track(pose, row, limit)
     turn = _turn(pose, row)
-    bone = rotations.rotate(rotations.inverse(rotations.multiply(frame, turn)), _bone(pose, row))
+    bone = rotations.rotate(rotations.inverse(rotations.multiply(_frame_before(pose, row), turn)), _bone(pose, row))
     length = float(np.linalg.norm(bone))
-    radius = min(_SHARE * length, _MOST * size) if length > 0 else _MOST * size
     unit = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
     drawn = _swept(limit, _axis(pose, row, limit), unit, turn)
-    if drawn is None:
+    return None if drawn is None else Outline(*drawn)
+
+
+def _outline(pose: Pose, name: str, size: float) -> Outline | None:
+    row = pose.skeleton.index(name)
+    centre, frame = pose.world[name].positions, _frame_before(pose, row)
+    local = local_outline(pose, name)
+    if local is None:
         return None
-    lines, at_end = drawn
-    return Outline([centre + radius * rotations.rotate(frame, line) for line in lines], at_end)
+    length = float(np.linalg.norm(_bone(pose, row)))
+    slides = pose.skeleton.kinds[row] == Kind.SLIDE
+    radius = 1.0 if slides else min(_SHARE * length, _MOST * size) if length > 0 else _MOST * size
+    return Outline([centre + radius * rotations.rotate(frame, line) for line in local.lines], local.at_end)
 
 
 def _frame_before(pose: Pose, row: int) -> Floats:
@@ -161,10 +172,10 @@ def _exp(vectors: Floats) -> Floats:
     return np.concatenate([np.cos(angles / 2), np.sin(angles / 2) * axes], axis=-1)
 
 
-def _track(pose: Pose, row: int, limit: Limit, centre: Floats, frame: Floats) -> Outline | None:
+def _track(pose: Pose, row: int, limit: Limit) -> Outline | None:
     """The way of a slide from its lowest to its highest value."""
     if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
         return None
-    along, value = rotations.rotate(frame, pose.skeleton.axes[row]), _value(pose, row)
+    value = _value(pose, row)
     ends = np.array([limit.low - value, limit.high - value])
-    return Outline([centre + ends[:, None] * along], bool(np.abs(ends).min() <= _END))
+    return Outline([ends[:, None] * pose.skeleton.axes[row]], bool(np.abs(ends).min() <= _END))

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from poise import rotations
 from poise.errors import InputError
-from poise.goals import Direction, Goal, LookAt, Pin, Place, Pole, Position
+from poise.goals import Direction, Goal, LookAt, Place, Pole, Position
 from poise.humanoid import humanoid
 from poise.pose import Pose
 from poise.rig import Rig
@@ -18,6 +19,7 @@ from poise.skeleton import Kind, Skeleton
 ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
 KINDS: tuple[str, ...] = get_args(ChainKind)
 Vector: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
 
 _ROBOT_TIPS, _OTHER_TIPS = 2, 4  # chains that are offered where neither sidecar nor roles name limbs
 _LONGEST = 12  # joints of such a chain; ropes and tails get the last ones
@@ -51,7 +53,7 @@ class Chain:
     weight: float = 1.0
     ground: bool = False
     position: Vector = (0.0, 0.0, 0.0)
-    rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
     direction: Vector = (0.0, 0.0, 1.0)
     axis: Vector = (0.0, 0.0, 1.0)
     pole: Vector | None = None
@@ -60,6 +62,13 @@ class Chain:
         """The chain with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    @property
+    def shape(self) -> Chain:
+        """The chain without its targets: what a solver is packed for."""
+        nowhere = (0.0, 0.0, 0.0)
+        pole = None if self.pole is None else nowhere
+        return self.but(position=nowhere, rotation=(1.0, 0.0, 0.0, 0.0), direction=nowhere, pole=pole)
+
     def joints(self, skeleton: Skeleton) -> tuple[str, ...]:
         """The joints from the root to the tip, both included."""
         return (*skeleton.chain(self.root, self.tip), self.tip)
@@ -67,11 +76,9 @@ class Chain:
     def goals(self, skeleton: Skeleton) -> list[Goal]:
         """What the chain asks of a solver, in an order that `targets` follows."""
         at: dict[str, Any] = {"root": self.root, "weight": self.weight}
-        if self.kind == "pin":
-            return [Pin(self.tip, **at)]
         if self.kind == "look":
             return [LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)]
-        if self.kind == "place":
+        if self.kind in ("place", "pin"):  # a Pin goal would hold the pose shown last: errors would add up
             wanted: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
         else:
             wanted = [Position(self.tip, self.position, **at)]
@@ -97,10 +104,10 @@ def chain_of(pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind 
     pose.skeleton.chain(root, tip)
     at = pose.world[tip]
     axis = more.pop("axis", (0.0, 0.0, 1.0))
-    along = at.affine[:, :3] @ np.asarray(axis)
+    along = rotations.rotate(at.rotations, np.asarray(axis, dtype=np.float64))
     return Chain(
         id=name, root=root, tip=tip, kind=kind, axis=axis, position=vector(at.positions),
-        rotation=tuple(map(float, at.rotations)), direction=vector(along / np.linalg.norm(along)), **more,
+        rotation=quaternion(at.rotations), direction=vector(along), **more,
     )  # fmt: skip
 
 
@@ -110,15 +117,34 @@ def vector(numbers: Any) -> Vector:
     return (x, y, z)
 
 
+def quaternion(numbers: Any) -> Quaternion:
+    """Four plain floats w x y z."""
+    w, x, y, z = (float(number) for number in numbers)
+    return (w, x, y, z)
+
+
 def default_chains(rig: Rig, pose: Pose) -> tuple[Chain, ...]:
     """The chains of the sidecar; else arms and legs; else the longest chains that move."""
     if rig.skeleton.chains:
         return tuple(chain_of(pose, name, root, tip) for name, (root, tip) in rig.skeleton.chains.items())
-    roles = humanoid(rig).joints if len(rig.skeleton) else {}
-    limbs = [(name, roles[first], roles[last]) for name, first, last in _LIMBS if first in roles and last in roles]
+    limbs = _limbs(rig) if len(rig.skeleton) else []
     if limbs:
-        return tuple(chain_of(pose, name, root, tip) for name, root, tip in limbs)
+        return tuple(chain_of(pose, name, _root(rig.skeleton, root), tip) for name, root, tip in limbs)
     return _longest_chains(pose)
+
+
+def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
+    """Name, first joint and tip of arms and legs; of a quadruped of its legs."""
+    found = humanoid(rig)
+    roles = found.joints
+    if found.kind == "quadruped":
+        return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in found.legs]
+    return [(name, roles[first], roles[last]) for name, first, last in _LIMBS if first in roles and last in roles]
+
+
+def _root(skeleton: Skeleton, first: str) -> str | None:
+    """The joint itself; None, the limb's own, for robots, whose shoulders and hips are several hinges in a row."""
+    return first if skeleton[first].kind == Kind.BALL else None
 
 
 def _longest_chains(pose: Pose) -> tuple[Chain, ...]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from poise import solvers
@@ -81,6 +80,7 @@ class Document:
     terrain    words such as "stairs:0.15,0.30", or None
     handles    gizmos of a program
     driven     a program shows poses itself: nothing is solved here
+    scene      name of the demo scene, or None
     """
 
     rig: Rig
@@ -101,7 +101,7 @@ class Document:
     terrain: str | None = None
     handles: tuple[Handle, ...] = ()
     driven: bool = False
-    scene: str | None = field(default=None)
+    scene: str | None = None
 
     def but(self, **changes: Any) -> Document:
         """The document with some fields changed."""
@@ -118,20 +118,25 @@ class Document:
         """The document with the chain of this name replaced."""
         return self.but(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
 
-    @cached_property
+    @property
     def working(self) -> Skeleton:
-        """The skeleton that is solved on: the limits as far as the mode keeps them."""
+        """The skeleton that is solved on: the limits as far as the mode keeps them; one value per skeleton and mode."""
         if self.mode == "limits":
             return self.skeleton
-        kept = _hinges_only if self.mode == "hinge" else _no_limit
-        rows = zip(self.skeleton.names, self.skeleton.kinds.tolist(), self.skeleton.limits, strict=True)
-        changed = {name: kept(Kind(kind), limit) for name, kind, limit in rows if limit is not None}
-        return dataclasses.replace(self.skeleton, limits=tuple(_swapped(self.skeleton, changed)))
+        known: dict[str, Skeleton] = self.skeleton.__dict__.setdefault("_by_mode", {})
+        if self.mode not in known:
+            known[self.mode] = _kept(self.skeleton, _hinges_only if self.mode == "hinge" else _no_limit)
+        return known[self.mode]
 
-    @cached_property
+    @property
     def started(self) -> Pose:
-        """The start pose on the skeleton that is solved on."""
-        return dataclasses.replace(self.start, skeleton=self.working)
+        """The start pose on the skeleton that is solved on, inside its limits; one value per pose and skeleton."""
+        known: dict[int, Pose] = self.start.__dict__.setdefault("_on", {})
+        working = self.working
+        if id(working) not in known or known[id(working)].skeleton is not working:
+            inside = working.legal(self.start.q)[0]
+            known[id(working)] = dataclasses.replace(self.start, skeleton=working, q=inside)
+        return known[id(working)]
 
     @property
     def active(self) -> tuple[Chain, ...]:
@@ -160,8 +165,11 @@ def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: A
     return Document(rig=rig, name=shown, skeleton=rig.skeleton, start=start, chains=made, **more)
 
 
-def _swapped(skeleton: Skeleton, changed: dict[str, Limit | None]) -> list[Limit | None]:
-    return [changed.get(name, limit) for name, limit in zip(skeleton.names, skeleton.limits, strict=True)]
+def _kept(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
+    """The skeleton with what `keep` leaves of each limit."""
+    rows = zip(skeleton.kinds.tolist(), skeleton.limits, strict=True)
+    limits = tuple(None if limit is None else keep(Kind(kind), limit) for kind, limit in rows)
+    return dataclasses.replace(skeleton, limits=limits)
 
 
 def _no_limit(kind: Kind, limit: Limit) -> Limit | None:
@@ -173,6 +181,3 @@ def _hinges_only(kind: Kind, limit: Limit) -> Limit | None:
     """The axis of a ball that is a hinge; nothing of other limits."""
     axis = hinge_axis(limit)
     return Range(*_FREE, axis=axis) if axis is not None else _no_limit(kind, limit)
-
-
-Action: TypeAlias = Callable[[Document, dict[str, Any]], Document]

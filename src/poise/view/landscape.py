@@ -1,0 +1,90 @@
+"""The ground of a document in the rig's own units, and the clip that plays on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from poise import samples
+from poise.clip import Clip
+from poise.errors import PoiseError
+from poise.ground.figure import HEIGHT, figure_of
+from poise.ground.plant import Planted, plant_feet
+from poise.pose import Pose
+from poise.rig import Rig
+from poise.terrain.terrain import Terrain
+from poise.terrain.words import terrain_of
+from poise.view.chains import Vector, vector
+
+_UPS = {"y": 1, "z": 2}
+
+#: What the page offers.
+OFFERED = (
+    ("flat", "Flat"), ("slope:10", "Slope, 10 degrees"), ("stairs:0.15,0.30", "Stairs, 15 by 30 cm"),
+    ("noise:0.08,1.5", "Rough ground"), ("hills", "Hills"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Land:
+    """A terrain under a figure, in the rig's units and axes.
+
+    height  how tall the figure is
+    floor  the height on which the figure stands at rest: what the tips of its chains have above it they keep
+    up     the number of the up axis
+    """
+
+    terrain: Terrain
+    height: float
+    floor: float
+    up: int
+
+    def put_on(self, point: Vector, above: float) -> Vector:
+        """The point moved along the up axis so that it stands so much above the ground."""
+        moved = np.array(point)
+        moved[self.up] = float(self.terrain.heights(moved)) + above
+        return vector(moved)
+
+
+def land_of(rig: Rig, words: str) -> Land:
+    """The ground of these words. InputError or FileError where they name none."""
+    up = up_of(rig)
+    terrain, height = _made(words, up), height_of(rig)
+    if terrain.unit is None:
+        terrain = terrain.for_figure(height)
+    axis = _UPS[up]
+    return Land(terrain, height, float(rig.rest.world.positions[:, axis].min()), axis)
+
+
+def up_of(rig: Rig) -> str:
+    """The rig's up axis, y or z: the file's word, else y."""
+    return "z" if rig.skeleton.up == "z" else "y"
+
+
+def planted(rig: Rig, clip: Clip, words: str) -> Planted:
+    """The clip with its feet on the ground of these words; PoiseError where it has no feet or no ground is there."""
+    return plant_feet(clip, _made(words, up_of(rig)), rig=rig)
+
+
+@lru_cache(maxsize=8)
+def _made(words: str, up: str) -> Terrain:
+    if words == "hills":
+        return Terrain.heightmap(samples.path("hills.npz"), up=up)
+    return terrain_of(words, up=up)
+
+
+def height_of(rig: Rig) -> float:
+    """How tall the figure is [file units], by its legs; of rigs without legs the extent of the rest pose."""
+    try:
+        return figure_of(rig.rest, rig=rig).metre * HEIGHT
+    except PoiseError:
+        return size_of(rig.rest)
+
+
+def size_of(pose: Pose) -> float:
+    """The largest extent of the joints of a pose [file units]; 1 for a single point."""
+    points = pose.world.positions
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    return extent if extent > 0.0 else 1.0

@@ -1,0 +1,141 @@
+"""What goes to the page and what comes from it: two boxes between the server's thread and the studio's.
+
+Control messages keep their order. Of poses only the newest is kept, and none is sent before the last one was
+acknowledged, so that a slow page is shown less, never later.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+_NEWEST_ONLY = ("state", "answer", "busy")  # kinds of which an older one that still waits is worth nothing
+_MOVES = "move"
+
+
+class Outbox:
+    """Messages to the page; `say` and `show` are called by the studio, the rest by the server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._controls: deque[tuple[str, list[str | bytes]]] = deque()
+        self._frame: bytes | None = None
+        self._unseen = 0  # number of the frame that is on its way
+        self._number = 0
+        self._wake: Callable[[], None] | None = None
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """A page is there: `wake` is called when there is something to take."""
+        with self._lock:
+            self._controls.clear()
+            self._frame, self._unseen, self._wake = None, 0, wake
+
+    def detach(self, wake: Callable[[], None]) -> None:
+        """The page is gone; nothing is kept for the next one. A page that has taken over stays."""
+        with self._lock:
+            if self._wake is wake:
+                self._controls.clear()
+                self._frame, self._wake = None, None
+
+    @property
+    def free(self) -> bool:
+        """Whether a page waits for a pose."""
+        with self._lock:
+            return self._wake is not None and self._frame is None and not self._unseen
+
+    @property
+    def attached(self) -> bool:
+        """Whether a page is there."""
+        return self._wake is not None
+
+    def say(self, message: dict[str, Any], *binary: bytes) -> None:
+        """Send a control message, and binary ones that belong to it right behind it."""
+        self._put(str(message["kind"]), [json.dumps(message, allow_nan=False, separators=(",", ":")), *binary])
+
+    def say_binary(self, message: bytes) -> None:
+        """Send a binary message among the control messages."""
+        self._put("", [message])
+
+    def _put(self, kind: str, parts: list[str | bytes]) -> None:
+        with self._lock:
+            if self._wake is None:
+                return
+            if kind in _NEWEST_ONLY:
+                self._controls = deque(said for said in self._controls if said[0] != kind)
+            self._controls.append((kind, parts))
+            self._wake()
+
+    def show(self, pack: Callable[[int], bytes]) -> int:
+        """Send a pose instead of one that still waits; `pack` makes the message from its number."""
+        with self._lock:
+            self._number += 1
+            number = self._number
+        data = pack(number)
+        with self._lock:
+            if self._wake is not None:
+                self._frame = data
+                self._wake()
+        return number
+
+    def take(self) -> list[str | bytes]:
+        """What may be sent now, in order."""
+        with self._lock:
+            parts = [part for _, said in self._controls for part in said]
+            self._controls.clear()
+            if self._frame is not None and not self._unseen:
+                parts.append(self._frame)
+                self._frame, self._unseen = None, self._number
+            return parts
+
+    def seen(self, number: int) -> None:
+        """The page has drawn this frame; an older number than the one on its way says nothing."""
+        with self._lock:
+            if number >= self._unseen:
+                self._unseen = 0
+            if self._frame is not None and self._wake is not None:
+                self._wake()
+
+
+class Inbox:
+    """Actions from the page, in order; of one gizmo's moves only the newest is kept."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Condition()
+        self._actions: deque[dict[str, Any]] = deque()
+        self._woken = False
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    def put(self, action: dict[str, Any]) -> None:
+        """Add an action; a move takes the place of an older move of the same gizmo."""
+        with self._ready:
+            last = self._actions[-1] if self._actions else None
+            if last is not None and _same_move(last, action):
+                self._actions[-1] = action
+            else:
+                self._actions.append(action)
+            self._ready.notify()
+
+    def wake(self) -> None:
+        """Make `take` return although there is nothing new."""
+        with self._ready:
+            self._woken = True
+            self._ready.notify()
+
+    def take(self, seconds: float | None) -> list[dict[str, Any]]:
+        """All actions that wait; waits for one, or until the time is over, or until woken."""
+        with self._ready:
+            if not self._actions and not self._woken:
+                self._ready.wait(seconds)
+            self._woken = False
+            actions = list(self._actions)
+            self._actions.clear()
+            return actions
+
+
+def _same_move(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return a.get("phase") == b.get("phase") == _MOVES and all(a.get(k) == b.get(k) for k in ("do", "chain", "name"))

@@ -1,0 +1,73 @@
+"""What the page saves: the pose, the clip with what the chains make of it, the sidecar, a page to send."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.clip import Clip
+from poise.pose import Pose
+from poise.view.document import Document
+from poise.view.model import model_of
+from poise.view.offline import offline_page
+from poise.view.parts.rows import frame_rows, width_of
+from poise.view.saving import saved_clip, saved_pose, saved_sidecar
+from poise.view.solving import Solving
+
+_FASTEST = 60.0  # [frames/s] of a page; screens show no more
+_CLIPS = ("glb", "gltf", "bvh")  # what holds motion
+
+
+class Saved(NamedTuple):
+    """A file for the page to keep."""
+
+    name: str
+    mime: str
+    contents: bytes
+
+
+def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Saved:
+    """Make a file; UnsupportedError where the format cannot hold it. Chains are solved on every frame of a clip."""
+    if wanted == "html":
+        return _page(document, pose, clip)
+    if wanted == "toml":
+        chains = {chain.id: (chain.joints(document.skeleton)[0], chain.tip) for chain in document.chains}
+        return Saved(*saved_sidecar(document.rig, document.skeleton, chains))
+    if clip is not None and wanted in _CLIPS:
+        return Saved(*saved_clip(document.rig, solved_clip(document, clip), wanted))
+    return Saved(*saved_pose(document.rig, pose, wanted))
+
+
+def solved_clip(document: Document, clip: Clip) -> Clip:
+    """The clip with the chains of view A solved on every frame, each from its own pose."""
+    if not document.active:
+        return clip
+    q = np.array(clip.poses.q)
+    for i in range(len(clip)):
+        base = Pose(document.working, *_row(clip.poses, i))
+        q[i] = Solving(document, base, document.solvers[0])(document.active, base.q[None]).q[0]
+    return Clip(clip.times, clip.poses.with_q(q), clip.name)
+
+
+def _row(poses: Pose, i: int) -> list[Any]:
+    return [None if part is None else part[i] for part in (poses.q, poses.translations, poses.scales)]
+
+
+def _page(document: Document, pose: Pose, clip: Clip | None) -> Saved:
+    """A page that plays the clip, or shows the pose, without a server."""
+    if clip is None or not len(clip):
+        times, poses = np.zeros(1), Pose(pose.skeleton, *_row(_batch_of_one(pose), slice(None)))
+    else:
+        shown = solved_clip(document, clip.resampled(_FASTEST) if clip.fps > _FASTEST else clip)
+        times, poses = shown.times, shown.poses
+    rows = frame_rows(poses, width_of(poses))[:, None]
+    model = model_of(document.rig, document.started, document.places[:1])
+    page = offline_page(model, rows, times, document.name, {})
+    stem = document.rig.path.stem if document.rig.path is not None else (document.scene or "rig")
+    return Saved(f"{stem}.html", "text/html", page)
+
+
+def _batch_of_one(pose: Pose) -> Pose:
+    given = [None if part is None else part[None] for part in (pose.translations, pose.scales)]
+    return Pose(pose.skeleton, pose.q[None], *given)

@@ -1,0 +1,199 @@
+"""The studio: one thread that owns the document, does what the page asks, and solves.
+
+    Inbox -> actions, commands -> Document -> Stage.frame() -> Outbox
+
+A pose is worked out when something has changed and the page waits for one: the newest target counts, the ones before it
+are never solved.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from poise.clip import Clip
+from poise.errors import PoiseError, UnknownNameError
+from poise.pose import Pose
+from poise.rig import Rig
+from poise.view import commands
+from poise.view.actions import ACTIONS
+from poise.view.document import Document
+from poise.view.history import History, Moment
+from poise.view.outbox import Inbox, Outbox
+from poise.view.protocol import text
+from poise.view.stage import Stage
+from poise.view.state import state_of
+
+_DRAGS = ("start", "move", "end")
+
+
+class Studio:
+    """Owns the document; everything but `post`, `call`, `show`, `start` and `close` happens on its thread."""
+
+    def __init__(self, document: Document, outbox: Outbox | None = None) -> None:
+        self.outbox = outbox or Outbox()
+        self.inbox = Inbox()
+        self.history = History()
+        self.stage = Stage(document)
+        self.models = self.files = 0  # how many were sent
+        self.planted: dict[tuple[Rig, str, str], Clip] = {}  # by clip and ground: planting takes longer than playing
+        self.listeners: list[Callable[[Document], None]] = []
+        self._jobs = ThreadPoolExecutor(1, thread_name_prefix="poise-job")
+        self._dragged: tuple[str, str] | None = None
+        self._open = True
+        self._thread = threading.Thread(target=self._work, name="poise-studio", daemon=True)
+
+    # --- from other threads --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop working; waits for what is being solved."""
+        self._open = False
+        self.inbox.wake()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(10)
+        self._jobs.shutdown(wait=False, cancel_futures=True)
+
+    def post(self, action: dict[str, Any]) -> None:
+        """Do what a page asks, soon; what only programs may ask for is unknown to pages."""
+        if action["do"] in commands.INTERNAL:
+            self.say("error", f"no action {action['do']!r}")
+            return
+        self.inbox.put(action)
+
+    def greet(self, key: str, scene: str | None) -> None:
+        """A page has come."""
+        self.inbox.put({"do": "hello", "key": key, "scene": scene})
+
+    def seen(self, number: int) -> None:
+        """The page has drawn a frame and waits for the next."""
+        self.outbox.seen(number)
+        self.inbox.wake()
+
+    def call(self, change: Callable[[Document], Document]) -> None:
+        """Change the document, soon; for programs that drive the viewer."""
+        self.inbox.put({"do": "call", "change": change})
+
+    def show(self, pose: Pose) -> None:
+        """Show a pose, or a batch of poses side by side, instead of solving."""
+        self.inbox.put({"do": "show", "pose": pose, "phase": "move"})
+
+    @property
+    def document(self) -> Document:
+        """The document as it is now: a value, so that reading it needs no lock."""
+        return self.stage.document
+
+    # --- the studio's thread -------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while self._open:
+            for action in self.inbox.take(self._pause()):
+                self._guarded(lambda action=action: self._do(action))
+            if self._open and self.outbox.free and self.stage.due():
+                self._guarded(self._frame)
+            if self._open and self.outbox.attached and self.stage.answer_due():
+                self._guarded(self._answer)
+
+    def _pause(self) -> float | None:
+        return self.stage.pause(free=self.outbox.free) if self.outbox.attached else None
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Whatever goes wrong is said on the page, and the studio goes on."""
+        try:
+            work()
+        except PoiseError as error:
+            self.say("error", str(error))
+        except Exception as error:  # noqa: BLE001  (a solver may raise anything; dragging must go on)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            self.say("error", f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})")
+            self.stage.failed()
+
+    def say(self, level: str, sentence: str) -> None:
+        """Show a sentence on the page."""
+        self.outbox.say({"kind": "message", "level": level, "text": sentence})
+
+    def _do(self, action: dict[str, Any]) -> None:
+        name = text(action, "do")
+        command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
+        if command is not None:
+            command(self, action)
+        elif name in ACTIONS:
+            self._change(name, action)
+        else:
+            raise UnknownNameError("action", name, [*ACTIONS, *commands.COMMANDS])
+
+    def _change(self, name: str, args: dict[str, Any]) -> None:
+        """Change the document; all moves of one drag are one step of undo."""
+        before, action = self.moment(), ACTIONS[name]
+        changed = action.make(before.document, args)
+        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name"))))
+        continues = phase in _DRAGS[1:] and self._dragged == what
+        self._dragged = what if phase in _DRAGS[:2] else None
+        if not continues:
+            self.history.add(action.label, before)
+        serial = args.get("serial")
+        self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
+        self.put(changed, quiet=phase == "move" and continues)
+
+    # --- for commands --------------------------------------------------------------------------------------------
+
+    def moment(self) -> Moment:
+        """What undo comes back to."""
+        return Moment(self.stage.document, self.stage.shown)
+
+    def put(self, document: Document, *, quiet: bool = False) -> None:
+        """Make this the document. `quiet`: the page knows already, it is dragging."""
+        old = self.stage.document
+        self.stage.put(document)
+        self.stage.version += 1
+        commands.follow(self, old)
+        for listener in self.listeners:
+            listener(document)
+        if not quiet:
+            self.tell()
+
+    def tell(self) -> None:
+        """Send the state."""
+        self.outbox.say(state_of(self.stage.document, self.stage.playhead, self.history, self.stage.version))
+
+    def job(
+        self,
+        sentence: str,
+        work: Callable[[], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[PoiseError], None] | None = None,
+    ) -> None:
+        """Do something long beside the dragging; `done` gets the outcome on the studio's thread."""
+        self.outbox.say({"kind": "busy", "text": sentence})
+
+        def end(future: Future[Any]) -> None:
+            try:
+                done(future.result())
+            except PoiseError as error:
+                if failed is not None:
+                    failed(error)
+                raise
+
+        def finished(future: Future[Any]) -> None:
+            if not future.cancelled():
+                self.inbox.put({"do": "after", "work": lambda: end(future)})
+
+        self._jobs.submit(work).add_done_callback(finished)
+
+    def _frame(self) -> None:
+        compiling = self.stage.compiles()
+        if compiling is not None:
+            self.outbox.say({"kind": "busy", "text": f"preparing {compiling} ..."})
+        frame = self.stage.frame()
+        if compiling is not None:
+            self.outbox.say({"kind": "busy", "text": None})
+        self.outbox.show(frame.packed)
+
+    def _answer(self) -> None:
+        self.outbox.say(self.stage.answer())
