@@ -57,8 +57,8 @@ function chainItem(page, id) {
   const pole = tick({"data-testid": test("pole")}, (wanted) => setPole(page, id, wanted));
   const ground = tick({"data-testid": test("ground")}, (wanted) => change({ground: wanted}));
   const whole = element("li", {class: "chain", "data-testid": `chain-${id}`},
-    element("div", {class: "chain-line"}, on, dot, name, remove),
-    element("div", {class: "chain-line second"}, kind, weight,
+    element("div", {class: "chain-line"}, on, dot, name, weight, remove),
+    element("div", {class: "chain-line second"}, kind,
       check("pole", pole, "A point that the knee or elbow stays on the side of"),
       check("ground", ground, "The target stays on the ground")));
   const show = (chain, index) => {

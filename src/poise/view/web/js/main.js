@@ -42,6 +42,7 @@ class Page {
     this.views = new Views(at("views"), this.store, {
       onSelect: (joint) => this.commands.select(joint),
       onDrag: (drag) => this.sendDrag(drag),
+      onMessage: (text) => this.messages.show("note", text),
     });
     const {sheet, toggle} = helpSheet();
     this.toggleHelp = toggle;

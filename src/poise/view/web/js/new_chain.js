@@ -9,6 +9,7 @@ export const KINDS = [
   {value: "position", text: "position", title: "The tip at the target"},
   {value: "place", text: "place", title: "The tip at the target, turned as it is"},
   {value: "direction", text: "direction", title: "The tip at the target, one axis along a direction"},
+  {value: "look", text: "look at", title: "An axis of the tip points at the target"},
   {value: "pin", text: "pin", title: "The tip stays where the start pose has it"},
 ];
 

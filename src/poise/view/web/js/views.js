@@ -9,6 +9,7 @@ import {Viewport} from "poise/viewport.js";
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
  * @property {(drag: any) => void} onDrag
+ * @property {(text: string) => void} onMessage what could not be drawn
  */
 
 export class Views {
@@ -21,9 +22,8 @@ export class Views {
     this.place = place;
     this.store = store;
     this.hands = hands;
-    /** @type {{viewport: any, whole: HTMLElement, loading: boolean, camera?: any}[]} */
+    /** @type {{viewport: any, whole: HTMLElement, loading: boolean}[]} */
     this.views = [];
-    this.moving = false; // a camera is being copied: do not answer it
     store.on("model", (model) => this.each((view) => this.load(view, model)));
     store.on("terrain", ({message, asset}) => this.each(({viewport}) => viewport.setTerrain(message, asset)));
     store.on("state", (state) => this.follow(state));
@@ -61,9 +61,9 @@ export class Views {
       class: "view", "aria-label": `View ${"AB"[slot]}`, "data-testid": `view-${"ab"[slot]}`,
     }, canvas, caption(this.store, slot));
     this.place.append(whole);
-    const {onSelect, onDrag} = this.hands;
-    const onCamera = (camera) => this.lookAlike(slot, camera);
-    const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag, onCamera}), whole, loading: false};
+    const {onSelect, onDrag, onMessage} = this.hands;
+    const onCamera = () => this.lookAlike(view.viewport);
+    const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag, onMessage, onCamera}), whole, loading: false};
     this.views.push(view);
     this.fill(view);
   }
@@ -94,8 +94,7 @@ export class Views {
     give("frame", view.viewport.setFrame);
     give("answer", view.viewport.setAnswer);
     view.viewport.setSelected(store.get("selected"));
-    const other = this.views.find((each) => each !== view && each.camera);
-    if (other) view.viewport.setCamera(other.camera);
+    if (view !== this.views[0]) this.lookAlike();
     store.set("shown", message.id);
   }
 
@@ -105,19 +104,14 @@ export class Views {
     view?.whole.remove();
   }
 
-  /** Both views look from the same place: what differs is the answer, not the angle. */
-  lookAlike(slot, camera) {
-    if (this.moving) return;
-    this.moving = true;
-    this.each((view, i) => {
-      view.camera = camera;
-      if (i !== slot) view.viewport.setCamera(camera);
-    });
-    this.moving = false;
+  /** All views look from the same place: what differs is the answer, not the angle. */
+  lookAlike(from = this.viewports[0]) {
+    for (const viewport of this.viewports) if (viewport !== from) viewport.setCamera(from.view.state());
   }
 
   frameAll() {
-    this.views[0]?.viewport.frameAll();
+    this.viewports[0]?.frameAll();
+    this.lookAlike();
   }
 
   /** A PNG of what is seen, both views side by side. */
