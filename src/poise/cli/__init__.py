@@ -9,7 +9,7 @@ import warnings
 import typer
 
 import poise
-from poise.cli import bench, demo, info, plant, solve, solvers, warmup
+from poise.cli import bench, demo, info, plant, solve, solvers, view, warmup
 from poise.errors import PoiseError, PoiseWarning
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("info")(info.info)
 app.command("solve")(solve.solve)
 app.command("plant")(plant.plant)
 app.command("lock")(plant.lock)
+app.command("view")(view.view)
 app.command("solvers")(solvers.list_solvers)
 app.command("warmup")(warmup.warmup)
 app.command("bench")(bench.bench)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from poise.pose import Pose
+from poise.view.actions.targets import grounded
 from poise.view.chains import Chain, Vector, chain_of
 from poise.view.document import Choice, Document, document_of
 from poise.view.scenes._figure import figure, lowered
@@ -23,7 +24,8 @@ def make() -> Document:
     chains = (_leg(start, "Left", _LEFT), _leg(start, "Right", _RIGHT))
     two_bone = Choice("two_bone", (("keep_tip", True),))
     solvers = (two_bone, Choice("ccd"))
-    return document_of(rig, chains=chains, solvers=solvers, terrain=_GROUND).but(start=start)
+    document = document_of(rig, chains=chains, solvers=solvers, terrain=_GROUND).but(start=start)
+    return document.but(chains=tuple(grounded(document, chain) for chain in chains))
 
 
 def _leg(pose: Pose, side: str, place: tuple[float, float]) -> Chain:

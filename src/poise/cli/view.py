@@ -1,0 +1,128 @@
+"""`poise view`: a page on this machine where targets are dragged and the solvers answer live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from poise.cli import frames, outputs
+from poise.cli.serving import serve
+from poise.errors import FileError, InputError
+from poise.io._files import write_atomically
+from poise.rig import load
+from poise.view import scenes
+from poise.view.actions import method, timeline
+from poise.view.chains import chain_of
+from poise.view.document import Document, document_of
+from poise.view.landscape import land_of
+
+_PAGES = (".html", ".htm")
+
+_File = Annotated[Path | None, typer.Argument(help="a rig: glTF, GLB, VRM, BVH or URDF; without: the first scene")]
+_Scene = Annotated[str | None, typer.Option("--scene", metavar="NAME", help="a demo scene; --list-scenes says which")]
+_Host = Annotated[
+    str, typer.Option("--host", help="address to listen at; others than this machine's own let others in")
+]
+_Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one")]
+_NoBrowser = Annotated[bool, typer.Option("--no-browser", help="print the address only")]
+_Clip = Annotated[str | None, typer.Option("--clip", metavar="NAME", help="play this clip of the file")]
+_Terrain = Annotated[str | None, typer.Option("--terrain", metavar="WORDS", help="ground, as in poise plant, or hills")]
+_Plant = Annotated[bool, typer.Option("--plant", help="put the feet of the clip on the ground")]
+_Solver = Annotated[str | None, typer.Option("--solver", metavar="NAME", help="the solver; `poise solvers` lists them")]
+_Joint = Annotated[str | None, typer.Option("--joint", metavar="TIP", help="one chain: the joint that has the target")]
+_Root = Annotated[str | None, typer.Option("--root", help="its first joint that moves; default: the limb's own")]
+_Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write a page that plays offline, and end")]
+
+
+class Shown(NamedTuple):
+    """What of a rig or scene is to be shown, and how; None where nothing was said."""
+
+    clip: str | None
+    terrain: str | None
+    plant: bool
+    solver: str | None
+    joint: str | None
+    root: str | None
+
+
+def view(
+    file: _File = None,
+    *,
+    scene: _Scene = None,
+    list_scenes: Annotated[bool, typer.Option("--list-scenes", help="list the demo scenes, and end")] = False,
+    host: _Host = "127.0.0.1",
+    port: _Port = 0,
+    no_browser: _NoBrowser = False,
+    clip: _Clip = None,
+    terrain: _Terrain = None,
+    plant: _Plant = False,
+    solver: _Solver = None,
+    joint: _Joint = None,
+    root: _Root = None,
+    html: _Html = None,
+) -> None:
+    """Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it."""
+    if list_scenes:
+        _list()
+        return
+    if html is not None:
+        _check_page(html)
+    document = as_shown(_opened(file, scene), Shown(clip, terrain, plant, solver, joint, root))
+    for note in document.rig.notes:
+        typer.echo(f"note: {note}", err=True)
+    if html is not None:
+        write_page(document, html)
+        typer.echo(f"written: {html}")
+        return
+    serve(document, host=host, port=port, open_browser=not no_browser, plays=clip is not None)
+
+
+def as_shown(document: Document, shown: Shown) -> Document:
+    """The document with what the options say; PoiseError for a name that does not exist or what cannot be."""
+    if shown.root is not None and shown.joint is None:
+        raise InputError("--root is the first joint of a chain: give its tip with --joint")
+    if shown.joint is not None:
+        tip = document.skeleton.names[document.skeleton.index(shown.joint)]
+        document = document.but(chains=(chain_of(document.start, tip, shown.root, tip),))
+    if shown.solver is not None:
+        document = method.solver(document, {"view": 0, "name": shown.solver})
+    if shown.terrain is not None:
+        land_of(document.rig, shown.terrain)  # refuses what is no ground
+        document = document.but(terrain=shown.terrain)
+    if shown.clip is not None or (shown.plant and document.clip is None):
+        document = timeline.clip(document, {"name": frames.clip_of(document.rig, shown.clip, "--plant").name})
+    return timeline.plant(document, {"on": True}) if shown.plant else document
+
+
+def write_page(document: Document, path: Path) -> None:
+    """Write a page that shows the document without a server: its clip, or its targets reached."""
+    from poise.view.stills import page_of  # noqa: PLC0415  (solves; loads the kernels)
+
+    write_atomically(path, page_of(document))
+
+
+def _opened(file: Path | None, scene: str | None) -> Document:
+    """The rig of the file, or the scene, or the first scene."""
+    if file is None:
+        return scenes.scene(scene or scenes.names()[0])
+    if scene is not None:
+        raise InputError(f"give a file or --scene, not both: {file} and {scene}")
+    rig = load(file)
+    if not len(rig.skeleton):
+        raise FileError(file, "holds no joints: there is nothing to show")
+    return document_of(rig)
+
+
+def _check_page(path: Path) -> None:
+    if path.suffix.lower() not in _PAGES:
+        raise InputError(f"--html writes a page (.html), not {path.name!r}")
+    outputs.check_place(path)
+
+
+def _list() -> None:
+    width = max(map(len, scenes.names()))
+    for name in scenes.names():
+        about = scenes.about(name)
+        typer.echo(f"{name:{width}}  {about.title}: {about.text}")
