@@ -121,7 +121,6 @@ export class Actor {
     this.axes.update();
     this.limits.update();
     this.trail.update();
-    this.handles.followTips();
   }
 
   /** @param {import("poise/frames.js").Frame} frame */
@@ -130,9 +129,9 @@ export class Actor {
     this.ghost.update();
   }
 
-  /** Places of all shown joints and bone ends. @returns {number[][]} */
+  /** Places of all shown joints, bone ends and some of the skin. @returns {number[][]} */
   points() {
-    const found = [];
+    const found = this.skin.points();
     for (let c = 0; c < this.figure.characters; c++) {
       this.figure.joints.forEach((joint, row) => {
         if (joint.shown) found.push(this.figure.position(row, c), this.figure.tail(row, c));

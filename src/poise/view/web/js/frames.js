@@ -8,7 +8,7 @@ const VERSION = 1;
 const WIDTHS = [7, 12];
 
 /** What the status numbers of a frame mean. */
-export const STATUS = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "error"];
+export const STATUS = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "refused"];
 
 /**
  * @typedef {object} Frame
@@ -20,7 +20,7 @@ export const STATUS = ["reached", "out_of_reach", "limited", "stalled", "nothing
  * @property {number} frame the number to acknowledge
  * @property {number} serial of the newest target that this answers
  * @property {number} time of the clip [s]
- * @property {(string|null)[]} status one a view; null: nothing was solved
+ * @property {string[]} status one a view; "nothing": nothing was solved
  * @property {boolean} playing
  * @property {boolean} busy more iterations follow
  * @property {number[]} microseconds one a view
@@ -59,7 +59,7 @@ export function parseFrame(buffer) {
     frame: at.getUint32(8, true),
     serial: at.getUint32(12, true),
     time: at.getFloat32(16, true),
-    status: [at.getUint8(20), at.getUint8(21)].map((code) => STATUS[code] ?? null),
+    status: [at.getUint8(20), at.getUint8(21)].map((code) => STATUS[code] ?? "nothing"),
     playing: (flags & 1) !== 0,
     busy: (flags & 2) !== 0,
     microseconds: [at.getFloat32(24, true), at.getFloat32(28, true)],

@@ -3,6 +3,7 @@
 import { TransformControls } from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
+const TURNS = new Set(["place", "direction", "handle"]);
 
 export class Gizmo {
   /**
@@ -68,10 +69,9 @@ export class Gizmo {
     this.stage.invalidate();
   }
 
-  /** A point cannot be turned, a direction cannot be moved: those have one mode only. */
+  /** A point cannot be turned. */
   _fit() {
-    const mark = this.active === null ? null : this.handles.all.get(this.active).mark;
-    const turns = mark === "direction" || (this.mode === "turn" && (mark === "place" || mark === "handle"));
+    const turns = this.mode === "turn" && this.active !== null && TURNS.has(this.handles.all.get(this.active).mark);
     this.controls.setMode(turns ? "rotate" : "translate");
   }
 

@@ -9,14 +9,15 @@ import { disposeMark, markOf } from "poise/marks.js";
 
 const HOLD = 700; // [ms] that a place just dragged to stays, until the server has said the same
 const Y = new Vector3(0, 1, 0);
+const _at = new Vector3();
 
 /**
  * @typedef {object} Wanted one thing as the document has it
  * @property {string} key
  * @property {"target"|"pole"|"pin"|"handle"} what
  * @property {string|number} id of the chain, or the handle's name
- * @property {"position"|"place"|"direction"|"pole"|"pin"|"handle"} mark
- * @property {number[]|null} position null: where the tip is
+ * @property {"position"|"place"|"direction"|"look"|"pole"|"pin"|"handle"} mark
+ * @property {number[]} position
  * @property {Quaternion} rotation
  * @property {string|null} tip
  * @property {boolean} enabled
@@ -42,9 +43,7 @@ function ofChain(chain, up) {
   }
   const target = { ...shared, key: `target:${chain.id}`, what: "target", mark: chain.kind, position: chain.position };
   if (chain.kind === "direction") {
-    const direction = new Vector3(...chain.direction).normalize();
-    target.position = null; // it is drawn at the tip
-    target.rotation = still.setFromUnitVectors(Y, direction);
+    target.rotation = still.setFromUnitVectors(Y, new Vector3(...chain.direction).normalize());
   } else {
     target.rotation = chain.kind === "place" ? turnOf(chain.rotation) : still;
   }
@@ -94,10 +93,8 @@ export class Handles {
     if (!this._keeps(handle)) this._put(handle);
   }
 
-  _put({ object, position, rotation, tip }) {
-    const row = this.figure.rows.get(tip);
-    const at = position ?? (row !== undefined && this.figure.ready ? this.figure.position(row) : null);
-    if (at) object.position.fromArray(at);
+  _put({ object, position, rotation }) {
+    object.position.fromArray(position);
     object.quaternion.copy(rotation);
   }
 
@@ -106,7 +103,8 @@ export class Handles {
     if (handle.key === this.dragged) return true;
     const until = this._held.get(handle.key);
     if (until === undefined) return false;
-    const same = !handle.position || handle.object.position.distanceTo(_at(handle.position)) < 1e-5 * this.figure.size;
+    const near = handle.object.position.distanceTo(_at.fromArray(handle.position)) < 1e-5 * this.figure.size;
+    const same = near && handle.object.quaternion.angleTo(handle.rotation) < 1e-3;
     if (!same && performance.now() < until) return true;
     this._held.delete(handle.key);
     return false;
@@ -126,15 +124,6 @@ export class Handles {
       this.set(this._wanted);
       onSettled();
     }, HOLD + 1);
-  }
-
-  /** Directions stand at their tips. */
-  followTips() {
-    for (const handle of this.all.values()) {
-      if (handle.position === null && handle.key !== this.dragged) {
-        handle.object.position.fromArray(this.figure.position(this.figure.rows.get(handle.tip) ?? 0));
-      }
-    }
   }
 
   /**
@@ -194,5 +183,3 @@ export class Handles {
     this.group.removeFromParent();
   }
 }
-
-const _at = (position) => new Vector3(...position);

@@ -16,6 +16,7 @@ const PARTS = {
   position: () => [new OctahedronGeometry(8)],
   place: () => [new BoxGeometry(10, 10, 10), rod(2, 15, "x"), rod(2, 15, "y"), rod(2, 15, "z")],
   direction: () => [new SphereGeometry(4, 12, 8), rod(2.2, 46, "y"), new ConeGeometry(6, 15, 16).translate(0, 52, 0)],
+  look: () => [new SphereGeometry(8, 16, 12), new SphereGeometry(4, 12, 8).translate(0, 0, 6)],
   pole: () => [new TetrahedronGeometry(8)],
   pin: () => [new ConeGeometry(4.6, 15, 16).rotateX(Math.PI).translate(0, 7.5, 0), head()],
   handle: () => [new BoxGeometry(12, 12, 12)],
@@ -40,7 +41,7 @@ function rod(radius, length, axis) {
 export function markOf(kind) {
   const material = new MeshLambertMaterial({ emissive: 0x000000, flatShading: kind !== "pin" });
   const group = new Group();
-  for (const geometry of PARTS[kind]()) group.add(new Mesh(geometry, material));
+  for (const geometry of (PARTS[kind] ?? PARTS.position)()) group.add(new Mesh(geometry, material));
   group.material = material;
   return group;
 }

@@ -34,8 +34,8 @@ export const PALETTES = {
       limited: 0xffae34,
       stalled: 0xf2d545,
       nothing_to_move: 0x9aa0a6,
-      error: 0xff5c5c,
-      none: 0x4cc9f0,
+      refused: 0xff5c5c,
+      nothing: 0x4cc9f0,
     },
   },
   light: {
@@ -67,8 +67,8 @@ export const PALETTES = {
       limited: 0xb45309,
       stalled: 0x8a6d00,
       nothing_to_move: 0x5f6673,
-      error: 0xc81e1e,
-      none: 0x0277bd,
+      refused: 0xc81e1e,
+      nothing: 0x0277bd,
     },
   },
 };

@@ -21,7 +21,7 @@ export class Poles {
   set(chains) {
     this._clear();
     for (const chain of chains.filter(({ pole, enabled }) => pole && enabled)) {
-      const row = this.figure.rows.get(chain.joints[Math.floor(chain.joints.length / 2)]);
+      const row = middleOf(this.figure, chain.joints);
       if (row === undefined) continue;
       const points = new BufferAttribute(new Float32Array(6), 3);
       const line = new Line(new BufferGeometry().setAttribute("position", points), this.material);
@@ -57,4 +57,11 @@ export class Poles {
     this.material.dispose();
     this.group.removeFromParent();
   }
+}
+
+/** The joint that a pole pulls: the one in the middle of those that move. */
+function middleOf(figure, names) {
+  const rows = names.slice(0, -1).map((name) => figure.rows.get(name));
+  const moving = rows.filter((row) => row !== undefined && figure.joints[row].kind !== "fixed");
+  return moving[Math.floor(moving.length / 2)];
 }

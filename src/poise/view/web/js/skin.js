@@ -3,11 +3,12 @@
  * straight from a frame, whatever tree they hang in; three.js computes none of them.
  */
 
-import { Group, Matrix4 } from "three";
+import { Group, Matrix4, Vector3 } from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { clone } from "three/addons/utils/SkeletonUtils.js";
 
 const METAL = 0.2; // there is no room to mirror here, and metal without one is black
+const SAMPLES = 300; // corners of a mesh that stand for all
 
 export class Skin {
   /**
@@ -89,6 +90,7 @@ export class Skin {
       if (row >= 0) worldOf(this.figure, character * this.figure.count + row, scale, matrixWorld);
       else if (parent >= 0) matrixWorld.multiplyMatrices(objects[parent].matrixWorld, local);
       else this._rootMatrix(character, scale, matrixWorld);
+      objects[k].bindMatrixInverse?.copy(matrixWorld).invert(); // three.js does it when it draws: corners ask before
     });
   }
 
@@ -101,6 +103,16 @@ export class Skin {
   /** The node drawn for a joint, if there is one. @param {number} row @param {number} [character] */
   node(row, character = 0) {
     return this.copies[character]?.joints.get(row) ?? null;
+  }
+
+  /** Some places on the meshes as they are drawn now. @returns {number[][]} rig coordinates */
+  points() {
+    const found = [];
+    for (const { root, objects } of this.copies) {
+      if (!root.visible || !this.group.visible) continue;
+      for (const object of objects) if (object.isMesh && object.visible) sample(object, this.figure.size, found);
+    }
+    return found;
   }
 
   dispose() {
@@ -142,6 +154,16 @@ function planOf(root, associations, rowOf) {
     if (row >= 0) taken.add(node);
     return { row, parent: places.get(object.parent) ?? -1, local: new Matrix4().copy(object.matrix) };
   });
+}
+
+/** Add the places of some of a mesh's corners; all of them would take long where there are many. */
+function sample(mesh, size, found) {
+  const { count } = mesh.geometry.attributes.position;
+  const point = new Vector3();
+  for (let i = 0; i < count; i += Math.ceil(count / SAMPLES)) {
+    mesh.getVertexPosition(i, point).applyMatrix4(mesh.matrixWorld);
+    found.push(point.multiplyScalar(size).toArray());
+  }
 }
 
 /** A joint's matrix in the scene. @param {Matrix4} out */

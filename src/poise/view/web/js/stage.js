@@ -24,7 +24,7 @@ export class Stage {
     this.front = new Group();
     this.scene.add(this.world);
     this.overlay.add(this.front);
-    this.lights = [this.scene, this.overlay].map(addLights);
+    this.lights = [addLights(this.scene, 1.7), addLights(this.overlay, 1.0)]; // bones show their facets
     this.camera = null;
     this.size = 1;
     this.drawn = 0; // how many times
@@ -160,9 +160,9 @@ function sentenceIn(container) {
   return element;
 }
 
-/** Light from the sky, and a lamp that throws the shadow. @param {Scene} scene */
-function addLights(scene) {
-  const sky = new HemisphereLight(0xffffff, 0x444444, 1.7);
+/** Light from the sky, and a lamp that throws the shadow. @param {Scene} scene @param {number} strength of the sky */
+function addLights(scene, strength) {
+  const sky = new HemisphereLight(0xffffff, 0x444444, strength);
   const lamp = new DirectionalLight(0xffffff, 2.1);
   const aim = new Object3D();
   lamp.target = aim;

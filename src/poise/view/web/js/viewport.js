@@ -144,8 +144,8 @@ export class Viewport {
 
   _paintHandles() {
     const { views } = this.answer ?? {};
-    const status = views?.[Math.min(this.told.slot, views.length - 1)]?.status ?? "none";
-    this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "none", this.gizmo.active);
+    const status = views?.[Math.min(this.told.slot, views.length - 1)]?.status ?? "nothing";
+    this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "nothing", this.gizmo.active);
     this.stage.invalidate();
   }
 
