@@ -48,17 +48,25 @@ function title(store, name) {
 function showFigures(store, slot, figures, left) {
   const newest = [];
   let shownAt = 0;
+  let method = "";
+  store.on("state", (state) => {
+    const now = JSON.stringify([state.solvers[slot], state.mode]);
+    if (now === method) return;
+    method = now;
+    newest.length = 0; // times of another method say nothing of this one
+    figures.textContent = "";
+  });
   store.on("frame", (frame) => {
     const microseconds = frame.microseconds[slot];
-    if (microseconds > 0) newest.push(microseconds);
+    if (microseconds > 0 && frame.status[slot] !== "error") newest.push(microseconds);
     if (newest.length > NEWEST) newest.shift();
     const now = performance.now();
+    left.hidden = !Number.isFinite(frame.left[slot]);
     if (now - shownAt < EVERY || !newest.length) return;
     shownAt = now;
     figures.textContent = `${duration(median(newest))} a solve`;
     figures.title = `median of the last ${newest.length}; the newest took ${duration(newest[newest.length - 1])}`;
     figures.dataset.newest = String(newest[newest.length - 1]);
     left.textContent = `${distance(frame.left[slot], store.get("model")?.message)} left`;
-    left.hidden = !Number.isFinite(frame.left[slot]);
   });
 }

@@ -64,8 +64,9 @@ function chainItem(page, id) {
   const show = (chain, index) => {
     on.checked = chain.enabled;
     dot.style.backgroundColor = chainColour(index);
-    name.textContent = chain.kind === "pin" ? `pin ${chain.tip}` : `${chain.root ?? "..."} → ${chain.tip}`;
-    name.title = `${chain.joints.join(" → ")}`;
+    const from = chain.root ?? chain.joints[0];
+    name.replaceChildren(chain.tip, element("span", {class: "unit"}, chain.kind === "pin" ? " pinned" : ` from ${from}`));
+    name.title = chain.joints.join(" → ");
     kind.value = chain.kind;
     showNumber(weight, chain.weight, 3);
     pole.checked = chain.pole !== null;

@@ -1,6 +1,6 @@
 /** What buttons, menus and keys can ask for, each in one place: {@link makeCommands}. */
 
-const THEMES = ["auto", "dark", "light"];
+import {nextTheme} from "poise/settings.js";
 
 /**
  * @typedef {object} Page
@@ -76,10 +76,7 @@ function looking(page) {
     frameAll: () => page.views.frameAll(),
     search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),
-    theme() {
-      const next = THEMES[(THEMES.indexOf(store.get("themeChoice")) + 1) % THEMES.length];
-      store.set("themeChoice", next);
-    },
+    theme: () => nextTheme(store),
   };
 }
 

@@ -30,6 +30,14 @@ export function keepSettings(store) {
   store.on(["show", "gizmo", "themeChoice"], () => write(store));
 }
 
+const THEMES = ["auto", "dark", "light"];
+
+/** From one theme to the next. */
+export function nextTheme(store) {
+  const at = THEMES.indexOf(store.get("themeChoice"));
+  store.set("themeChoice", THEMES[(at + 1) % THEMES.length]);
+}
+
 function read() {
   try {
     return JSON.parse(localStorage.getItem(STORED) ?? "{}");

@@ -3,7 +3,7 @@
 import {ContactBars} from "poise/contact_bars.js";
 import {element, setOptions} from "poise/element.js";
 import {tick} from "poise/fields.js";
-import {icon} from "poise/icons.js";
+import {redraw, toolButton} from "poise/tool_button.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
 const NONE = "";
@@ -23,7 +23,7 @@ export function fillTimeline(place, page, commands) {
   const contacts = new ContactBars(store);
   place.append(
     element("div", {class: "timeline-tools"},
-      tool("to-start", "start", "To the start", () => send({do: "seek", time: 0})),
+      toolButton("to-start", "start", "To the start", () => send({do: "seek", time: 0})),
       player.button(commands.play), clip, player.speed, player.clock,
       element("span", {class: "spring"}),
       element("label", {class: "check", title: "Feet stand still where they land, on this ground"}, plant, "plant feet"),
@@ -38,11 +38,6 @@ export function fillTimeline(place, page, commands) {
     plant.disabled = !state.clip;
     place.classList.toggle("still", !state.clip);
   });
-}
-
-function tool(testid, drawing, title, act) {
-  return element("button", {type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: act},
-    icon(drawing));
 }
 
 /** Play, scrub, speed and the clock; time comes with each frame. */
@@ -66,13 +61,11 @@ class Player {
   }
 
   button(act) {
-    const play = tool("play", "play", "Play (Space)", act);
+    const play = toolButton("play", "play", "Play (Space)", act);
     this.store.on("state", (state) => {
       play.disabled = !state.clip;
-      play.title = state.playing ? "Pause (Space)" : "Play (Space)";
-      play.setAttribute("aria-label", play.title);
       play.setAttribute("aria-pressed", String(state.playing));
-      play.replaceChildren(icon(state.playing ? "pause" : "play"));
+      redraw(play, state.playing ? "pause" : "play", state.playing ? "Pause (Space)" : "Play (Space)");
     });
     return play;
   }

@@ -2,9 +2,9 @@
 
 import {busyIndicator} from "poise/messages.js";
 import {element} from "poise/element.js";
-import {icon} from "poise/icons.js";
 import {entry, menu} from "poise/menu.js";
 import {showMenu} from "poise/show_menu.js";
+import {themeButton, toolButton} from "poise/tool_button.js";
 
 /** What each way to save is for. */
 const FORMATS = {
@@ -16,8 +16,6 @@ const FORMATS = {
   toml: ["Chains and limits", "the sidecar .ik.toml beside the rig"],
   html: ["Web page", "plays offline, to send to a colleague"],
 };
-
-const THEME_NAMES = {auto: "as the system", dark: "dark", light: "light"};
 
 /**
  * @param {HTMLElement} place
@@ -37,19 +35,14 @@ export function fillToolbar(place, page, commands) {
       choice(store, "gizmo", "turn", "turn", "Turn the target (E)", () => commands.gizmo("turn"))),
     group("Views", viewsButton(store, 1, "one", "One view (1)", commands),
       viewsButton(store, 2, "two", "Two views: compare two methods (2)", commands)),
-    tool("frame-all", "frame", "Frame all (F)", commands.frameAll),
+    toolButton("frame-all", "frame", "Frame all (F)", commands.frameAll),
     showMenu(store, commands),
     rigName(store),
     busyIndicator(store),
-    themeButton(store, commands),
-    tool("help", "help", "Keys and mouse (H or ?)", commands.help),
+    themeButton(store, commands.theme),
+    toolButton("help", "help", "Keys and mouse (H or ?)", commands.help),
     drawer("right", "Solver, target and convergence"),
   );
-}
-
-function tool(testid, drawing, title, act) {
-  return element("button", {type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: act},
-    icon(drawing));
 }
 
 function group(label, ...tools) {
@@ -57,7 +50,7 @@ function group(label, ...tools) {
 }
 
 function historyButton(store, name, word, keys, act) {
-  const button = tool(name, name, `${word} (${keys})`, act);
+  const button = toolButton(name, name, `${word} (${keys})`, act);
   store.on("state", (state) => {
     button.disabled = !state[name];
     button.title = state[name] ? `${word}: ${state[name]} (${keys})` : `Nothing to ${name}`;
@@ -66,13 +59,13 @@ function historyButton(store, name, word, keys, act) {
 }
 
 function choice(store, topic, value, drawing, title, act) {
-  const button = tool(`${topic}-${value}`, drawing, title, act);
+  const button = toolButton(`${topic}-${value}`, drawing, title, act);
   store.on(topic, (chosen) => button.setAttribute("aria-pressed", chosen === value));
   return button;
 }
 
 function viewsButton(store, count, drawing, title, commands) {
-  const button = tool(`views-${count}`, drawing, title, () => commands.countViews(count));
+  const button = toolButton(`views-${count}`, drawing, title, () => commands.countViews(count));
   store.on("state", (state) => button.setAttribute("aria-pressed", state.views === count));
   return button;
 }
@@ -110,16 +103,6 @@ function rigName(store) {
   return name;
 }
 
-function themeButton(store, commands) {
-  const button = tool("theme", "auto", "Theme", commands.theme);
-  store.on("themeChoice", (chosen) => {
-    button.title = `Theme: ${THEME_NAMES[chosen]}`;
-    button.setAttribute("aria-label", button.title);
-    button.replaceChildren(icon(chosen));
-  });
-  return button;
-}
-
 /** Opens and closes a side; in a narrow window the sides lie over the view and start closed. */
 function drawer(side, what) {
   const toggle = () => {
@@ -128,7 +111,7 @@ function drawer(side, what) {
     document.body.classList.toggle(name);
     if (narrow) document.body.classList.remove(`open-${side === "left" ? "right" : "left"}`);
   };
-  const button = tool(`panel-${side}`, side, `${what}: show or hide`, toggle);
+  const button = toolButton(`panel-${side}`, side, `${what}: show or hide`, toggle);
   button.classList.add("drawer-button");
   return button;
 }

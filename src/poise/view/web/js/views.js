@@ -24,6 +24,7 @@ export class Views {
     this.hands = hands;
     /** @type {{viewport: any, whole: HTMLElement, loading: boolean}[]} */
     this.views = [];
+    this.turned = false; // by hand: then the camera is left alone
     store.on("model", (model) => this.each((view) => this.load(view, model)));
     store.on("terrain", ({message, asset}) => this.each(({viewport}) => viewport.setTerrain(message, asset)));
     store.on("state", (state) => this.follow(state));
@@ -48,10 +49,12 @@ export class Views {
 
   /** As many views as the state has, and the state in each. */
   follow(state) {
+    const before = this.views.length;
     while (this.views.length > state.views) this.remove();
     while (this.views.length < state.views) this.add();
     this.place.dataset.views = String(state.views);
     this.each(({viewport}) => viewport.setState(state));
+    if (before && before !== state.views && !this.turned) this.frameAll(); // the views have another shape now
   }
 
   add() {
@@ -62,7 +65,10 @@ export class Views {
     }, canvas, caption(this.store, slot));
     this.place.append(whole);
     const {onSelect, onDrag, onMessage} = this.hands;
-    const onCamera = () => this.lookAlike(view.viewport);
+    const onCamera = () => {
+      this.turned = true;
+      this.lookAlike(view.viewport);
+    };
     const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag, onMessage, onCamera}), whole, loading: false};
     this.views.push(view);
     this.fill(view);
@@ -110,6 +116,7 @@ export class Views {
   }
 
   frameAll() {
+    this.each(({viewport}) => viewport.resize());
     this.viewports[0]?.frameAll();
     this.lookAlike();
   }

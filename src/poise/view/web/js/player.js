@@ -1,0 +1,158 @@
+/** The page that plays a clip without Poise: everything that it shows is in the file itself. */
+
+import {element, setOptions} from "poise/element.js";
+import {keepSettings, nextTheme} from "poise/settings.js";
+import {showMenu} from "poise/show_menu.js";
+import {Store} from "poise/store.js";
+import {redraw, themeButton, toolButton} from "poise/tool_button.js";
+import {Viewport} from "poise/viewport.js";
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
+const WIDTHS = [7, 12];
+
+const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+class Player {
+  constructor() {
+    const {model, times, title} = JSON.parse(at("poise-data").textContent ?? "{}");
+    this.model = model;
+    this.times = times;
+    this.floats = new Float32Array(bytesOf("poise-frames"));
+    this.time = 0;
+    this.speed = 1;
+    this.playing = times.length > 1;
+    this.shown = -1;
+    this.store = new Store();
+    keepSettings(this.store);
+    document.title = `${title} - Poise`;
+    this.build(title);
+  }
+
+  get seconds() {
+    return this.times[this.times.length - 1];
+  }
+
+  build(title) {
+    const canvas = element("div", {class: "view-canvas"});
+    const picked = element("div", {class: "picked", role: "status", "data-testid": "picked", hidden: true});
+    const pick = (joint) => {
+      picked.hidden = joint === null;
+      picked.textContent = joint ?? "";
+      this.viewport.setSelected(joint);
+    };
+    at("views").append(element("section", {class: "view"}, canvas, picked));
+    this.viewport = new Viewport(canvas, {slot: 0, onSelect: pick, onDrag() {}, onCamera() {}});
+    this.fillToolbar(title);
+    if (this.times.length > 1) this.fillTimeline();
+    else at("timeline").hidden = true;
+  }
+
+  fillToolbar(title) {
+    const {store, viewport} = this;
+    const show = (what, value) => store.set("show", {...store.get("show"), [what]: value});
+    store.on("show", (all) => viewport.setShow({...all, ghost: false, limits: false, trail: false}));
+    store.on("theme", (theme) => viewport.setTheme(theme));
+    at("toolbar").append(
+      element("b", {class: "mark"}, title), element("span", {class: "spring"}),
+      showMenu(store, {show}, ["ghost", "limits", "trail"]),
+      toolButton("frame-all", "frame", "Frame all (F)", () => viewport.frameAll()),
+      themeButton(store, () => nextTheme(store)));
+  }
+
+  fillTimeline() {
+    this.button = toolButton("play", "pause", "Pause (Space)", () => this.toggle());
+    this.slider = element("input", {type: "range", class: "scrub", min: 0, max: this.seconds, step: "any", value: 0,
+      "aria-label": "Time", "data-testid": "seek", oninput: () => this.seek(Number(this.slider.value))});
+    this.clock = element("output", {class: "clock", "data-testid": "clock"});
+    const speed = element("select", {"aria-label": "Speed", "data-testid": "speed",
+      onchange: () => (this.speed = Number(speed.value))});
+    setOptions(speed, SPEEDS.map((each) => ({value: String(each), text: `${each} x`})));
+    speed.value = "1";
+    at("timeline").append(this.button, this.slider, this.clock, speed);
+    document.addEventListener("keydown", (event) => this.press(event));
+  }
+
+  async start() {
+    const asset = bytesOf("poise-asset");
+    await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
+    this.viewport.setState({views: 1, name: this.model.name, clip: null, chains: [], limits: {}, outlines: {}, handles: []});
+    this.draw();
+    this.viewport.frameAll();
+    if (this.times.length > 1) requestAnimationFrame((now) => this.tick(now, now));
+  }
+
+  tick(now, before) {
+    if (this.playing) {
+      this.time = (this.time + (this.speed * (now - before)) / 1000) % this.seconds;
+      this.draw();
+    }
+    requestAnimationFrame((next) => this.tick(next, now));
+  }
+
+  seek(time) {
+    this.play(false);
+    this.time = Math.min(Math.max(time, 0), this.seconds);
+    this.draw();
+  }
+
+  toggle() {
+    this.play(!this.playing);
+  }
+
+  play(on) {
+    this.playing = on;
+    redraw(this.button, on ? "pause" : "play", on ? "Pause (Space)" : "Play (Space)");
+  }
+
+  press(event) {
+    const frame = this.seconds / (this.times.length - 1);
+    const keys = {" ": () => this.toggle(), f: () => this.viewport.frameAll(),
+      ArrowLeft: () => this.seek(this.time - frame), ArrowRight: () => this.seek(this.time + frame)};
+    if (!keys[event.key] || event.target.matches?.("input, select, button")) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+
+  draw() {
+    const i = nearest(this.times, this.time);
+    if (i !== this.shown) this.viewport.setFrame(this.frame(i));
+    this.shown = i;
+    if (!this.clock) return;
+    this.slider.value = String(this.time);
+    this.clock.textContent = `${this.time.toFixed(2)} / ${this.seconds.toFixed(2)} s   frame ${i + 1} / ${this.times.length}`;
+  }
+
+  /** One pose, in the form in which the server sends poses. */
+  frame(i) {
+    const joints = this.model.joints.length;
+    const size = this.floats.length / this.times.length;
+    const width = WIDTHS.find((each) => size === each * joints * this.model.places.length) ?? size / joints;
+    const characters = size / (joints * width);
+    return {
+      kind: "pose", views: 1, width, characters, joints, frame: i, serial: 0, time: this.times[i], status: [null, null],
+      playing: this.playing, busy: false, microseconds: [0, 0], left: [NaN, NaN], iterations: [0, 0], version: 0,
+      data: this.floats.subarray(i * size, (i + 1) * size), bytes: 4 * size,
+    };
+  }
+}
+
+/** What a script element holds in base64. */
+function bytesOf(id) {
+  const text = atob((at(id).textContent ?? "").trim());
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer;
+}
+
+/** The last time that is not after this one. */
+function nearest(times, time) {
+  let [low, high] = [0, times.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle] <= time + 1e-9) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+const player = new Player();
+/** @type {any} */ (window).poise = player; // for tests
+player.start();
