@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import poise
 from poise.clip import Clip
 from poise.errors import PoiseError
 from poise.view import scenes
@@ -25,7 +25,7 @@ _AROUND = 6.0  # heights of the figure that its ground is wide
 
 def hello(studio: Studio, args: dict[str, Any]) -> None:
     """A page has come: tell it everything."""
-    studio.outbox.say(welcome(text(args, "key"), poise.__version__))
+    studio.outbox.say(welcome(text(args, "key"), version("poise")))
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != studio.document.scene:
         scene(studio, {"name": wanted})
