@@ -91,6 +91,7 @@ export class Bones {
     this.figure = figure;
     this.group = new Group();
     this.material = new MeshLambertMaterial({ flatShading: true });
+    this.material.onBeforeCompile = drawEdges;
     this.smooth = new MeshLambertMaterial();
     if (ghost) {
       for (const material of [this.material, this.smooth]) {
@@ -254,6 +255,22 @@ function ball(radius, at = [0, 0, 0]) {
   return [radius, 0, 0, 0, radius, 0, 0, 0, radius, ...at];
 }
 
+/** Dark edges, so that pale bones stand out from pale skin; drawn from each corner's share of its triangle. */
+function drawEdges(shader) {
+  shader.vertexShader = shader.vertexShader
+    .replace("#include <common>", "#include <common>\nattribute vec3 corner;\nvarying vec3 share;")
+    .replace("#include <begin_vertex>", "#include <begin_vertex>\nshare = corner;");
+  shader.fragmentShader = shader.fragmentShader
+    .replace("#include <common>", "#include <common>\nvarying vec3 share;")
+    .replace("#include <opaque_fragment>", EDGE);
+}
+
+const EDGE = `
+#include <opaque_fragment>
+vec3 pixels = share / max(fwidth(share), vec3(1e-6));
+float inside = smoothstep(0.3, 1.4, min(pixels.x, min(pixels.y, pixels.z)));
+gl_FragColor.rgb *= mix(0.4, 1.0, inside);`;
+
 /** The bone of animation tools: four sides, widest at a tenth of its length; unit length along +y. */
 function octahedron() {
   const ring = [[1, 0.12, 0], [0, 0.12, 1], [-1, 0.12, 0], [0, 0.12, -1]];
@@ -262,6 +279,8 @@ function octahedron() {
     return [...next, ...point, 0, 0, 0, ...point, ...next, 0, 1, 0];
   });
   const geometry = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(corners, 3));
+  const shares = corners.flatMap((_, k) => (k % 9 === 0 ? [1, 0, 0, 0, 1, 0, 0, 0, 1] : []));
+  geometry.setAttribute("corner", new Float32BufferAttribute(shares, 3));
   geometry.computeVertexNormals();
   return geometry;
 }

@@ -8,6 +8,7 @@ import { Group, Object3D, Quaternion, Vector3 } from "three";
 import { disposeMark, markOf } from "poise/marks.js";
 
 const HOLD = 700; // [ms] that a place just dragged to stays, until the server has said the same
+const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
 const Y = new Vector3(0, 1, 0);
 const _at = new Vector3();
 
@@ -132,7 +133,7 @@ export class Handles {
    */
   fitToScreen(project) {
     for (const { object, drawn } of this.all.values()) {
-      drawn.scale.setScalar(1 / project(object.position.toArray())[3]);
+      drawn.scale.setScalar(Math.min(1 / project(object.position.toArray())[3], LARGEST * this.figure.size));
     }
   }
 

@@ -7,8 +7,8 @@ const SHARED = { x: 0xe5484d, y: 0x4caf50, z: 0x3b82f6 };
 export const PALETTES = {
   dark: {
     ...SHARED,
-    background: 0x1a1c20,
-    gridMinor: 0x3c4048,
+    background: 0x202329,
+    gridMinor: 0x40454e,
     gridMajor: 0x616773,
     bone: 0xb4bcc9,
     chain: 0x79b0ff,
@@ -27,7 +27,7 @@ export const PALETTES = {
     off: 0x6b7280,
     sky: 0xffffff,
     soil: 0x4a4f58,
-    shadow: 0.38,
+    shadow: 0.5,
     status: {
       reached: 0x43d17c,
       out_of_reach: 0xff5c5c,

@@ -280,12 +280,9 @@ export class Viewport {
     if (!this.actor) return;
     this.view.refresh();
     const key = this.actor.handles.at((point) => this.view.project(point), x, y);
-    if (key !== null) {
-      this._activate(key);
-      if (this.actor.handles.all.get(key).what !== "pin") return;
-    }
-    const tip = key === null ? this._jointAt(x, y) : this.actor.figure.rows.get(this.actor.handles.all.get(key).tip);
-    this.told.onSelect(this.actor.figure.joints[tip ?? -1]?.name ?? null);
+    const handle = this.actor.handles.all.get(key);
+    if (handle && handle.what !== "pin") this._activate(key);
+    else this.told.onSelect(handle?.tip ?? this.actor.figure.joints[this._jointAt(x, y)]?.name ?? null);
   }
 
   _jointAt(x, y) {
