@@ -13,7 +13,10 @@ export class Chart {
     this.store = store;
     /** @type {any} */
     this.plot = null;
-    this.drawn = "";
+    this.drawn = 0; // views in the chart as it is
+    /** @type {(number[]|null)[]} the last curve of each view */
+    this.kept = [];
+    this.methods = ""; // what they were solved with
     this.place = element("div", {class: "chart", "data-testid": "chart", role: "img"});
     this.empty = element("p", {class: "hint"});
     this.whole = element("div", {class: "chart-panel"}, this.empty, this.place);
@@ -22,36 +25,47 @@ export class Chart {
     new ResizeObserver(() => this.resize()).observe(this.whole);
   }
 
-  /** The newest curves, or why there are none. */
+  /** The newest curves, or why there are none. A solve that had nothing to do leaves the last curve in sight. */
   draw() {
-    const views = this.store.get("answer")?.views ?? [];
-    const curves = views.map((view) => view.errors).filter((errors) => errors?.length > 1);
-    this.place.hidden = curves.length === 0;
-    this.empty.hidden = curves.length > 0;
+    const {answer, methods} = this.now();
+    if (methods !== this.methods) this.kept = [];
+    this.methods = methods;
+    const views = answer?.views ?? [];
+    views.forEach((view, i) => {
+      if (view.errors?.length !== 1) this.kept[i] = view.errors?.length ? view.errors : null;
+    });
+    const curves = views.map((view, i) => this.kept[i] ?? []);
+    const any = curves.some((errors) => errors.length > 0);
+    this.place.hidden = !any;
+    this.empty.hidden = any;
     this.empty.textContent = views.find((view) => view.note)?.note
       ?? "The error after each iteration appears here while a target is dragged.";
-    if (!curves.length || this.whole.clientWidth === 0) return;
-    const data = table(views.map((view) => view.errors ?? []));
-    this.place.setAttribute("aria-label", described(views));
-    const made = `${views.length}`;
-    if (!this.plot || this.drawn !== made) this.build(data, views.length);
+    if (!any || this.whole.clientWidth === 0) return;
+    const data = table(curves);
+    this.place.setAttribute("aria-label", described(curves));
+    if (!this.plot || this.drawn !== views.length) this.build(data, views.length);
     else this.plot.setData(data);
-    this.drawn = made;
+    this.drawn = views.length;
+  }
+
+  now() {
+    const state = this.store.get("state");
+    const methods = state && JSON.stringify([state.solvers, state.mode, this.store.get("model")?.message.id]);
+    return {answer: this.store.get("answer"), methods};
   }
 
   build(data, count) {
     this.plot?.destroy();
-    const style = getComputedStyle(document.documentElement);
-    const [text, grid] = ["--text-faint", "--line"].map((name) => style.getPropertyValue(name).trim());
+    const [text, grid] = ["--text-faint", "--line"].map((name) => colourOf(this.whole, name));
     const axis = {stroke: text, grid: {stroke: grid, width: 1}, ticks: {stroke: grid, size: 4}, font: "11px system-ui"};
-    const powers = (plot, splits) => splits.map((x) => (x === null ? null : power(x)));
+    const powers = {filter: wholePowers, grid: {...axis.grid, filter: wholePowers}, ticks: {...axis.ticks, filter: wholePowers}};
     const options = {
       width: this.whole.clientWidth, height: HEIGHT,
       legend: {show: false},
       cursor: {drag: {x: false, y: false}, points: {size: 5}},
       scales: {x: {time: false, range: (plot, low, high) => [low, Math.max(high, low + 1)]}, y: {distr: 3}},
-      axes: [{...axis, size: 28, gap: 2, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]},
-        {...axis, size: 40, gap: 2, values: powers}],
+      axes: [{...axis, size: 26, gap: 2, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]},
+        {...axis, ...powers, size: 42, gap: 2, values: (plot, splits) => splits.map((x) => (x === null ? null : power(x)))}],
       series: [{}, ...Array.from({length: count}, (_, view) => ({
         stroke: VIEW_COLOURS[view], width: 1.75, points: {show: data[0].length < 30, size: 4, fill: VIEW_COLOURS[view]},
       }))],
@@ -62,7 +76,7 @@ export class Chart {
 
   /** Colours are read when the chart is made, so another theme needs another chart. */
   rebuild() {
-    this.drawn = "";
+    this.drawn = 0;
     requestAnimationFrame(() => this.draw()); // after the style sheet has followed
   }
 
@@ -85,16 +99,34 @@ function seen(error) {
   return Number.isFinite(error) ? Math.max(error, SMALLEST) : null;
 }
 
-/** Whole powers of ten in words; what lies between goes without. */
-function power(value) {
-  const exponent = Math.log10(value);
-  if (Math.abs(exponent - Math.round(exponent)) > 1e-6) return "";
-  return exponent >= -3 && exponent <= 3 ? String(Number(value.toPrecision(1))) : `1e${Math.round(exponent)}`;
+const MOST_POWERS = 7; // lines across the chart
+
+/** Of the values of the axis only whole powers of ten, and of those so many that they can be read. */
+function wholePowers(plot, splits) {
+  const exponents = splits.map((value) => Math.log10(value)).map((x) => (Math.abs(x - Math.round(x)) < 1e-6 ? Math.round(x) : null));
+  const whole = exponents.filter((x) => x !== null);
+  const every = Math.ceil(whole.length / MOST_POWERS);
+  return splits.map((value, i) => (exponents[i] !== null && exponents[i] % every === 0 ? value : null));
 }
 
-function described(views) {
-  const said = views.map((view, i) => (view.errors?.length
-    ? `${"AB"[i]}: ${view.errors[0].toExponential(1)} to ${view.errors.at(-1).toExponential(1)} in ${view.errors.length - 1} iterations`
+function power(value) {
+  const exponent = Math.round(Math.log10(value));
+  return Math.abs(exponent) <= 3 ? String(Number(value.toPrecision(1))) : `1e${exponent}`;
+}
+
+/** A canvas does not know the style sheet's variables: the colour that an element gets from one. */
+function colourOf(place, variable) {
+  const probe = element("span", {hidden: true});
+  probe.style.color = `var(${variable})`;
+  place.append(probe);
+  const {color} = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+function described(curves) {
+  const said = curves.map((errors, i) => (errors.length
+    ? `${"AB"[i]}: ${errors[0].toExponential(1)} to ${errors.at(-1).toExponential(1)} in ${errors.length - 1} iterations`
     : `${"AB"[i]}: no curve`));
   return `Error after each iteration. ${said.join("; ")}`;
 }

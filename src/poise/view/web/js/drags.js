@@ -30,9 +30,8 @@ export class Drags {
     }
   }
 
-  /** Numbers typed into a field: a whole drag, one step of undo. */
+  /** Numbers typed into a field: the end of a drag that was none, one step of undo. */
   place(action) {
-    this.drag({...action, phase: "start"});
     this.drag({...action, phase: "end"});
   }
 

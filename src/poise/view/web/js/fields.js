@@ -23,19 +23,19 @@ export function numberField(attributes, change) {
  *
  * @param {HTMLInputElement} field
  * @param {number|null|undefined} value
- * @param {number} [digits] after the point
+ * @param {number} [places] after the point
  */
-export function showNumber(field, value, digits = 4) {
+export function showNumber(field, value, places = 4) {
   if (document.activeElement === field) return;
   const known = value !== null && value !== undefined && Number.isFinite(value);
-  const text = known ? written(value, digits) : "";
+  const text = known ? written(value, places) : "";
   if (field.value !== text) field.value = text;
 }
 
-/** Small numbers (tolerances) keep their digits, others get a fixed number of places. */
-function written(value, digits) {
-  const rounded = Number(value.toFixed(digits));
-  return String(Math.abs(value) > 0 && Math.abs(value) < 10 ** (1 - digits) ? Number(value.toPrecision(3)) : rounded);
+/** Six digits, and no more places than asked for; small numbers (tolerances) keep their digits. */
+function written(value, places) {
+  const rounded = Number(Number(value.toPrecision(6)).toFixed(places));
+  return String(Math.abs(value) > 0 && Math.abs(value) < 10 ** (1 - places) ? Number(value.toPrecision(3)) : rounded);
 }
 
 /**

@@ -20,8 +20,8 @@ export function helpSheet() {
   const sheet = element("dialog", {class: "sheet", "data-testid": "help-sheet", "aria-label": "Help"},
     element("header", {}, element("h1", {}, "Keys and mouse"), close),
     element("div", {class: "sheet-columns"},
-      ...groups.map(([group, shortcuts]) => table(group, shortcuts.map((each) => [each.keys, each.text]))),
-      table("Mouse and touch", POINTER)));
+      ...groups.map(([group, shortcuts]) => table(group, shortcuts.map((each) => [keyCaps(each.keys), each.text]))),
+      table("Mouse and touch", POINTER.map(([act, text]) => [[act], text]))));
   sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
   sheet.addEventListener("keydown", (event) => {
     if (!["h", "H", "?"].includes(event.key)) return;
@@ -32,8 +32,8 @@ export function helpSheet() {
 }
 
 function table(title, rows) {
-  const lines = rows.map(([keys, text]) =>
-    element("tr", {}, element("th", {scope: "row"}, ...keyCaps(keys)), element("td", {}, text)));
+  const lines = rows.map(([act, text]) =>
+    element("tr", {}, element("th", {scope: "row"}, ...act), element("td", {}, text)));
   return element("table", {}, element("caption", {}, title), element("tbody", {}, ...lines));
 }
 

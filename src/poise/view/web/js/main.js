@@ -41,7 +41,7 @@ class Page {
     this.messages = new Messages(at("messages"));
     this.views = new Views(at("views"), this.store, {
       onSelect: (joint) => this.commands.select(joint),
-      onDrag: (drag) => this.sendDrag(drag),
+      onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
       onMessage: (text) => this.messages.show("note", text),
     });
     const {sheet, toggle} = helpSheet();
@@ -89,9 +89,11 @@ class Page {
     this.messages.show("done", `Saved ${file.name}`);
   }
 
-  sendDrag({what, phase, ...rest}) {
-    if (rest.chain !== undefined) this.store.set("active", rest.chain);
+  sendDrag({what, phase, ...rest}, viewport) {
+    const {store} = this;
+    if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
     this.drags.drag({do: what, ...rest, phase});
+    store.set("dragged", {what, ...rest, viewport});
   }
 
   changeStatus(status) {

@@ -5,6 +5,7 @@ import {chainColour} from "poise/colours.js";
 import {element} from "poise/element.js";
 import {numberField, showNumber} from "poise/fields.js";
 import {lengthUnit, toDegrees, toRadians} from "poise/figures.js";
+import {dragged} from "poise/views.js";
 
 const AXES = ["x", "y", "z"];
 
@@ -14,7 +15,8 @@ const AXES = ["x", "y", "z"];
  */
 export function targetPanel(page) {
   const {store, drags} = page;
-  const active = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
+  const chainOf = (state) => state?.chains.find((chain) => chain.id === store.get("active")) ?? null;
+  const active = () => chainOf(store.get("state"));
   const place = (what) => active() && drags.place({do: "target", chain: active().id, ...what});
   const name = element("p", {class: "target-name"});
   const position = vector("Position", "position", (value) => place({position: value}));
@@ -27,6 +29,9 @@ export function targetPanel(page) {
     const chain = active();
     rows.forEach((row) => (row.whole.hidden = !chain));
     name.replaceChildren(...title(store, chain));
+    showNumbers(chain);
+  };
+  const showNumbers = (chain) => {
     if (!chain) return;
     position.show(chain.position, lengthUnit(store.get("model")?.message));
     direction.whole.hidden = chain.kind !== "direction";
@@ -36,7 +41,8 @@ export function targetPanel(page) {
     pole.whole.hidden = !chain.pole;
     if (chain.pole) pole.show(chain.pole, lengthUnit(store.get("model")?.message));
   };
-  store.on(["state", "active"], show);
+  store.on(["state", "active", "model"], show);
+  store.on("dragged", (drag) => showNumbers(chainOf(dragged(store.get("state"), drag))));
   return whole;
 }
 

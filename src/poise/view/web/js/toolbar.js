@@ -94,11 +94,13 @@ function saveMenu(store, page) {
 
 function rigName(store) {
   const name = element("span", {class: "rig-name", "data-testid": "rig-name"});
-  store.on("model", ({message}) => {
-    const count = message.joints.filter((joint) => joint.shown).length;
-    name.textContent = message.name;
-    name.title = `${message.name}: ${count} joints, ${message.format}`;
-    document.title = `${message.name} - Poise`;
+  store.on(["state", "model"], () => {
+    const {message} = store.get("model") ?? {};
+    const title = store.get("state")?.name || message?.name || "";
+    name.textContent = title;
+    document.title = `${title} - Poise`;
+    if (!message) return;
+    name.title = `${message.name}: ${message.joints.filter((joint) => joint.shown).length} joints, ${message.format}`;
   });
   return name;
 }

@@ -8,7 +8,7 @@ import {Viewport} from "poise/viewport.js";
 /**
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
- * @property {(drag: any) => void} onDrag
+ * @property {(drag: any, viewport: any) => void} onDrag with the viewport in which it is done
  * @property {(text: string) => void} onMessage what could not be drawn
  */
 
@@ -28,6 +28,7 @@ export class Views {
     store.on("model", (model) => this.each((view) => this.load(view, model)));
     store.on("terrain", ({message, asset}) => this.each(({viewport}) => viewport.setTerrain(message, asset)));
     store.on("state", (state) => this.follow(state));
+    store.on("dragged", (drag) => this.followDrag(drag));
     store.on("answer", (answer) => this.each(({viewport}) => viewport.setAnswer(answer)));
     store.on("frame", (frame) => this.each((view) => view.loading || view.viewport.setFrame(frame)));
     store.on("ghost", (frame) => this.each((view) => view.loading || view.viewport.setGhost(frame)));
@@ -57,6 +58,14 @@ export class Views {
     if (before && before !== state.views && !this.turned) this.frameAll(); // the views have another shape now
   }
 
+  /** The state comes when a drag has ended; until then the other view is told by the one in which it is done. */
+  followDrag(drag) {
+    const others = this.viewports.filter((viewport) => viewport !== drag.viewport);
+    if (!others.length) return;
+    const state = dragged(this.store.get("state"), drag);
+    for (const viewport of others) viewport.setState(state);
+  }
+
   add() {
     const slot = this.views.length;
     const canvas = element("div", {class: "view-canvas"});
@@ -69,7 +78,8 @@ export class Views {
       this.turned = true;
       this.lookAlike(view.viewport);
     };
-    const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag, onMessage, onCamera}), whole, loading: false};
+    const drag = (what) => onDrag(what, view.viewport);
+    const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag: drag, onMessage, onCamera}), whole, loading: false};
     this.views.push(view);
     this.fill(view);
   }
@@ -135,4 +145,14 @@ export class Views {
     const name = this.store.get("model")?.message.name ?? "poise";
     sheet.toBlob((blob) => blob && keep(blob, `${name}.png`), "image/png");
   }
+}
+
+/** The state with what is dragged where it is now. */
+export function dragged(state, {what, chain, name, position, rotation, direction}) {
+  const moved = Object.fromEntries(Object.entries({position, rotation, direction}).filter(([, value]) => value));
+  if (what === "handle") {
+    return {...state, handles: state.handles.map((each) => (each.name === name ? {...each, ...moved} : each))};
+  }
+  const change = what === "pole" ? {pole: position} : moved;
+  return {...state, chains: state.chains.map((each) => (each.id === chain ? {...each, ...change} : each))};
 }
