@@ -1,4 +1,4 @@
-"""What the page asks for besides changes of the document, and what follows when the document has changed."""
+"""What the page asks for besides changes of the document."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from poise.clip import Clip
-from poise.errors import PoiseError
 from poise.view import scenes
-from poise.view.document import Document
-from poise.view.landscape import land_of, planted
-from poise.view.model import model_of
-from poise.view.parts.terrain import terrain_glb
+from poise.view.follow import send_model, send_terrain
 from poise.view.playing import FASTEST, SLOWEST
-from poise.view.protocol import MODEL, TERRAIN, number, pack_asset, pack_download, text, text_or_none, truth
+from poise.view.protocol import number, pack_download, text, text_or_none, truth
 from poise.view.state import welcome
 
 if TYPE_CHECKING:
     from poise.view.studio import Studio
-
-_AROUND = 6.0  # heights of the figure that its ground is wide
 
 
 def hello(studio: Studio, args: dict[str, Any]) -> None:
@@ -109,8 +102,10 @@ def scene(studio: Studio, args: dict[str, Any]) -> None:
     document = scenes.scene(text(args, "name"))
     studio.history.clear()
     studio.stage.selected = None
-    studio.put(document)
+    studio.put(document, quiet=True)
     studio.stage.reset()
+    studio.stage.playhead.playing = document.clip is not None
+    studio.tell()
 
 
 def save(studio: Studio, args: dict[str, Any]) -> None:
@@ -156,78 +151,3 @@ COMMANDS: dict[str, Callable[[Studio, dict[str, Any]], None]] = {
 INTERNAL: dict[str, Callable[[Studio, dict[str, Any]], None]] = {
     "hello": hello, "call": call, "after": after, "show": show,
 }  # fmt: skip
-
-
-# --- what follows --------------------------------------------------------------------------------------------------
-
-
-def follow(studio: Studio, old: Document) -> None:
-    """Send and prepare what a changed document needs."""
-    new = studio.document
-    if new.rig is not old.rig or new.places != old.places:
-        send_model(studio)
-    elif new.start is not old.start or new.working is not old.working:
-        studio.outbox.say_binary(studio.stage.ghost())
-    if new.terrain != old.terrain or new.rig is not old.rig:
-        send_terrain(studio)
-    if (new.rig, new.clip, new.plant, new.terrain) != (old.rig, old.clip, old.plant, old.terrain):
-        follow_clip(studio)
-
-
-def send_model(studio: Studio) -> None:
-    """Send the rig: names and lengths, meshes, the start pose."""
-    document = studio.document
-    model = model_of(document.rig, document.started, document.places)
-    studio.models += 1
-    message = {**model.message, "kind": "model", "id": studio.models, "asset": model.asset is not None}
-    assets = [] if model.asset is None else [pack_asset(MODEL, studio.models, model.asset)]
-    studio.outbox.say(message, *assets, studio.stage.ghost())
-    for note in model.notes:
-        studio.say("note", note)
-
-
-def send_terrain(studio: Studio) -> None:
-    """Send the ground as a mesh around the figure."""
-    document = studio.document
-    message: dict[str, Any] = {"kind": "terrain", "id": None, "words": document.terrain}
-    if document.terrain is None:
-        studio.outbox.say(message)
-        return
-    land = land_of(document.rig, document.terrain)
-    studio.models += 1
-    mesh = terrain_glb(land.terrain, document.started.world.positions[0], _AROUND * land.height)
-    studio.outbox.say({**message, "id": studio.models}, pack_asset(TERRAIN, studio.models, mesh))
-
-
-def follow_clip(studio: Studio) -> None:
-    """Play the document's clip; planting it is done beside the dragging."""
-    document, playhead = studio.document, studio.stage.playhead
-    if document.clip is None:
-        playhead.put(None)
-        return
-    clip = document.rig.clip(document.clip)
-    if not document.plant or document.terrain is None:
-        playhead.put(clip)
-        return
-    key = (document.rig, document.clip, document.terrain)
-    if key in studio.planted:
-        playhead.put(studio.planted[key])
-        return
-    playhead.put(clip)
-    words = document.terrain
-
-    def put(made: Clip) -> None:
-        studio.planted[key] = made
-        now = studio.document
-        if now.plant and (now.rig, now.clip, now.terrain) == key:
-            playhead.put(made)
-            studio.stage.touch()
-            studio.tell()
-
-    def give_up(_: PoiseError) -> None:
-        if studio.document.plant and studio.document.clip == document.clip:
-            studio.put(studio.document.but(plant=False))
-
-    studio.job(
-        f"planting the feet of {clip.name or 'the clip'} ...", lambda: planted(document.rig, clip, words), put, give_up
-    )

@@ -156,7 +156,7 @@ class Document:
 
 def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
     """A rig as it is first shown: in the pose of its file, with the chains of its sidecar or of its limbs."""
-    start = pose or rig.pose
+    start = rig.pose if pose is None else pose
     if start.shape:
         raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
     shown = name or (rig.path.name if rig.path is not None else "rig")

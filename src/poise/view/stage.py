@@ -91,7 +91,7 @@ class Stage:
 
     def failed(self) -> None:
         """A solver has raised: do not ask it again before something changes."""
-        self._dirty, self._settled, self.steps = False, True, 0
+        self._dirty, self._settled, self.steps, self.playhead.playing = False, True, 0, False
         self._solvings.clear()
 
     def _started(self) -> tuple[Floats, ...]:
@@ -136,7 +136,7 @@ class Stage:
         self.playhead.advance(min(now - self._last, _LONGEST))
         self._last, self._dirty = now, False
         if self.document.driven:
-            return self._framed([self.driven or self.document.started])
+            return self._framed([self._given()])
         base = self._base()
         for view in range(self.document.views):
             self._solve(view, base)
@@ -151,12 +151,17 @@ class Stage:
 
     def _base(self) -> Pose:
         """The pose below the chains: the clip's, or the start pose."""
-        return self.playhead.pose(self.document.working) or self.document.started
+        pose = self.playhead.pose(self.document.working)
+        return self.document.started if pose is None else pose
+
+    def _given(self) -> Pose:
+        """What a program shows."""
+        return self.document.started if self.driven is None else self.driven
 
     def pose_of(self, view: int) -> Pose:
         """The pose that a view shows, of a crowd the first character's."""
         if self.document.driven:
-            shown = self.driven or self.document.started
+            shown = self._given()
             return shown[0] if shown.shape else shown
         return self._base().with_q(self.shown[view][0])
 
@@ -174,7 +179,10 @@ class Stage:
         if document.run == "step" and not self.steps:
             outcome = Outcome(q, q, sentence="paused: Step does one iteration") if document.active else Outcome(q, q)
         else:
-            outcome = self.solving(view, base)(document.active, q)
+            solving = self.solving(view, base)
+            if self._first(view):
+                solving(document.active, q)  # what compiles and packs is not the solver's time
+            outcome = solving(document.active, q)
         self._outcomes[view] = outcome
         shown = list(self.shown)
         shown[view] = outcome.q
@@ -193,15 +201,25 @@ class Stage:
         return made[1]
 
     def compiles(self) -> str | None:
-        """The name of a solver whose first solve may have to compile; each is named once."""
-        if self.document.driven or not self.document.active:
+        """The name of a solver whose first solve is next: it may have to compile."""
+        document = self.document
+        if document.driven or not document.active:
             return None
-        kinds = tuple(chain.kind for chain in self.document.active)
-        for choice in self.document.solvers[: self.document.views]:
-            if (choice.name, kinds) not in self._known:
-                self._known.add((choice.name, kinds))
-                return choice.name
-        return None
+        first = (v for v in range(document.views) if self._kind(v) not in self._known)
+        return next((document.solvers[view].name for view in first), None)
+
+    def _first(self, view: int) -> bool:
+        """Whether a solver is asked for goals of these kinds for the first time; afterwards it is not."""
+        kind = self._kind(view)
+        if kind in self._known:
+            return False
+        self._known.add(kind)
+        return True
+
+    def _kind(self, view: int) -> object:
+        document = self.document
+        goals = tuple((chain.kind, chain.pole is None) for chain in document.active)
+        return (document.solvers[view].name, goals, len(document.places) > 1)
 
     def _rests(self, view: int) -> bool:
         """Whether another iteration would change nothing."""

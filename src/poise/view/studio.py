@@ -21,6 +21,7 @@ from poise.rig import Rig
 from poise.view import commands
 from poise.view.actions import ACTIONS
 from poise.view.document import Document
+from poise.view.follow import follow, follow_clip
 from poise.view.history import History, Moment
 from poise.view.outbox import Inbox, Outbox
 from poise.view.protocol import text
@@ -92,6 +93,7 @@ class Studio:
     # --- the studio's thread -------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        self._guarded(self._begin)
         while self._open:
             for action in self.inbox.take(self._pause()):
                 self._guarded(lambda action=action: self._do(action))
@@ -99,6 +101,11 @@ class Studio:
                 self._guarded(self._frame)
             if self._open and self.outbox.attached and self.stage.answer_due():
                 self._guarded(self._answer)
+
+    def _begin(self) -> None:
+        """A document that comes with a clip plays it."""
+        follow_clip(self)
+        self.stage.playhead.playing = self.document.clip is not None
 
     def _pause(self) -> float | None:
         return self.stage.pause(free=self.outbox.free) if self.outbox.attached else None
@@ -152,7 +159,7 @@ class Studio:
         old = self.stage.document
         self.stage.put(document)
         self.stage.version += 1
-        commands.follow(self, old)
+        follow(self, old)
         for listener in self.listeners:
             listener(document)
         if not quiet:
