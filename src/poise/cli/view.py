@@ -92,7 +92,10 @@ def as_shown(document: Document, shown: Shown) -> Document:
         land_of(document.rig, shown.terrain)  # refuses what is no ground
         document = document.but(terrain=shown.terrain)
     if shown.clip is not None or (shown.plant and document.clip is None):
-        document = timeline.clip(document, {"name": frames.clip_of(document.rig, shown.clip, "--plant").name})
+        name = frames.clip_of(document.rig, shown.clip, "--plant").name
+        document = timeline.clip(document, {"name": name})
+        if shown.joint is None:  # the chains of a rig would hold its hands and feet where they are at rest
+            document = document.but(chains=tuple(chain.but(enabled=False) for chain in document.chains))
     return timeline.plant(document, {"on": True}) if shown.plant else document
 
 

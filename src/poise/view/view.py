@@ -11,7 +11,6 @@ The server and the studio have threads of their own; everything here may be call
 from __future__ import annotations
 
 import threading
-import webbrowser
 from collections.abc import Iterator
 from time import perf_counter
 from types import TracebackType
@@ -86,6 +85,8 @@ class View:
         url = self.url
         print(f"poise view: {url}", flush=True)  # noqa: T201  (a script shows where to look)
         if self._opens_browser:
+            import webbrowser  # noqa: PLC0415  (import poise is quick; viewers are rare)
+
             webbrowser.open(url)
         return self
 
@@ -212,13 +213,13 @@ class View:
 
     def _paced(self, step: float) -> Iterator[Frame]:
         began = last = due = perf_counter()
-        number = 0
+        number, now = 0, began
         while not self._ended.is_set() and not self.gone:
-            now = perf_counter()
             yield Frame(number, now - began, now - last if number else step)
             number, last = number + 1, now
             due = max(due + step, perf_counter() - step)
             self._ended.wait(max(due - perf_counter(), 0.0))
+            now = perf_counter()
 
     def wait(self) -> None:
         """Serve until the page was closed, the viewer is, or Ctrl-C."""
@@ -262,7 +263,7 @@ def _document(thing: Any) -> Document:
     if isinstance(thing, Rig):
         return document_of(thing)
     if isinstance(thing, Clip):
-        return document_of(_rig_of(Pose(thing.skeleton, thing.skeleton.rest_q), (thing,)), clip=thing.name)
+        return document_of(_rig_of(Pose(thing.skeleton, thing.skeleton.rest_q), (thing,)), clip=thing.name, chains=())
     if isinstance(thing, Pose):
         return document_of(_rig_of(thing, ()))
     raise InputError(f"poise.view() shows a rig, a pose or a clip, not a {type(thing).__name__}")

@@ -1,0 +1,318 @@
+"""poise.view(): handles, poses and loops from Python, with a page that is no browser."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import webbrowser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import poise
+from poise import samples
+from tests.view.page import page_at
+
+HUMANOID, ARM = (samples.path(name) for name in ("humanoid.glb", "arm.urdf"))
+TARGET = (0.3, 1.2, 0.4)
+
+
+@pytest.fixture(scope="module")
+def rig():
+    return poise.load(HUMANOID)
+
+
+@pytest.fixture
+def view(rig):
+    with poise.view(rig, open_browser=False) as opened:
+        yield opened
+
+
+def positions(page):
+    """World positions of the joints of the first character of the first view."""
+    return page.shown.rows[0, 0, :, :3]
+
+
+def eventually(wanted):
+    """Wait until something that another thread does is done."""
+    end = time.monotonic() + 30
+    while not wanted():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def placed(view):
+    """Where the document has the handles."""
+    return {handle.name: handle.position for handle in view.document.handles}
+
+
+class TestWhatIsShown:
+    def test_a_rig(self, view, rig):
+        with page_at(view.url) as page:
+            page.until(lambda page: page.shown is not None)
+            np.testing.assert_allclose(positions(page), rig.pose.world.positions, atol=1e-5)
+        assert view.document.rig is rig
+        assert "humanoid.glb" in repr(view)
+        assert str(view.port) in view.url
+
+    def test_a_pose(self, rig):
+        raised = rig.rest.replace({"LeftArm": [0.9238795, 0.0, 0.0, 0.3826834]})
+        with poise.view(raised, open_browser=False) as view, page_at(view.url) as page:
+            page.until(lambda page: page.shown is not None)
+            np.testing.assert_allclose(positions(page), raised.world.positions, atol=1e-5)
+            assert page.kinds["model"]["asset"]  # its file, with the mesh
+
+    def test_a_clip_plays(self, rig):
+        with poise.view(rig.clips[0], open_browser=False) as view, page_at(view.url) as page:
+            page.until(lambda page: page.state is not None and page.state["playing"])
+            assert page.state["clip"] == "walk"
+            first = page.until(lambda page: page.shown is not None).shown
+            page.until(lambda page: np.abs(page.shown.rows - first.rows).max() > 0.05)
+
+    def test_a_skeleton_made_in_code(self):
+        skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [3, 0], offsets=[(0, 0, 0), (0, 1, 0)])
+        with poise.view(poise.Pose(skeleton, skeleton.rest_q), open_browser=False) as view, page_at(view.url) as page:
+            page.until(lambda page: page.shown is not None)
+            np.testing.assert_allclose(positions(page), [(0, 0, 0), (0, 1, 0)], atol=1e-6)
+
+    def test_something_else_is_refused(self):
+        with pytest.raises(poise.InputError, match="a rig, a pose or a clip, not a str"):
+            poise.view("humanoid.glb")
+
+
+class TestPoses:
+    def test_a_pose_that_is_set_is_shown(self, view, rig):
+        turned = rig.rest.replace({"Spine": [0.9238795, 0.0, 0.3826834, 0.0]})
+        with page_at(view.url) as page:
+            view.pose = turned
+            assert view.pose is turned
+            wanted = turned.world.positions
+            page.until(lambda page: page.shown is not None and np.allclose(positions(page), wanted, atol=1e-5))
+            page.until(lambda page: page.state is not None and page.state["driven"])
+
+    def test_a_page_that_comes_later_is_shown_it_too(self, view, rig):
+        view.pose = turned = rig.rest.replace({"Spine": [0.9238795, 0.0, 0.3826834, 0.0]})
+        with page_at(view.url) as page:
+            page.until(lambda page: page.shown is not None)
+            np.testing.assert_allclose(positions(page), turned.world.positions, atol=1e-5)
+
+    def test_several_stand_side_by_side(self, view, rig):
+        row = poise.Pose(rig.skeleton, np.repeat(rig.rest.q[None], 3, axis=0))
+        with page_at(view.url) as page:
+            view.pose = row
+            page.until(lambda page: page.shown is not None and page.shown.rows.shape[1] == 3)
+            page.until(lambda page: len(page.kinds["model"]["places"]) == 3)
+            places = np.array(page.kinds["model"]["places"])
+        assert (np.diff(places[:, 0]) > np.ptp(rig.rest.world.positions[:, 0])).all()
+        assert not places[0].any()
+
+    def test_before_any_is_set_it_is_what_is_shown(self, view, rig):
+        np.testing.assert_array_equal(view.pose.q, rig.rest.q)
+
+    def test_a_foreign_skeleton_is_refused(self, view):
+        arm = poise.load(ARM)
+        for wrong in (arm.rest, "pose", poise.Pose(view.pose.skeleton, np.zeros((2, 2, 1)) + view.pose.q)):
+            with pytest.raises(poise.InputError, match="22 joints"):
+                view.pose = wrong
+
+
+class TestHandles:
+    def test_it_follows_what_is_dragged(self, view):
+        ball = view.handle("target", at=TARGET)
+        np.testing.assert_array_equal(ball.position, TARGET)
+        np.testing.assert_array_equal(ball.rotation, (1, 0, 0, 0))
+        with page_at(view.url) as page:
+            page.until(lambda page: page.state is not None and page.state["handles"])
+            assert page.state["handles"][0]["name"] == "target"
+            assert not ball.moved
+            page.send("handle", name="target", position=[1, 2, 3], rotation=[0, 1, 0, 0], phase="start", serial=1)
+            eventually(lambda: ball.position[0] == 1)
+            np.testing.assert_array_equal(ball.position, (1, 2, 3))
+            np.testing.assert_array_equal(ball.rotation, (0, 1, 0, 0))
+            assert ball.moved
+            assert not ball.moved  # since it was last asked
+
+    def test_setting_it_moves_it_in_the_page(self, view):
+        ball = view.handle("target", at=TARGET)
+        with page_at(view.url) as page:
+            ball.position = (0, 0, 2)
+            np.testing.assert_array_equal(ball.position, (0, 0, 2))  # at once
+            ball.rotation = (0, 0, 0, 5)
+            page.until(lambda page: page.state is not None and page.state["handles"][0]["rotation"] == [0, 0, 0, 1])
+            assert page.state["handles"][0]["position"] == [0, 0, 2]
+        assert not ball.moved
+
+    def test_what_the_page_says_before_it_knows_is_older(self, view):
+        ball, other = view.handle("a", at=TARGET), view.handle("b")
+        for i in range(50):
+            ball.position = (i, 0, 0)
+            other.position = (0, i, 0)  # every change tells all handles where the document has them
+            assert ball.position[0] == i
+        eventually(lambda: placed(view) == {"a": (49, 0, 0), "b": (0, 49, 0)})
+        assert ball.position[0] == 49
+
+    def test_the_same_name_is_the_same_handle(self, view):
+        ball = view.handle("target", at=TARGET)
+        assert view.handle("target", at=(0, 0, 0)) is ball
+        eventually(lambda: placed(view) == {"target": (0, 0, 0)})
+
+    def test_its_arrays_are_values(self, view):
+        ball = view.handle("target", at=TARGET)
+        with pytest.raises(ValueError, match="read-only"):
+            ball.position[0] = 3
+
+    @pytest.mark.parametrize("wrong", [(1, 2), (1, 2, float("nan")), [[0, 0, 0]], "here"])
+    def test_a_place_is_three_numbers(self, view, wrong):
+        with pytest.raises(poise.InputError):
+            view.handle("target", at=wrong)
+        with pytest.raises(poise.InputError):
+            view.handle("ball").position = wrong
+        with pytest.raises(poise.InputError):
+            view.handle("ball").rotation = (0, 0, 0, 0)
+
+
+class TestFrames:
+    def test_the_loop_of_the_documentation(self, rig):
+        tracker = poise.Tracker(rig.rest, poise.Position("LeftHand", TARGET, root="LeftArm"))
+        with poise.view(rig, open_browser=False) as view, page_at(view.url) as page:
+            ball = view.handle("target", at=TARGET)
+            hand = rig.skeleton.index("LeftHand")
+            wanted = (0.35, 1.3, 0.35)
+            for frame in view.frames(fps=120):
+                view.pose = tracker(ball.position, dt=frame.dt).pose
+                if frame.number == 3:
+                    page.until(lambda page: page.state is not None and page.state["handles"])
+                    page.send("handle", name="target", position=wanted, phase="start", serial=1)
+                if ball.position[1] == wanted[1] and frame.number > 5:
+                    break
+            view.pose = tracker(ball.position).pose
+            page.until(lambda page: page.shown is not None and np.allclose(positions(page)[hand], wanted, atol=1e-3))
+
+    def test_they_are_paced(self, view):
+        began, frames = time.monotonic(), []
+        for frame in view.frames(fps=50):
+            frames.append(frame)
+            if frame.number == 10:
+                break
+        assert time.monotonic() - began > 0.19
+        assert [frame.number for frame in frames] == list(range(11))
+        assert frames[0].dt == 1 / 50
+        assert frames[0].time < 0.02
+        for before, after in pairwise(frames):
+            assert after.dt == pytest.approx(after.time - before.time)
+        assert sum(frame.dt for frame in frames[1:]) == pytest.approx(frames[-1].time)
+
+    def test_a_slow_turn_is_not_made_up_for(self, view):
+        """After a long turn there is no burst of short ones."""
+        gaps = []
+        for frame in view.frames(fps=50):
+            if frame.number == 1:
+                time.sleep(0.2)
+            gaps.append(frame.dt)
+            if frame.number == 12:
+                break
+        assert gaps[2] > 0.19
+        assert sum(gap < 0.01 for gap in gaps[3:]) <= 1
+
+    def test_they_end_with_the_viewer(self, view):
+        threading.Timer(0.2, view.close).start()
+        assert len(list(view.frames(fps=50))) >= 2
+
+    def test_they_end_when_the_page_was_closed(self, rig):
+        with poise.view(rig, open_browser=False) as view:
+            with page_at(view.url) as page:
+                page.until(lambda page: page.state is not None)
+                eventually(lambda: view.connected)
+                assert not view.gone
+            assert len(list(view.frames(fps=20))) > 3  # it may come back: it is being reloaded
+            assert view.gone
+
+    @pytest.mark.parametrize("fps", [0, -1, float("nan"), float("inf"), "fast"])
+    def test_a_pace_is_a_positive_number(self, view, fps):
+        with pytest.raises(poise.InputError, match="fps"):
+            view.frames(fps=fps)
+
+    def test_ctrl_c_is_the_programs(self, view):
+        def interrupted():
+            for _ in view.frames():
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+
+    def test_wait_ends_with_the_viewer(self, view):
+        threading.Timer(0.2, view.close).start()
+        view.wait()
+
+    def test_wait_ends_with_ctrl_c(self, view, monkeypatch):
+        def interrupt(_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(view._ended, "wait", interrupt)
+        view.wait()
+        with pytest.raises(poise.InputError, match="closed"):
+            _ = view.url
+
+
+class TestOpening:
+    def test_the_browser_is_opened_and_the_address_printed(self, rig, monkeypatch, capsys):
+        opened = []
+        monkeypatch.setattr(webbrowser, "open", opened.append)
+        with poise.view(rig) as view:
+            assert len(opened) == 1
+            assert opened[0] in capsys.readouterr().out
+            with page_at(opened[0]) as page:
+                page.until(lambda page: page.state is not None)
+            assert view.url != opened[0]  # that link was used
+
+    def test_only_the_address_is_printed(self, rig, monkeypatch, capsys):
+        monkeypatch.setattr(webbrowser, "open", lambda url: pytest.fail(f"{url} was opened"))
+        with poise.view(rig, open_browser=False) as view:
+            assert view.url in capsys.readouterr().out
+
+    def test_nothing_starts_before_it_is_opened(self, rig):
+        view = poise.view(rig)
+        assert not view.connected
+        assert view.document.rig is rig
+        np.testing.assert_array_equal(view.pose.q, rig.rest.q)
+        assert "not open" in repr(view)
+        view.close()
+
+    def test_a_closed_viewer_stays_closed(self, rig):
+        with poise.view(rig, open_browser=False) as view:
+            port = view.port
+        for use in (view.open, lambda: view.url, lambda: view.handle("target"), view.frames):
+            with pytest.raises(poise.InputError, match="this viewer is closed"):
+                use()
+        view.close()
+        with poise.view(rig, port=port, open_browser=False):
+            pass  # the port is free again
+
+    def test_a_port_in_use(self, view, rig):
+        with pytest.raises(poise.InputError, match=f"{view.port}"):
+            poise.view(rig, port=view.port, open_browser=False).open()
+
+    def test_without_the_extra(self, rig, monkeypatch):
+        monkeypatch.setitem(sys.modules, "websockets", None)
+        monkeypatch.setitem(sys.modules, "websockets.asyncio.server", None)
+        monkeypatch.delitem(sys.modules, "poise.view.server", raising=False)
+        with pytest.raises(poise.UnsupportedError, match=r"pip install 'poise\[view\]'"):
+            poise.view(rig, open_browser=False).open()
+
+
+class TestNotebooks:
+    def test_a_cell_shows_the_page(self, rig):
+        view = poise.view(rig)
+        bundle = view._repr_mimebundle_(include=None, exclude=None)
+        try:
+            assert "<iframe" in bundle["text/html"]
+            assert bundle["text/html"].count(view.url) == 2  # frame and link
+            assert "View(" in bundle["text/plain"]
+            with page_at(view.url) as page:
+                page.until(lambda page: page.state is not None)
+        finally:
+            view.close()
+        assert view._repr_mimebundle_() == {"text/plain": repr(view)}
+        assert "closed" in repr(view)
