@@ -17,7 +17,8 @@ from poise.view.parts.gltf import LARGEST_FILE, MOST_TRIANGLES
 
 SUFFIXES = (".stl", ".obj", ".dae")
 _FOLDERS = ("urdf", "robots", "xacro")  # in a package of ROS, beside the folder of meshes
-_FARTHEST = 1e30
+_FARTHEST = 1e30  # a coordinate may be; products of more would overflow
+_LONGEST = 1024  # characters of a path
 
 
 def found(urdf: Path, name: str) -> Path:
@@ -30,17 +31,18 @@ def found(urdf: Path, name: str) -> Path:
     root = folder.parent if folder.name in _FOLDERS else folder
     scheme, _, rest = name.rpartition("://")
     rest = unquote(rest)
-    if "\0" in rest or scheme not in ("", "package", "model", "file"):
+    if "\0" in rest or len(rest) > _LONGEST or scheme not in ("", "package", "model", "file"):
         raise FileError(name[:200], "is not a file beside the URDF; it was not opened")
     for candidate in _candidates(root, folder, scheme, rest):
         try:
             target = candidate.resolve()
+            there = target.is_file()
         except (OSError, RuntimeError):  # a loop of symbolic links, a name too long
             continue
         if root not in target.parents:
             if scheme in ("", "file"):
                 raise FileError(name[:200], f"leads out of {root}; it was not opened")
-        elif target.is_file():
+        elif there:
             return target
     raise FileError(name[:200], f"is not there; it was looked for in {root}")
 

@@ -1,0 +1,270 @@
+"""A robot's visual shapes stand where its URDF says, and no file elsewhere is opened."""
+
+from __future__ import annotations
+
+import json
+import struct
+import warnings
+
+import numpy as np
+import pytest
+
+import poise
+from poise import euler, rotations, samples
+from poise.errors import FileError
+from poise.view.model import model_of
+from poise.view.parts import shapes
+from poise.view.parts.mesh_files import found, read_mesh
+
+LINK = '<link name="{name}">{inside}</link>'
+VISUAL = "<visual>{origin}<geometry>{shape}</geometry>{material}</visual>"
+
+
+def robot(folder, *visuals, below="", materials=""):
+    """A robot of two links; the visuals are the second one's."""
+    text = (
+        f'<robot name="r">{materials}{LINK.format(name="base", inside=below)}'
+        + LINK.format(name="arm", inside="".join(visuals))
+        + '<joint name="turn" type="continuous"><parent link="base"/><child link="arm"/>'
+        '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "robot.urdf").write_text(text)
+    return poise.load(folder / "robot.urdf")
+
+
+def visual(shape, origin="", material=""):
+    return VISUAL.format(shape=shape, origin=origin, material=material)
+
+
+def mesh(name, more=""):
+    return visual(f'<mesh filename="{name}" {more}/>')
+
+
+def parts_of(model):
+    """Per node of the GLB: its JSON and per primitive points, faces, normals, colour."""
+    length = struct.unpack_from("<I", model.asset, 12)[0]
+    document, binary = json.loads(model.asset[20 : 20 + length]), model.asset[20 + length + 8 :]
+
+    def array(i, kind, width):
+        accessor = document["accessors"][i]
+        start = document["bufferViews"][accessor["bufferView"]]["byteOffset"]
+        return np.frombuffer(binary, kind, accessor["count"] * width, start).reshape(-1, width)
+
+    result = []
+    for node in document["nodes"]:
+        pieces = []
+        for primitive in document["meshes"][node["mesh"]]["primitives"]:
+            points = array(primitive["attributes"]["POSITION"], "<f4", 3).astype(float)
+            normal = primitive["attributes"].get("NORMAL")
+            normals = None if normal is None else array(normal, "<f4", 3).astype(float)
+            faces = array(primitive["indices"], "<u4", 1).reshape(-1, 3)
+            pieces.append((points, faces, normals, document["materials"][primitive["material"]]))
+        result.append((node, pieces))
+    return result
+
+
+def volume(points, faces):
+    a, b, c = points[faces].transpose(1, 0, 2)
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
+
+
+STL_TETRAHEDRON = "solid t\n" + "".join(
+    "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in face) + "endloop\nendfacet\n"
+    for face in (
+        ((0, 0, 0), (0, 1, 0), (1, 0, 0)),
+        ((0, 0, 0), (1, 0, 0), (0, 0, 1)),
+        ((0, 0, 0), (0, 0, 1), (0, 1, 0)),
+        ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    )
+) + "endsolid t\n"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "content"),
+    [
+        ('<box size="1 2 3"/>', [1, 2, 3], 6.0),
+        ('<cylinder radius="0.5" length="2"/>', [1, 1, 2], np.pi * 0.5),
+        ('<sphere radius="0.5"/>', [1, 1, 1], np.pi / 6),
+        ('<capsule radius="0.5" length="2"/>', [1, 1, 3], np.pi * (0.5 + 1 / 6)),
+    ],
+)
+def test_plain_shapes_have_their_size_face_outwards_and_shade_smoothly(tmp_path, shape, size, content):
+    ((_, ((points, faces, normals, _),)),) = parts_of(model_of(robot(tmp_path, visual(shape))))
+    np.testing.assert_allclose(np.ptp(points, axis=0), size, rtol=1e-2)
+    np.testing.assert_allclose(points.max(axis=0) + points.min(axis=0), 0, atol=1e-6)
+    assert volume(points, faces) == pytest.approx(content, rel=0.02)
+    if normals is not None:
+        a, b, c = points[faces].transpose(1, 0, 2)
+        facing = np.cross(b - a, c - a)
+        sized = np.linalg.norm(facing, axis=1) > 1e-9
+        assert (np.einsum("ij,ikj->ik", facing, normals[faces])[sized] > 0).all()
+
+
+def test_an_origin_turns_and_moves_in_the_frame_of_the_link(tmp_path):
+    origin = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>'
+    rig = robot(tmp_path, visual('<box size="1 2 3"/>', origin))
+    ((node, ((points, _, _, _),)),) = parts_of(model_of(rig))
+    turned = rotations.rotate(euler.to_quaternion([0.6, 0.5, 0.4], "ZYX"), shapes.box(np.array([1, 2, 3])).points)
+    np.testing.assert_allclose(points, turned + np.array([0.1, 0.2, 0.3]), atol=1e-6)
+    world = rig.rest.world["turn"]
+    np.testing.assert_allclose(node["translation"], world.positions)
+    np.testing.assert_allclose(np.roll(node["rotation"], 1), world.rotations)
+
+
+def test_rows_with_shapes_have_nodes_and_the_others_capsules(tmp_path):
+    model = model_of(robot(tmp_path, visual('<box size="1 1 1"/>')))
+    assert model.message["nodes"] == [None, 0]
+    assert [joint["thick"] for joint in model.message["joints"]] == [True, False]
+    assert model.message["asset"]
+    assert not model.message["skin"]
+
+
+def test_the_root_link_is_drawn_too(tmp_path):
+    model = model_of(robot(tmp_path, below=visual('<box size="1 1 1"/>')))
+    assert model.message["nodes"] == [0, None]
+
+
+def test_colours_are_those_of_the_element_or_of_a_named_material(tmp_path):
+    red = '<material name="red"><color rgba="1 0 0 1"/></material>'
+    box = '<box size="1 1 1"/>'
+    named, own = '<material name="red"/>', '<material name=""><color rgba="0.5 0.5 0.5 0.25"/></material>'
+    rig = robot(tmp_path, visual(box, material=named), visual(box, material=own), visual(box), materials=red)
+    ((_, pieces),) = parts_of(model_of(rig))
+    first, second, third = (piece[3] for piece in pieces)
+    assert first["pbrMetallicRoughness"]["baseColorFactor"] == [1, 0, 0, 1]
+    np.testing.assert_allclose(
+        second["pbrMetallicRoughness"]["baseColorFactor"], [0.214, 0.214, 0.214, 0.25], atol=1e-3
+    )
+    assert second["alphaMode"] == "BLEND"
+    assert "alphaMode" not in third
+
+
+def test_a_mesh_is_scaled_and_a_mirrored_one_still_faces_outwards(tmp_path):
+    (tmp_path / "t.stl").write_text(STL_TETRAHEDRON)
+    rig = robot(tmp_path, mesh("t.stl", 'scale="2 3 4"'), mesh("t.stl", 'scale="-1 1 1"'))
+    ((_, (scaled, mirrored)),) = parts_of(model_of(rig))
+    np.testing.assert_allclose(scaled[0].max(axis=0), [2, 3, 4])
+    assert volume(*scaled[:2]) == pytest.approx(24 / 6)
+    np.testing.assert_allclose(mirrored[0].min(axis=0), [-1, 0, 0])
+    assert volume(*mirrored[:2]) == pytest.approx(1 / 6)
+
+
+def test_an_obj_file_keeps_its_normals(tmp_path):
+    (tmp_path / "t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\n")
+    ((_, ((_, _, normals, _),)),) = parts_of(model_of(robot(tmp_path, mesh("t.obj", 'scale="1 1 -1"'))))
+    np.testing.assert_allclose(normals, [[0, 0, -1]] * 3)
+
+
+def test_the_robot_with_meshes_shows_all_of_them(data):
+    rig = poise.load(data / "urdf/finger_edu/robots/finger_edu.urdf")
+    model = model_of(rig)
+    assert model.notes == ()
+    parts = parts_of(model)
+    assert sum(len(pieces) for _, pieces in parts) == 7
+    assert [node is not None for node in model.message["nodes"]].count(True) == len(parts)
+    whole = np.concatenate([points for _, pieces in parts for points, *_ in pieces])
+    assert np.ptp(whole, axis=0).max() < 1.0  # metres: millimetres of the STL files are scaled
+
+
+def test_the_sample_needs_no_meshes():
+    model = model_of(poise.load(samples.path("arm.urdf")))
+    assert model.notes == ()
+    assert model.message["asset"]
+
+
+def test_meshes_that_are_not_there_are_noted_once(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = model_of(poise.load(data / "urdf/panda.urdf"))
+    assert model.asset is None
+    assert all(joint["thick"] for joint in model.message["joints"])
+    (note,) = model.notes
+    assert "link0.dae" in note
+    assert "is not there" in note
+
+
+@pytest.mark.parametrize("folder", ["urdf", "robots", "xacro"])
+def test_a_package_is_found_around_the_folder_of_the_urdf(tmp_path, folder):
+    path = tmp_path / "pack" / folder / "robot.urdf"
+    target = tmp_path / "pack" / "meshes" / "visual" / "a.stl"
+    for each in (path, target):
+        each.parent.mkdir(parents=True)
+        each.write_text("")
+    end = "meshes/visual/a.stl"
+    names = (f"package://pack/{end}", f"package://x/y/{end}", f"../{end}", f"model://pack/{end}", f"file://{target}")
+    for name in (*names, "package://pack/meshes/visual/%61.stl"):
+        assert found(path, name) == target.resolve(), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside.stl", "/etc/passwd", "../../outside.stl", "package://../outside.stl", "package://a/../../outside.stl",
+        "package:///etc/passwd", "http://example.org/a.stl", "link.stl", "package://x/link.stl", "file:///etc/passwd",
+        "%2e%2e/outside.stl", "a\0b.stl", "", ".", "package://", "loop.stl", "folder", "x" * 300, "a/" * 600 + "a.stl",
+    ],
+)  # fmt: skip
+def test_nothing_outside_is_opened(tmp_path, name):
+    inner = tmp_path / "models"
+    (inner / "folder").mkdir(parents=True)
+    (tmp_path / "outside.stl").write_text(STL_TETRAHEDRON)
+    (inner / "link.stl").symlink_to(tmp_path / "outside.stl")
+    (inner / "loop.stl").symlink_to(inner / "loop.stl")
+    with pytest.raises(FileError):
+        found(inner / "robot.urdf", name)
+
+
+def test_the_parent_counts_only_where_a_package_is_laid_out_so(tmp_path):
+    (tmp_path / "a.stl").write_text(STL_TETRAHEDRON)
+    with pytest.raises(FileError, match="leads out of"):
+        found(tmp_path / "mine" / "robot.urdf", "../a.stl")
+
+
+def test_a_mesh_outside_is_noted_and_the_rest_is_shown(tmp_path):
+    (tmp_path / "secret.stl").write_text(STL_TETRAHEDRON)
+    model = model_of(robot(tmp_path / "models", mesh("../secret.stl"), visual('<box size="1 1 1"/>')))
+    assert "secret.stl" in model.notes[0]
+    assert "not opened" in model.notes[0]
+    ((_, pieces),) = parts_of(model)
+    assert len(pieces) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ('<box size="1 2"/>', "size needs 3 numbers"),
+        ('<box size="1 2 x"/>', "not a number"),
+        ('<box size="1 2 nan"/>', "not a number"),
+        ("<sphere/>", "radius needs 1 numbers"),
+        ('<cylinder radius="1"/>', "length needs 1 numbers"),
+        ('<mesh filename="t.stl" scale="1 1"/>', "scale needs 3 numbers"),
+        ('<mesh filename="words.stl"/>', "words.stl': holds no triangles"),
+        ('<mesh filename="empty.stl"/>', "empty"),
+        ('<mesh filename="t.step"/>', "t.step': a mesh is a .stl, .obj, .dae file"),
+        ('<mesh filename="doctype.dae"/>', "document types and entities are not read"),
+    ],
+)
+def test_what_cannot_be_shown_is_noted(tmp_path, shape, said):
+    for name, text in (("t.stl", STL_TETRAHEDRON), ("words.stl", "solid none"), ("empty.stl", ""), ("t.step", "x")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "doctype.dae").write_text('<!DOCTYPE a [<!ENTITY b "c">]><COLLADA/>')
+    model = model_of(robot(tmp_path, visual(shape)))
+    assert model.asset is None
+    assert said in model.notes[0]
+
+
+def test_a_mesh_too_large_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "large.stl"
+    with path.open("wb") as file:
+        file.truncate(100_000_001)
+    with pytest.raises(FileError, match="100 MB"):
+        read_mesh(path)
+
+
+def test_without_trimesh_bones_are_drawn_and_a_note_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "trimesh", None)
+    (tmp_path / "t.stl").write_text(STL_TETRAHEDRON)
+    model = model_of(robot(tmp_path, mesh("t.stl")))
+    assert model.asset is None
+    assert "pip install 'poise[view]'" in model.notes[0]
