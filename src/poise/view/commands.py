@@ -113,7 +113,7 @@ def save(studio: Studio, args: dict[str, Any]) -> None:
     from poise.view.saves import saved  # noqa: PLC0415  (only when something is saved)
 
     wanted, stage, document = text(args, "format"), studio.stage, studio.document
-    pose, clip = stage.pose_of(0), stage.playhead.clip
+    pose, clip = stage.poses(), stage.playhead.clip
 
     def offer(made: Any) -> None:
         name, mime, contents = made

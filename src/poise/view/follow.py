@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from poise.clip import Clip
 from poise.errors import PoiseError
+from poise.view.chains import vector
 from poise.view.document import Document
-from poise.view.landscape import land_of, planted
+from poise.view.landscape import ground_mesh, planted
 from poise.view.model import model_of
-from poise.view.parts.terrain import terrain_glb
 from poise.view.protocol import MODEL, TERRAIN, pack_asset
 from poise.view.saving import formats_of
 
 if TYPE_CHECKING:
     from poise.view.studio import Studio
-
-_AROUND = 6.0  # heights of the figure that its ground is wide
 
 
 def follow(studio: Studio, old: Document) -> None:
@@ -54,9 +52,8 @@ def send_terrain(studio: Studio) -> None:
     if document.terrain is None:
         studio.outbox.say(message)
         return
-    land = land_of(document.rig, document.terrain)
     studio.models += 1
-    mesh = terrain_glb(land.terrain, document.started.world.positions[0], _AROUND * land.height)
+    mesh = ground_mesh(document.rig, document.terrain, vector(document.started.world.positions[0]))
     studio.outbox.say({**message, "id": studio.models}, pack_asset(TERRAIN, studio.models, mesh))
 
 

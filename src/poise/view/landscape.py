@@ -17,7 +17,9 @@ from poise.rig import Rig
 from poise.terrain.terrain import Terrain
 from poise.terrain.words import terrain_of
 from poise.view.chains import Vector, vector
+from poise.view.parts.terrain import terrain_glb
 
+_AROUND = 6.0  # heights of the figure that its ground is wide
 _UPS = {"y": 1, "z": 2}
 
 #: What the page offers.
@@ -61,6 +63,12 @@ def land_of(rig: Rig, words: str) -> Land:
 def up_of(rig: Rig) -> str:
     """The rig's up axis, y or z: the file's word, else y."""
     return "z" if rig.skeleton.up == "z" else "y"
+
+
+def ground_mesh(rig: Rig, words: str, centre: Vector) -> bytes:
+    """The ground of these words as a mesh (GLB), some heights of the figure around a point."""
+    land = land_of(rig, words)
+    return terrain_glb(land.terrain, centre, _AROUND * land.height)
 
 
 def planted(rig: Rig, clip: Clip, words: str) -> Planted:

@@ -8,12 +8,16 @@ import numpy as np
 
 from poise.clip import Clip
 from poise.pose import Pose
+from poise.view.chains import vector
 from poise.view.document import Document
+from poise.view.landscape import ground_mesh
 from poise.view.model import model_of
 from poise.view.offline import offline_page
 from poise.view.parts.rows import frame_rows, width_of
+from poise.view.playing import contacts_of
 from poise.view.saving import saved_clip, saved_pose, saved_sidecar
 from poise.view.solving import Solving
+from poise.view.state import chain_state
 
 _FASTEST = 60.0  # [frames/s] of a page; screens show no more
 _CLIPS = ("glb", "gltf", "bvh")  # what holds motion
@@ -28,7 +32,10 @@ class Saved(NamedTuple):
 
 
 def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Saved:
-    """Make a file; UnsupportedError where the format cannot hold it. Chains are solved on every frame of a clip."""
+    """Make a file of a pose, or of the poses of a crowd: the first, but all of them in a page.
+
+    Chains are solved on every frame of a clip. UnsupportedError where the format cannot hold it.
+    """
     if wanted == "html":
         return _page(document, pose, clip)
     if wanted == "toml":
@@ -36,7 +43,7 @@ def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Sav
         return Saved(*saved_sidecar(document.rig, document.skeleton, chains))
     if clip is not None and wanted in _CLIPS:
         return Saved(*saved_clip(document.rig, solved_clip(document, clip), wanted))
-    return Saved(*saved_pose(document.rig, pose, wanted))
+    return Saved(*saved_pose(document.rig, pose[0] if pose.shape else pose, wanted))
 
 
 def solved_clip(document: Document, clip: Clip) -> Clip:
@@ -55,19 +62,19 @@ def _row(poses: Pose, i: int) -> list[Any]:
 
 
 def _page(document: Document, pose: Pose, clip: Clip | None) -> Saved:
-    """A page that plays the clip, or shows the pose, without a server."""
+    """A page that plays the clip, or shows the pose of each character, without a server."""
     if clip is None or not len(clip):
-        times, poses = np.zeros(1), Pose(pose.skeleton, *_row(_batch_of_one(pose), slice(None)))
+        times, rows = np.zeros(1), frame_rows(pose, width_of(pose))[None]
     else:
         shown = solved_clip(document, clip.resampled(_FASTEST) if clip.fps > _FASTEST else clip)
-        times, poses = shown.times, shown.poses
-    rows = frame_rows(poses, width_of(poses))[:, None]
-    model = model_of(document.rig, document.started, document.places[:1])
-    page = offline_page(model, rows, times, document.name, {})
+        times, rows = shown.times, frame_rows(shown.poses, width_of(shown.poses))
+    if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
+        rows = rows[:, None]
+    model = model_of(document.rig, document.started, document.places[: rows.shape[1]])
+    extras = {"chains": [chain_state(document, chain) for chain in document.active], "contacts": contacts_of(clip)}
+    ground = None
+    if document.terrain is not None:
+        ground = ground_mesh(document.rig, document.terrain, vector(document.started.world.positions[0]))
+    page = offline_page(model, rows, times, document.name, extras, terrain=ground)
     stem = document.rig.path.stem if document.rig.path is not None else (document.scene or "rig")
     return Saved(f"{stem}.html", "text/html", page)
-
-
-def _batch_of_one(pose: Pose) -> Pose:
-    given = [None if part is None else part[None] for part in (pose.translations, pose.scales)]
-    return Pose(pose.skeleton, pose.q[None], *given)

@@ -165,6 +165,10 @@ class Stage:
             return shown[0] if shown.shape else shown
         return self._base().with_q(self.shown[view][0])
 
+    def poses(self) -> Pose:
+        """The poses of all characters as view A shows them: a single pose, or a batch of a crowd."""
+        return self._given() if self.document.driven else self._posed(self._base(), 0)
+
     def _posed(self, base: Pose, view: int) -> Pose:
         q = self.shown[view]
         if len(q) == 1:

@@ -112,7 +112,7 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
         "solvers": [{"name": c.name, "options": {n: _plain(v) for n, v in c.options}} for c in document.solvers],
         "mode": document.mode, "modes": document.modes(), "run": document.run, "from": document.origin,
         "tolerance": document.tolerance, "free_root": document.free_root,
-        "chains": [_chain(document, chain) for chain in document.chains],
+        "chains": [chain_state(document, chain) for chain in document.chains],
         "limits": _limits(document), "outlines": _outlines(document),
         "clips": [
             {"name": clip.name, "seconds": clip.duration, "frames": len(clip), "fps": clip.fps}
@@ -126,7 +126,8 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
     }  # fmt: skip
 
 
-def _chain(document: Document, chain: Chain) -> dict[str, Any]:
+def chain_state(document: Document, chain: Chain) -> dict[str, Any]:
+    """A chain, with the joints from its root to its tip."""
     return {
         "id": chain.id, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
         "weight": chain.weight, "ground": chain.ground, "position": chain.position, "rotation": chain.rotation,
