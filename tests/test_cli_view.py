@@ -1,0 +1,266 @@
+"""`poise view`: what it opens, what it refuses, and that it serves until Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import webbrowser
+from types import SimpleNamespace
+
+import pytest
+
+from poise.cli import demo, serving
+from poise.cli import view as verb
+from poise.view import scenes
+from tests.command_line import ARM, HUMANOID, run
+from tests.patience import PROCESS
+from tests.view.page import page_at
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """What would be served: the documents, with the arguments."""
+    served = []
+    monkeypatch.setattr(verb, "serve", lambda document, **how: served.append((document, how)))
+    return served
+
+
+def document_of(served, *arguments):
+    done = run("view", *arguments)
+    assert done.returncode == 0, done.stderr
+    ((document, _),) = served
+    return document
+
+
+class TestWhatIsOpened:
+    def test_the_first_scene(self, opened):
+        assert document_of(opened).scene == scenes.names()[0]
+        assert opened[0][1] == {"host": "127.0.0.1", "port": 0, "open_browser": True, "plays": False}
+
+    def test_a_scene(self, opened):
+        assert document_of(opened, "--scene", "crowd", "--no-browser").scene == "crowd"
+        assert not opened[0][1]["open_browser"]
+
+    def test_a_file_with_its_chains(self, opened):
+        document = document_of(opened, HUMANOID)
+        assert document.rig.path == HUMANOID
+        assert [chain.id for chain in document.active] == ["left_arm", "right_arm", "left_leg", "right_leg"]
+
+    def test_one_chain(self, opened):
+        (chain,) = document_of(opened, HUMANOID, "--joint", "LeftHand", "--root", "Spine").chains
+        assert (chain.root, chain.tip) == ("Spine", "LeftHand")
+
+    def test_a_chain_by_the_link_of_a_robot(self, opened):
+        (chain,) = document_of(opened, ARM, "--joint", "tool").chains
+        assert chain.tip == "flange_tool"
+
+    def test_a_solver(self, opened):
+        assert document_of(opened, HUMANOID, "--solver", "fabrik").solvers[0].name == "fabrik"
+
+    def test_a_clip_plays_alone(self, opened):
+        document = document_of(opened, HUMANOID, "--clip", "walk")
+        assert document.clip == "walk"
+        assert not document.plant
+        assert document.active == ()  # they would hold hands and feet where they rest
+        assert opened[0][1]["plays"]
+
+    def test_a_clip_with_a_chain(self, opened):
+        assert len(document_of(opened, HUMANOID, "--clip", "walk", "--joint", "Head").active) == 1
+
+    def test_planted_feet(self, opened):
+        document = document_of(opened, HUMANOID, "--plant", "--terrain", "stairs:0.15,0.30")
+        assert (document.clip, document.plant, document.terrain) == ("walk", True, "stairs:0.15,0.30")
+
+    def test_planting_alone_is_on_flat_ground(self, opened):
+        assert document_of(opened, HUMANOID, "--plant").terrain == "flat"
+
+
+def test_the_list_of_scenes():
+    done = run("view", "--list-scenes")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(scenes.names())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nope.glb"], "nope.glb: No such file"),
+        (["--scene", "cdd"], "no scene 'cdd'; did you mean 'ccd'"),
+        ([HUMANOID, "--scene", "ccd"], "not both"),
+        ([HUMANOID, "--root", "Spine"], "give its tip with --joint"),
+        ([HUMANOID, "--joint", "LeftHnad"], "did you mean 'LeftHand'"),
+        ([HUMANOID, "--joint", "LeftHand", "--root", "RightArm"], "is not above"),
+        ([HUMANOID, "--solver", "cdc"], "no solver 'cdc'"),
+        ([HUMANOID, "--clip", "run"], "no clip 'run'"),
+        ([HUMANOID, "--terrain", "slpoe:3"], "no terrain 'slpoe:3'"),
+        ([ARM, "--plant"], "has 0 clips"),
+        ([HUMANOID, "--html", "page.txt"], "--html writes a page (.html)"),
+        ([HUMANOID, "--html", "nowhere/page.html"], "there is no folder"),
+    ],
+)
+def test_mistakes_are_one_line(opened, arguments, said, tmp_path):
+    done = run("view", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not opened
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_broken_file_is_one_line(tmp_path):
+    (tmp_path / "broken.glb").write_bytes(b"glTF" + b"\0" * 30)
+    done = run("view", tmp_path / "broken.glb")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {tmp_path / 'broken.glb'}: ")
+    assert done.stderr.count("\n") == 1
+
+
+class TestServing:
+    @pytest.fixture(autouse=True)
+    def at_once(self, monkeypatch):
+        """Nobody waits, nothing is opened."""
+        self.opened = []
+        monkeypatch.setattr(serving, "_wait", lambda: None)
+        monkeypatch.setattr(webbrowser, "open", self.opened.append)
+
+    def test_the_address_is_printed_and_opened(self):
+        done = run("view", "--scene", "ccd")
+        assert done.returncode == 0
+        assert done.stdout.splitlines() == [f"CCD: {self.opened[0]}", "Ctrl-C ends it", "closed"]
+        assert self.opened[0].startswith("http://127.0.0.1:")
+        assert done.stderr == ""
+
+    def test_the_address_is_only_printed(self):
+        assert "http://127.0.0.1:" in run("view", "--scene", "ccd", "--no-browser").stdout
+        assert not self.opened
+
+    @pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("localhost", False)])  # noqa: S104
+    def test_a_warning_where_others_can_come_in(self, host, warned):
+        done = run("view", "--scene", "ccd", "--no-browser", "--host", host)
+        assert done.returncode == 0, done.stderr
+        assert ("whoever has the link can use this viewer" in done.stderr) == warned
+        assert done.stderr.count("\n") == warned
+        assert "token=" in done.stdout
+
+    def test_a_port_in_use_is_one_line(self):
+        import socket
+
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            done = run("view", "--scene", "ccd", "--no-browser", "--port", port)
+        assert done.returncode == 2
+        assert f":{port}" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+    def test_without_the_extra(self, monkeypatch):
+        for name in ("websockets", "websockets.asyncio.server"):
+            monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, "poise.view.server", raising=False)
+        done = run("view", "--scene", "ccd")
+        assert done.returncode == 2
+        assert done.stderr == "error: the viewer needs the package websockets: pip install 'poise[view]'\n"
+
+
+def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
+    arguments = [sys.executable, "-u", "-m", "poise", "view", "--scene", "ccd", "--no-browser"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            url = process.stdout.readline().split()[-1]
+            assert process.stdout.readline() == "Ctrl-C ends it\n"
+            with page_at(url) as page:
+                page.until(lambda page: page.shown is not None and page.state["scene"] == "ccd")
+            said = process.stdout.readline()
+            assert said.startswith("the page was closed; open it again: http://127.0.0.1:")
+            with page_at(said.split()[-1]) as page:
+                page.until(lambda page: page.shown is not None)
+                process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=PROCESS)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
+    assert out.strip() == "closed"
+    assert errors == ""
+
+
+@pytest.mark.parametrize("scene", ["ccd", "walk_on_hills"])
+def test_a_page_for_a_colleague(scene, tmp_path):
+    done = run("view", "--scene", scene, "--html", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"written: {tmp_path / 'page.html'}\n"
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+class TestDemo:
+    @pytest.fixture(autouse=True)
+    def served(self, monkeypatch):
+        served = []
+        monkeypatch.setattr(demo, "serve", lambda document, **how: served.append((document, how)))
+        return served
+
+    def test_it_ends_with_the_viewer(self, served, monkeypatch, tmp_path):
+        monkeypatch.setattr(demo, "can_show", lambda: True)
+        demo._view(tmp_path, headless=False)
+        ((document, how),) = served
+        assert document.scene == "biped"
+        assert how["host"] == "127.0.0.1"
+        assert not any(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(("headless", "can"), [(True, True), (False, False)])
+    def test_or_with_a_picture_and_a_page(self, served, monkeypatch, tmp_path, headless, can):
+        monkeypatch.setattr(demo, "can_show", lambda: can)
+        demo._view(tmp_path, headless=headless)
+        assert not served
+        assert (tmp_path / "viewer.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / "viewer.html").stat().st_size > 100_000
+
+
+class TestWhoCanBeShown:
+    @pytest.fixture(autouse=True)
+    def somebody(self, monkeypatch):
+        """A person at a Linux screen."""
+        self.system = SimpleNamespace(stdin=Terminal(), stdout=Terminal(), platform="linux")
+        monkeypatch.setattr(serving, "sys", self.system)
+        monkeypatch.setenv("DISPLAY", ":0")
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        monkeypatch.delenv("SSH_CONNECTION", raising=False)
+        monkeypatch.setattr(webbrowser, "get", lambda: "a browser")
+
+    def test_a_person_with_a_screen(self):
+        assert serving.can_show()
+
+    @pytest.mark.parametrize("stream", ["stdin", "stdout"])
+    def test_nobody_at_a_pipe(self, stream):
+        setattr(self.system, stream, Terminal(is_one=False))
+        assert not serving.can_show()
+
+    def test_nobody_without_a_screen(self, monkeypatch):
+        monkeypatch.delenv("DISPLAY")
+        assert not serving.can_show()
+        monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+        assert serving.can_show()
+
+    def test_nobody_without_a_browser(self, monkeypatch):
+        def none():
+            raise webbrowser.Error
+
+        monkeypatch.setattr(webbrowser, "get", none)
+        assert not serving.can_show()
+
+    def test_nobody_far_away(self, monkeypatch):
+        self.system.platform = "darwin"
+        assert serving.can_show()
+        monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
+        assert not serving.can_show()
+
+
+class Terminal:
+    """A stream that is a terminal, or not."""
+
+    def __init__(self, *, is_one=True):
+        self._is_one = is_one
+
+    def isatty(self):
+        return self._is_one
