@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 import socket
 
 _LENGTH = 24  # bytes of a token
+_NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of an address: that is free text
 
 
 class Access:
@@ -37,7 +39,9 @@ class Access:
 
     @staticmethod
     def _is(given: object, wanted: str | None) -> bool:
-        return isinstance(given, str) and wanted is not None and secrets.compare_digest(given.encode(), wanted.encode())
+        if not isinstance(given, str) or wanted is None:
+            return False
+        return secrets.compare_digest(given.encode(errors="replace"), wanted.encode())
 
 
 def is_loopback(host: str) -> bool:
@@ -56,7 +60,7 @@ def host_allowed(header: str | None, host: str, port: int) -> bool:
     Bound to the loopback only its names do. Else any address does, and this machine's own name.
     """
     name, separator, given = (header or "").rpartition(":")
-    if not separator or given != str(port):
+    if not separator or given != str(port) or not _NAME.fullmatch(name):
         return False
     if is_loopback(host):
         return is_loopback(name)

@@ -22,7 +22,7 @@ class Outbox:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._controls: deque[tuple[str, list[str | bytes]]] = deque()
-        self._frame: bytes | None = None
+        self._frame: tuple[int, bytes] | None = None
         self._unseen = 0  # number of the frame that is on its way
         self._number = 0
         self._wake: Callable[[], None] | None = None
@@ -72,12 +72,12 @@ class Outbox:
         """Send a pose instead of one that still waits; `pack` makes the message from its number."""
         with self._lock:
             self._number += 1
-            number = self._number
+            number, wake = self._number, self._wake
         data = pack(number)
         with self._lock:
-            if self._wake is not None:
-                self._frame = data
-                self._wake()
+            if wake is not None and self._wake is wake:  # the page that was there
+                self._frame = (number, data)
+                wake()
         return number
 
     def take(self) -> list[str | bytes]:
@@ -86,8 +86,8 @@ class Outbox:
             parts = [part for _, said in self._controls for part in said]
             self._controls.clear()
             if self._frame is not None and not self._unseen:
-                parts.append(self._frame)
-                self._frame, self._unseen = None, self._number
+                (self._unseen, data), self._frame = self._frame, None
+                parts.append(data)
             return parts
 
     def seen(self, number: int) -> None:

@@ -11,7 +11,8 @@ import contextlib
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any, Self, cast
+from weakref import WeakSet
 
 from poise.errors import InputError, PoiseError, UnsupportedError
 from poise.view.access import Access, host_allowed
@@ -25,6 +26,7 @@ try:
     from websockets.datastructures import Headers
     from websockets.exceptions import ConnectionClosed
     from websockets.http11 import Request, Response
+    from websockets.protocol import State
 except ImportError as error:
     message = "the viewer needs the package websockets: pip install 'poise[view]'"
     raise UnsupportedError(message) from error
@@ -47,9 +49,11 @@ class Server:
         self._pages = Pages()
         self._gone: list[Callable[[], None]] = []
         self._page: ServerConnection | None = None
-        self._loop = asyncio.new_event_loop()
+        self._connections: WeakSet[ServerConnection] = WeakSet()
+        self._leaving: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop
         self._started: threading.Event = threading.Event()
-        self._failure: OSError | None = None
+        self._failure: Exception | None = None
         self._ended: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._run, name="poise-server", daemon=True)
 
@@ -58,7 +62,7 @@ class Server:
         self._thread.start()
         self._started.wait()
         if self._failure is not None:
-            reason = self._failure.strerror or str(self._failure)
+            reason = getattr(self._failure, "strerror", None) or str(self._failure)
             raise InputError(f"cannot serve on {self.host}:{self.port}: {reason}; choose another --port or --host")
         self.studio.start()
         return self
@@ -66,7 +70,8 @@ class Server:
     def close(self) -> None:
         """Stop serving; the page is told."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop)
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._stop)
             self._thread.join(5)
         self.studio.close()
 
@@ -89,6 +94,7 @@ class Server:
     # --- the server's thread -------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._serve())
@@ -102,8 +108,9 @@ class Server:
             serving = await serve(
                 self._talk, self.host, self.port, process_request=self._answer, max_size=_LARGEST, compression=None,
                 server_header=None, open_timeout=_PATIENCE, close_timeout=1, max_queue=64,
+                create_connection=cast("Any", self._connection),
             )  # fmt: skip
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # taken; a host that is no name; a port that is no number
             self._failure = error
             return
         async with serving:
@@ -115,18 +122,28 @@ class Server:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
+    def _connection(self, *args: Any, **options: Any) -> ServerConnection:
+        connection = ServerConnection(*args, **options)
+        self._connections.add(connection)
+        return connection
+
     def _stop(self) -> None:
+        for connection in self._connections:  # browsers open some that they may need later
+            if connection.state is State.CONNECTING:
+                connection.transport.abort()
         if self._ended is not None:
             self._ended.set()
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Serve a file, or let the socket through; None means the latter."""
-        if not host_allowed(request.headers.get("Host"), self.host, self.port):
+        host = ",".join(request.headers.get_all("Host"))  # several are no name of this server
+        if not host_allowed(host, self.host, self.port):
             return _plain(HTTPStatus.FORBIDDEN, "this server is asked for by a name that is not its own")
+        if getattr(request, "method", "GET") != "GET":  # older websockets let no other through
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "")
         path = request.path.partition("?")[0]
-        host = request.headers["Host"]
         if path == SOCKET:
-            if request.headers.get("Origin") != f"http://{host}":
+            if request.headers.get_all("Origin") != [f"http://{host}"]:
                 return _plain(HTTPStatus.FORBIDDEN, "the viewer's own page talks to it, no other")
             return None
         page = self._pages.get(path)
@@ -140,8 +157,12 @@ class Server:
             await connection.close(REFUSED, "this link was used already, or never good")
             return
         old, self._page, self.connected = self._page, connection, True
+        if self._leaving is not None:
+            self._leaving.cancel()
         if old is not None:
             await old.close(ELSEWHERE, "opened elsewhere")
+        if self._page is not connection:  # meanwhile another one has taken over
+            return
         ready = asyncio.Event()
 
         def wake() -> None:
@@ -160,7 +181,7 @@ class Server:
             self.studio.outbox.detach(wake)
             if self._page is connection:
                 self._page, self.connected = None, False
-                self._loop.create_task(self._tell_gone())
+                self._leaving = self._loop.create_task(self._tell_gone())
 
     async def _admitted(self, connection: ServerConnection) -> tuple[str | None, str | None]:
         """The key of a page that may come in, and the scene that it asks for; its first message is read."""
@@ -197,9 +218,8 @@ class Server:
 
     async def _tell_gone(self) -> None:
         await asyncio.sleep(_GONE)
-        if not self.connected:
-            for callback in self._gone:
-                callback()
+        for callback in self._gone:
+            callback()
 
 
 def _port(serving: SocketServer) -> int:
