@@ -44,7 +44,7 @@ function chainItem(page, id) {
   const test = (what) => `chain-${id}-${what}`;
   const on = tick({"data-testid": test("enabled"), title: "Is solved for"}, (enabled) => change({enabled}));
   const dot = element("span", {class: "chain-dot"});
-  const name = element("button", {type: "button", class: "chain-name", onclick: () => choose(store, id)});
+  const name = element("button", {type: "button", class: "chain-name", onclick: () => choose(page, id)});
   const remove = element("button", {
     type: "button", class: "small", title: "Remove this chain", "aria-label": "Remove this chain",
     "data-testid": test("remove"), onclick: () => send({do: "chain_remove", chain: id}),
@@ -82,8 +82,10 @@ function check(text, box, title) {
   return element("label", {class: "check", title}, box, text);
 }
 
-function choose(store, id) {
-  store.set("active", id);
+/** The chain whose target the numbers and the gizmo are of; its tip is selected. */
+function choose({store, commands}, id) {
+  commands.select(store.get("state").chains.find((chain) => chain.id === id).tip);
+  store.set("active", id); // last: another chain may have the same tip
 }
 
 /** A new pole stands beside the middle joint, on the side to which the chain bends now. */

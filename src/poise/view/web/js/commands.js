@@ -44,7 +44,6 @@ function editing(store, send) {
         picking.take(joint);
         return;
       }
-      if (store.get("selected") === joint) return;
       store.set("selected", joint);
       const chain = state()?.chains.find((each) => each.tip === joint);
       if (chain) store.set("active", chain.id);

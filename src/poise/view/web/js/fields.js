@@ -19,23 +19,17 @@ export function numberField(attributes, change) {
 }
 
 /**
- * Show a number, unless somebody is typing another one.
+ * Show a number with six digits, unless somebody is typing another one.
  *
  * @param {HTMLInputElement} field
  * @param {number|null|undefined} value
- * @param {number} [places] after the point
+ * @param {number} [places] at most so many after the point: what is smaller is zero to who reads a coordinate
  */
-export function showNumber(field, value, places = 4) {
+export function showNumber(field, value, places = 12) {
   if (document.activeElement === field) return;
   const known = value !== null && value !== undefined && Number.isFinite(value);
-  const text = known ? written(value, places) : "";
+  const text = known ? String(Number(Number(value.toPrecision(6)).toFixed(places)) + 0) : "";
   if (field.value !== text) field.value = text;
-}
-
-/** Six digits, and no more places than asked for; small numbers (tolerances) keep their digits. */
-function written(value, places) {
-  const rounded = Number(Number(value.toPrecision(6)).toFixed(places));
-  return String(Math.abs(value) > 0 && Math.abs(value) < 10 ** (1 - places) ? Number(value.toPrecision(3)) : rounded);
 }
 
 /**

@@ -8,15 +8,15 @@ import {redraw, themeButton, toolButton} from "poise/tool_button.js";
 import {Viewport} from "poise/viewport.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
-const WIDTHS = [7, 12];
 
 const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Player {
   constructor() {
-    const {model, times, title} = JSON.parse(at("poise-data").textContent ?? "{}");
+    const {model, times, title, characters, width} = JSON.parse(at("poise-data").textContent ?? "{}");
     this.model = model;
-    this.times = times;
+    this.times = times.map((time) => time - times[0]);
+    this.shape = {characters, width, joints: model.joints.length};
     this.floats = new Float32Array(bytesOf("poise-frames"));
     this.time = 0;
     this.speed = 1;
@@ -74,7 +74,9 @@ class Player {
 
   async start() {
     const asset = bytesOf("poise-asset");
+    const terrain = bytesOf("poise-terrain");
     await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
+    if (terrain.byteLength) await this.viewport.setTerrain({kind: "terrain", id: 1, up: this.model.up}, terrain);
     this.viewport.setState({views: 1, name: this.model.name, clip: null, chains: [], limits: {}, outlines: {}, handles: []});
     this.draw();
     this.viewport.frameAll();
@@ -124,10 +126,8 @@ class Player {
 
   /** One pose, in the form in which the server sends poses. */
   frame(i) {
-    const joints = this.model.joints.length;
-    const size = this.floats.length / this.times.length;
-    const width = WIDTHS.find((each) => size === each * joints * this.model.places.length) ?? size / joints;
-    const characters = size / (joints * width);
+    const {characters, joints, width} = this.shape;
+    const size = characters * joints * width;
     return {
       kind: "pose", views: 1, width, characters, joints, frame: i, serial: 0, time: this.times[i], status: [null, null],
       playing: this.playing, busy: false, microseconds: [0, 0], left: [NaN, NaN], iterations: [0, 0], version: 0,
@@ -138,7 +138,7 @@ class Player {
 
 /** What a script element holds in base64. */
 function bytesOf(id) {
-  const text = atob((at(id).textContent ?? "").trim());
+  const text = atob((at(id)?.textContent ?? "").trim());
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer;
 }
 

@@ -9,7 +9,7 @@ const WORDS = {
   },
   elsewhere: {
     title: "Opened in another window",
-    text: "This session goes on there. Nothing was lost.",
+    text: "This session goes on there, and nothing was lost. This window can be closed.",
   },
   lost: {
     title: "Connection lost, reconnecting ...",
@@ -27,7 +27,7 @@ const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
 export function sessionOver(store, reconnect) {
   const title = element("h1");
   const text = element("p");
-  const again = element("button", {type: "button", class: "primary", onclick: reconnect, "data-testid": "reconnect"});
+  const again = element("button", {type: "button", class: "primary", onclick: reconnect, "data-testid": "reconnect"}, "Try now");
   const card = element("div", {class: "card", role: "alertdialog", "aria-live": "assertive"}, title, text, again);
   const cover = element("div", {class: "cover", "data-testid": "session-over", hidden: true}, card);
   let timer = 0;
@@ -36,8 +36,7 @@ export function sessionOver(store, reconnect) {
     cover.dataset.status = status;
     title.textContent = WORDS[status].title;
     text.textContent = WORDS[status].text;
-    again.textContent = status === "elsewhere" ? "Continue here" : "Try now";
-    again.hidden = status === "used";
+    again.hidden = status !== "lost";
   };
   store.on("connection", (status) => {
     if (status === "opening") return; // a retry does not make what is said flicker

@@ -59,8 +59,9 @@ export class Connection {
 
   introduce(socket) {
     const key = sessionStorage.getItem(KEY);
-    const who = this.token ? {token: this.token} : {key: key ?? ""};
-    socket.send(JSON.stringify({do: "hello", ...who, ...(this.scene ? {scene: this.scene} : {})}));
+    // Both where both are there: somebody may have gone back to an address that was used up in this very tab.
+    const hello = {do: "hello", token: this.token ?? undefined, key: key ?? undefined, scene: this.scene ?? undefined};
+    socket.send(JSON.stringify(hello));
   }
 
   receive(data) {

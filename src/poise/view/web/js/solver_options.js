@@ -64,7 +64,7 @@ export class SolverOptions {
       const placeholder = option.default === null ? "automatic" : String(option.default);
       const step = option.type === "integer" ? 1 : "any";
       const field = numberField({...attributes, step, placeholder}, send);
-      return {field, show: (value) => showNumber(field, value, 9)};
+      return {field, show: (value) => showNumber(field, value)};
     }
     return textField(attributes, send);
   }

@@ -51,7 +51,7 @@ export function solverPanel(page, commands) {
     mode.show(state.mode, state.modes);
     run.show(state.run);
     from.show(state.from);
-    showNumber(tolerance, state.tolerance, 9);
+    showNumber(tolerance, state.tolerance);
     freeRoot.checked = state.free_root;
     methods[1].hidden = state.views < 2;
     body.classList.toggle("comparing", state.views > 1);

@@ -37,7 +37,7 @@ export function targetPanel(page) {
     direction.whole.hidden = chain.kind !== "direction";
     direction.show(chain.direction, "");
     rotation.whole.hidden = chain.kind !== "place";
-    rotation.show(angles(chain.rotation), "deg");
+    rotation.show(angles(chain.rotation), "deg", 2);
     pole.whole.hidden = !chain.pole;
     if (chain.pole) pole.show(chain.pole, lengthUnit(store.get("model")?.message));
   };
@@ -64,10 +64,10 @@ function vector(text, testid, change) {
       change(shown.map((old, j) => (i === j ? value : old)));
     }));
   const whole = element("div", {class: "vector"}, element("span", {class: "line-name"}, text, " ", unit), ...fields);
-  const show = (values, unitText) => {
+  const show = (values, unitText, places = 4) => {
     shown = values;
     unit.textContent = unitText;
-    fields.forEach((field, i) => showNumber(field, values[i], 4));
+    fields.forEach((field, i) => showNumber(field, values[i], places));
   };
   return {whole, show};
 }

@@ -142,7 +142,7 @@ export class Views {
       sheet.getContext("2d")?.drawImage(picture, x, 0);
       x += picture.width;
     }
-    const name = this.store.get("model")?.message.name ?? "poise";
+    const name = (this.store.get("model")?.message.name ?? "poise").replace(/\.[a-z]+$/i, "");
     sheet.toBlob((blob) => blob && keep(blob, `${name}.png`), "image/png");
   }
 }
