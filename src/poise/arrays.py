@@ -54,7 +54,7 @@ def short(value: object) -> str:
     """Write a value in a message, shortened; by its type where it cannot be written."""
     try:
         text = repr(value)
-    except ValueError:  # an integer of thousands of digits
+    except (ValueError, RecursionError):  # an integer of thousands of digits; lists in lists in lists
         text = type(value).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from poise.errors import PoiseError
 from poise.view import scenes
 from poise.view.follow import send_model, send_terrain
 from poise.view.playing import FASTEST, SLOWEST
@@ -21,7 +22,10 @@ def hello(studio: Studio, args: dict[str, Any]) -> None:
     studio.outbox.say(welcome(text(args, "key"), version("poise")))
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != studio.document.scene:
-        scene(studio, {"name": wanted})
+        try:
+            scene(studio, {"name": wanted})
+        except PoiseError as error:  # somebody has typed it
+            studio.say("error", str(error))
     send_model(studio)
     send_terrain(studio)
     studio.tell()

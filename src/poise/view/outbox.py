@@ -26,12 +26,13 @@ class Outbox:
         self._unseen = 0  # number of the frame that is on its way
         self._number = 0
         self._wake: Callable[[], None] | None = None
+        self._greeted = False
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """A page is there: `wake` is called when there is something to take."""
+        """A page is there: `wake` is called when there is something to take. Its first message is a welcome."""
         with self._lock:
             self._controls.clear()
-            self._frame, self._unseen, self._wake = None, 0, wake
+            self._frame, self._unseen, self._wake, self._greeted = None, 0, wake, False
 
     def detach(self, wake: Callable[[], None]) -> None:
         """The page is gone; nothing is kept for the next one. A page that has taken over stays."""
@@ -44,7 +45,7 @@ class Outbox:
     def free(self) -> bool:
         """Whether a page waits for a pose."""
         with self._lock:
-            return self._wake is not None and self._frame is None and not self._unseen
+            return self._greeted and self._wake is not None and self._frame is None and not self._unseen
 
     @property
     def attached(self) -> bool:
@@ -61,7 +62,8 @@ class Outbox:
 
     def _put(self, kind: str, parts: list[str | bytes]) -> None:
         with self._lock:
-            if self._wake is None:
+            self._greeted = self._greeted or kind == "welcome"
+            if self._wake is None or not self._greeted:
                 return
             if kind in _NEWEST_ONLY:
                 self._controls = deque(said for said in self._controls if said[0] != kind)
@@ -75,7 +77,7 @@ class Outbox:
             number, wake = self._number, self._wake
         data = pack(number)
         with self._lock:
-            if wake is not None and self._wake is wake:  # the page that was there
+            if wake is not None and self._wake is wake and self._greeted:  # the page that was there
                 self._frame = (number, data)
                 wake()
         return number

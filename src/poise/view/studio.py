@@ -29,6 +29,7 @@ from poise.view.stage import Stage
 from poise.view.state import state_of
 
 _DRAGS = ("start", "move", "end")
+_ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
 
 
 class Studio:
@@ -129,6 +130,7 @@ class Studio:
         name = text(action, "do")
         command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
         if command is not None:
+            self._dragged = None if name in _ENDS_DRAG else self._dragged
             command(self, action)
         elif name in ACTIONS:
             self._change(name, action)

@@ -10,8 +10,6 @@ from poise.parameters import parameters
 from poise.view.document import AUTO, Choice, Document
 from poise.view.protocol import number, one_of, text, truth
 
-_SHOWN_VIEWS = (1, 2)
-
 
 def solver(document: Document, args: dict[str, Any]) -> Document:
     """Choose the solver of a view; its options are the defaults."""
@@ -38,7 +36,14 @@ def option(document: Document, args: dict[str, Any]) -> Document:
 
 
 def _view(args: dict[str, Any]) -> int:
-    return int(number(args, "view", 0, 1))
+    return _whole(args, "view", 0, 1)
+
+
+def _whole(args: dict[str, Any], name: str, low: int, high: int) -> int:
+    value = number(args, name, low, high)
+    if value != int(value):
+        raise InputError(f"{name} is a whole number, not {value:g}")
+    return int(value)
 
 
 def _with_choice(document: Document, args: dict[str, Any], choice: Choice) -> Document:
@@ -79,7 +84,4 @@ def free_root(document: Document, args: dict[str, Any]) -> Document:
 
 def views(document: Document, args: dict[str, Any]) -> Document:
     """Show one view or two."""
-    count = number(args, "count", *_SHOWN_VIEWS)
-    if count not in _SHOWN_VIEWS:
-        raise InputError(f"there are one or two views, not {count:g}")
-    return document.but(views=int(count))
+    return document.but(views=_whole(args, "count", 1, 2))

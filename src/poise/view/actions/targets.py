@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from poise.errors import UnknownNameError
+from poise.errors import InputError, UnknownNameError
 from poise.view.chains import Chain
 from poise.view.document import Document
 from poise.view.landscape import land_of
@@ -22,6 +22,8 @@ def target(document: Document, args: dict[str, Any]) -> Document:
         changes["rotation"] = quaternion(args, "rotation")
     if "direction" in args:
         changes["direction"] = vector(args, "direction")
+        if not any(changes["direction"]):
+            raise InputError("direction has zero length")
     return document.with_chain(grounded(document, chain.but(**changes)))
 
 
