@@ -7,7 +7,7 @@ const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 /** From where a new figure is looked at: characters face +z (y up), robots +x (z up). */
 const FROM = { x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42] };
 const ANGLE = 38; // of view, upright [degrees]
-const MARGIN = 1.12;
+const MARGIN = 1.24; // for gizmos and limits beside the figure
 const _point = new Vector3();
 
 /**
@@ -79,10 +79,14 @@ export class Camera {
       high.max(point);
     }
     const centre = low.add(high).multiplyScalar(0.5);
-    const back = this.camera.position.clone().sub(this.controls.target).normalize();
-    const away = Math.max(distanceFor(this.camera, seen, centre, back), 0.05) * MARGIN;
+    const axes = axesOf(this.camera, this.controls.target);
+    let away = 0;
+    for (let round = 0; round < 3; round++) { // what is near looks larger: the middle of the picture is not that of the box
+      away = Math.max(distanceFor(this.camera, seen, centre, axes), 0.05) * MARGIN;
+      centre.add(shiftOf(seen, centre, axes, away));
+    }
     this.controls.target.copy(centre);
-    this.camera.position.copy(centre).addScaledVector(back, away);
+    this.camera.position.copy(centre).addScaledVector(axes.back, away);
     this._update();
   }
 
@@ -129,10 +133,15 @@ export class Camera {
   }
 }
 
-/** How far back from `centre` the camera has to be to see all points. */
-function distanceFor(camera, points, centre, back) {
+/** The picture's own directions: to the right, up, and back towards the camera. */
+function axesOf(camera, target) {
+  const back = camera.position.clone().sub(target).normalize();
   const right = new Vector3().crossVectors(camera.up, back).normalize();
-  const up = new Vector3().crossVectors(back, right);
+  return { back, right, up: new Vector3().crossVectors(back, right) };
+}
+
+/** How far back from `centre` the camera has to be to see all points. */
+function distanceFor(camera, points, centre, { back, right, up }) {
   const upright = Math.tan((camera.fov * Math.PI) / 360);
   let most = 0;
   for (const point of points) {
@@ -141,4 +150,20 @@ function distanceFor(camera, points, centre, back) {
     most = Math.max(most, nearer + Math.max(y / upright, x / (upright * camera.aspect)));
   }
   return most;
+}
+
+/** From `centre` to what is in the middle of the picture when it is seen from `away`. */
+function shiftOf(points, centre, { back, right, up }, away) {
+  const across = [Infinity, -Infinity];
+  const upwards = [Infinity, -Infinity];
+  for (const point of points) {
+    const way = point.clone().sub(centre);
+    const depth = 1 - way.dot(back) / away;
+    for (const [range, value] of [[across, way.dot(right) / depth], [upwards, way.dot(up) / depth]]) {
+      range[0] = Math.min(range[0], value);
+      range[1] = Math.max(range[1], value);
+    }
+  }
+  const shift = right.clone().multiplyScalar((across[0] + across[1]) / 2);
+  return shift.addScaledVector(up, (upwards[0] + upwards[1]) / 2);
 }

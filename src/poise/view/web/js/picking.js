@@ -1,11 +1,61 @@
-/** Which joint is under the pointer: the nearest bone on the screen, so that thin bones are as easy to hit as thick. */
+/** Which joint or handle is under the pointer, its name beside it, and what a click on it does. */
 
 import { widthOf } from "poise/bones.js";
+import { Pointer } from "poise/pointer.js";
 
 const REACH = 7; // pixels beside a bone that still hit it
 const IN_FRONT = 40; // pixels that a figure's size nearer to the camera is worth
 
+export class Picking {
+  /** @param {import("poise/viewport.js").Viewport} viewport */
+  constructor(viewport) {
+    this.viewport = viewport;
+    const { gizmo, stage } = viewport;
+    this.pointer = new Pointer(stage.canvas, {
+      isBusy: () => gizmo.hovered || gizmo.dragging,
+      onDouble: () => viewport.frameAll(),
+      onClick: (x, y) => this._click(x, y),
+      onHover: (x, y) => this._hover(gizmo.hovered ? -1 : this._jointAt(x, y), x, y),
+      onLeave: () => this._hover(-1, 0, 0),
+    });
+  }
+
+  /** A handle under the pointer gets the gizmo; a pin or a bone selects its joint, and so does nothing. */
+  _click(x, y) {
+    const { actor, view, told } = this.viewport;
+    if (!actor) return;
+    view.refresh();
+    const key = actor.handles.at((point) => view.project(point), x, y);
+    const handle = actor.handles.all.get(key);
+    if (handle && handle.what !== "pin") this.viewport.activate(key);
+    else told.onSelect(handle?.tip ?? actor.figure.joints[this._jointAt(x, y)]?.name ?? null);
+  }
+
+  _jointAt(x, y) {
+    const { actor, view, show } = this.viewport;
+    if (!actor?.figure.ready || !show.bones) return -1;
+    view.refresh();
+    return jointAt(actor.figure, (point) => view.project(point), x, y);
+  }
+
+  _hover(row, x, y) {
+    const { actor, label, stage } = this.viewport;
+    if (!actor) return;
+    label.show(row < 0 ? null : actor.figure.joints[row].name, x, y, stage.extent()[0]);
+    stage.canvas.style.cursor = row < 0 ? "" : "pointer";
+    if (row === actor.hovered) return;
+    actor.hovered = row;
+    actor.paintBones();
+    stage.invalidate();
+  }
+
+  dispose() {
+    this.pointer.dispose();
+  }
+}
+
 /**
+ * The joint whose bone is nearest on the screen, so that thin bones are as easy to hit as thick ones.
  * @param {import("poise/figure.js").Figure} figure
  * @param {(point: number[]) => number[]} screen see Camera.project
  * @param {number} x

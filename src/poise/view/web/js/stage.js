@@ -111,6 +111,9 @@ export class Stage {
   /** Fit the canvas to its container. */
   resize() {
     const [width, height] = this.extent();
+    const asked = [width, height, window.devicePixelRatio].join();
+    if (asked === this._fitted) return;
+    this._fitted = asked;
     if (this.camera) {
       this.camera.aspect = width / height;
       this.camera.updateProjectionMatrix();

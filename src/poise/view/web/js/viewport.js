@@ -9,8 +9,7 @@ import { Ground } from "poise/ground.js";
 import { wantedIn } from "poise/handles.js";
 import { NameLabel } from "poise/name_label.js";
 import { PALETTES } from "poise/palette.js";
-import { jointAt } from "poise/picking.js";
-import { Pointer } from "poise/pointer.js";
+import { Picking } from "poise/picking.js";
 import { shine, useShadows } from "poise/shadow.js";
 import { Stage } from "poise/stage.js";
 
@@ -40,7 +39,7 @@ export class Viewport {
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
-    this.pointer = new Pointer(this.stage.canvas, this._pointed());
+    this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
     this.setShow({});
@@ -123,11 +122,11 @@ export class Viewport {
     this.state = state;
     if (!this.actor) return;
     this.actor.setState(state, wantedIn(state, this.camera.up));
-    this._activate(this.gizmo.active);
+    this.activate(this.gizmo.active);
   }
 
   /** Give the gizmo to a handle, or to the first target there is. @param {string|null} key */
-  _activate(key) {
+  activate(key) {
     const { all } = this.actor.handles;
     const usable = (one) => one && one.enabled && one.what !== "pin";
     const first = [...all.values()].find((one) => one.what === "target" && usable(one));
@@ -165,7 +164,7 @@ export class Viewport {
     if (this._met === this.actor) return; // of another clip: the camera stays
     this._met = this.actor;
     this.view.lookFromFront();
-    this.frameAll();
+    this._fit();
   }
 
   /** @param {import("poise/frames.js").Frame} frame of the start pose */
@@ -181,7 +180,7 @@ export class Viewport {
     this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
     this.actor.paintBones();
     const target = this.state?.chains?.find(({ tip, kind }) => tip === joint && kind !== "pin");
-    if (target) this._activate(`target:${target.id}`);
+    if (target) this.activate(`target:${target.id}`);
     this.stage.invalidate();
   }
 
@@ -213,8 +212,18 @@ export class Viewport {
     this.view.set(state);
   }
 
+  /** @returns {import("poise/camera.js").CameraState} */
+  getCamera() {
+    return this.view.state();
+  }
+
   /** Bring figure and targets into the picture. */
   frameAll() {
+    this._fit();
+    this.told.onCamera(this.view.state());
+  }
+
+  _fit() {
     if (!this.actor?.figure.ready) return;
     const targets = (this.state?.chains ?? []).filter(({ enabled }) => enabled !== false).map(({ position }) => position);
     this.view.frame([...this.actor.points(), ...targets.filter(Boolean)]);
@@ -266,42 +275,7 @@ export class Viewport {
     this.actor.poles.update();
   }
 
-  _pointed() {
-    return {
-      isBusy: () => this.gizmo.hovered || this.gizmo.dragging,
-      onDouble: () => this.frameAll(),
-      onClick: (x, y) => this._click(x, y),
-      onHover: (x, y) => this._hover(this.gizmo.hovered ? -1 : this._jointAt(x, y), x, y),
-      onLeave: () => this._hover(-1, 0, 0),
-    };
-  }
-
-  _click(x, y) {
-    if (!this.actor) return;
-    this.view.refresh();
-    const key = this.actor.handles.at((point) => this.view.project(point), x, y);
-    const handle = this.actor.handles.all.get(key);
-    if (handle && handle.what !== "pin") this._activate(key);
-    else this.told.onSelect(handle?.tip ?? this.actor.figure.joints[this._jointAt(x, y)]?.name ?? null);
-  }
-
-  _jointAt(x, y) {
-    if (!this.actor?.figure.ready || !this.show.bones) return -1;
-    this.view.refresh();
-    return jointAt(this.actor.figure, (point) => this.view.project(point), x, y);
-  }
-
-  _hover(row, x, y) {
-    if (!this.actor) return;
-    this.label.show(row < 0 ? null : this.actor.figure.joints[row].name, x, y, this.stage.extent()[0]);
-    this.stage.canvas.style.cursor = row < 0 ? "" : "pointer";
-    if (row === this.actor.hovered) return;
-    this.actor.hovered = row;
-    this.actor.paintBones();
-    this.stage.invalidate();
-  }
-
   dispose() {
-    for (const part of [this.pointer, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage]) part?.dispose();
+    for (const part of [this.picking, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage]) part?.dispose();
   }
 }
