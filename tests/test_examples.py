@@ -6,6 +6,8 @@ import re
 import runpy
 import shlex
 import sys
+import webbrowser
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 import poise
 from poise import cli, samples
+from poise.cli import serving
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,14 +44,23 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.fixture
+def nobody(monkeypatch):
+    """Nobody looks at the viewer: no browser opens, loops and servers end soon."""
+    frames = poise.View.frames
+    monkeypatch.setattr(poise.View, "frames", lambda view, fps: islice(frames(view, fps), 3))
+    monkeypatch.setattr(serving, "_wait", lambda: None)
+    monkeypatch.setattr(webbrowser, "open", bool)
+
+
+@pytest.mark.usefixtures("folder", "nobody")
 def test_readme_python():
     assert len(blocks("python")) >= 2
     for code in blocks("python"):
         exec(compile(code, "README.md", "exec"), {})  # noqa: S102
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "nobody")
 def test_readme_commands(capsys):
     lines = [line.split("#")[0] for block in blocks("bash") for line in block.splitlines()]
     commands = [shlex.split(line) for line in lines if line.startswith("poise ")]

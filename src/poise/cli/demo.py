@@ -1,4 +1,4 @@
-"""`poise demo`: solve on a bundled character and arm, walk over bundled hills; a table, posed files and pictures."""
+"""`poise demo`: solve on a bundled character and arm, walk over bundled hills; a table, files, pictures, the viewer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from poise import samples
+from poise.cli.serving import can_show, serve
 from poise.clip import Clip
 from poise.errors import FileError, UnsupportedError
 from poise.goals import Position
@@ -20,6 +21,9 @@ from poise.result import Result
 from poise.rig import load, save
 from poise.solve import solve
 from poise.terrain.terrain import Terrain
+from poise.view import scenes
+from poise.view.document import Document
+from poise.view.stills import page_of, solved_pose
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
 
@@ -41,6 +45,8 @@ SCENES = (
 )
 
 HILLS = "humanoid_hills"  # the walk on hills: a clip, a picture and a page
+VIEWER = "viewer"  # a picture and a page of what the viewer would show
+_SHOWN = "biped"  # the viewer's scene
 
 
 def demo(
@@ -50,8 +56,11 @@ def demo(
     ),
     headless: Annotated[bool, typer.Option("--headless", help="never wait for a person or open anything")] = False,
 ) -> None:
-    """Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder."""
-    del headless  # nothing here waits or opens a window yet; scripts may already say that they cannot
+    """Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder.
+
+    It ends with the viewer in the browser, until Ctrl-C. With --headless, or where there is no terminal or no browser,
+    it writes a picture and a page of the viewer's scene instead.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -76,6 +85,22 @@ def demo(
     Console(width=console.width if console.is_terminal else _WIDTH).print(table)
     typer.echo(f"{walked}\n")
     typer.echo(f"posed files and pictures are in {folder}")
+    _view(folder, headless=headless)
+
+
+def _view(folder: Path, *, headless: bool) -> None:
+    """Serve the viewer's scene where somebody can see it, else write what it would show."""
+    document = scenes.scene(_SHOWN)
+    if not headless and can_show():
+        try:
+            serve(document, host="127.0.0.1", port=0, open_browser=True)
+        except UnsupportedError as error:
+            typer.echo(f"no viewer: {error}", err=True)
+        else:
+            return
+    (folder / f"{VIEWER}.html").write_bytes(page_of(document))
+    _draw_viewer(folder / f"{VIEWER}.png", document)
+    typer.echo(f"the viewer's scene: {VIEWER}.html, .png; `poise view` opens it where targets can be dragged")
 
 
 def _run(scene: Scene, folder: Path) -> Result:
@@ -112,6 +137,17 @@ def _draw_feet(path: Path, planted: Planted) -> None:
 
     try:
         plot.draw_feet(path, planted)
+    except UnsupportedError as error:
+        typer.echo(f"no picture: {error}", err=True)
+
+
+def _draw_viewer(path: Path, document: Document) -> None:
+    from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
+
+    chain = document.active[0]
+    poses = [("start", document.start), ("reached", solved_pose(document))]
+    try:
+        plot.draw_poses(path, poses, target=chain.position, chain=chain.joints(document.skeleton))
     except UnsupportedError as error:
         typer.echo(f"no picture: {error}", err=True)
 

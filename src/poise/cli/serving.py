@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import webbrowser
 
@@ -31,6 +33,21 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool, plays
             webbrowser.open(server.url)
         _wait()
     typer.echo("closed")
+
+
+def can_show() -> bool:
+    """Whether somebody sits here who can be shown a page: a terminal in and out, and a browser that opens here."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return "SSH_CONNECTION" not in os.environ
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False  # what is found without a screen shows text only
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
 
 
 def _wait() -> None:

@@ -1,0 +1,29 @@
+"""The viewer driven from Python: a handle that is dragged in the page, a Tracker that follows it, the pose shown.
+
+At a terminal it opens the browser and runs until the page is closed; elsewhere it moves the handle by itself and ends.
+"""
+
+import sys
+
+import poise
+from poise import samples
+
+rig = poise.load(samples.path("humanoid.glb"))
+tracker = poise.Tracker(rig.rest, poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm"))
+someone = sys.stdout.isatty() and len(sys.argv) == 1
+
+with poise.view(rig, open_browser=someone) as view:
+    ball = view.handle("target", at=[0.3, 1.2, 0.4])
+    for frame in view.frames(fps=60):
+        if not someone:
+            ball.position = ball.position + [0.0, 0.01, 0.0]  # nobody drags: go up
+        result = tracker(ball.position, dt=frame.dt)
+        view.pose = result.pose
+        if not someone and frame.number == 20:
+            break
+
+print(result)
+print("the handle is at", ball.position)
+if not someone:
+    assert result.reached
+    assert abs(ball.position[1] - 1.41) < 1e-9
