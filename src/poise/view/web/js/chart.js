@@ -32,7 +32,7 @@ export class Chart {
     this.methods = methods;
     const views = answer?.views ?? [];
     views.forEach((view, i) => {
-      if (view.errors?.length !== 1) this.kept[i] = view.errors?.length ? view.errors : null;
+      if (view.errors?.length !== 1) this.kept[i] = view.errors?.some((error) => error > 0) ? view.errors : null;
     });
     const curves = views.map((view, i) => this.kept[i] ?? []);
     const any = curves.some((errors) => errors.length > 0);
