@@ -1,0 +1,104 @@
+"""Tokens are good once, keys come back, and foreign names for this machine are refused."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poise.view.access import Access, host_allowed, is_loopback
+from tests.view.watcher import MALFORMED
+
+
+class TestTokens:
+    def test_a_token_is_good_once(self):
+        access = Access()
+        token = access.token
+        assert access.token == token  # asking does not use it up
+        assert not access.used
+        key = access.admit(token, None)
+        assert key is not None
+        assert access.used
+        assert access.admit(token, None) is None
+        assert access.token != token
+
+    def test_a_key_is_good_again_and_again_but_is_no_token(self):
+        access = Access()
+        key = access.admit(access.token, None)
+        assert [access.admit(None, key) for _ in range(3)] == [key] * 3
+        assert access.admit(key, None) is None
+
+    def test_a_new_page_ends_the_key_of_the_one_before(self):
+        access = Access()
+        first = access.admit(access.token, None)
+        second = access.admit(access.token, None)
+        assert second not in (None, first)
+        assert access.admit(None, first) is None
+        assert access.admit(None, second) == second
+
+    def test_a_wrong_token_does_not_use_up_the_good_one(self):
+        access = Access()
+        token = access.token
+        for wrong in ("", token[:-1], token + "A", token.lower() + "x", token.encode(), [token], None, 0):
+            assert access.admit(wrong, wrong) is None
+        assert access.admit(token, None) is not None
+
+    def test_before_a_token_was_asked_for_nothing_is_good(self):
+        for nothing in (None, "", "None", 0, False):
+            assert Access().admit(nothing, nothing) is None
+
+    @given(MALFORMED, MALFORMED)
+    def test_noise_is_refused(self, token, key):
+        access = Access()
+        access.admit(access.token, None)
+        assert access.token
+        assert access.admit(token, key) is None
+
+    def test_tokens_cannot_be_guessed(self):
+        tokens = {Access().token for _ in range(100)}
+        assert len(tokens) == 100
+        assert min(map(len, tokens)) >= 32  # 24 bytes
+
+
+class TestHosts:
+    @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost", "::1", "[::1]"])
+    def test_loopback(self, host):
+        assert is_loopback(host)
+
+    @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org", "", "localhost.evil.org"])  # noqa: S104
+    def test_not_loopback(self, host):
+        assert not is_loopback(host)
+
+    @pytest.mark.parametrize("header", ["127.0.0.1:80", "localhost:80", "[::1]:80", "127.0.0.2:80"])
+    def test_this_machine(self, header):
+        assert host_allowed(header, "127.0.0.1", 80)
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            None, "", ":80", "127.0.0.1", "127.0.0.1:81", "evil.org:80", "evil.org", "127.0.0.1.evil.org:80",
+            "localhost.evil.org:80", "192.168.1.2:80", "0.0.0.0:80", "localhost:080", "localhost:80 ",
+            "localhost:80:80", "user@localhost:80", "127.1:80", "2130706433:80", "[::1%x]:80", "[::1%; script-src *]:80", "[[::1]]:80",
+            "localhost:80,localhost:80", "127.0.0.1;:80", "\u0661\u0662\u0667.0.0.1:80", "localhost\x00:80",
+        ],
+    )  # fmt: skip
+    def test_foreign_names(self, header):
+        assert not host_allowed(header, "127.0.0.1", 80)
+
+    @given(st.text(max_size=30))
+    def test_no_text_gets_into_the_headers_of_an_answer(self, name):
+        header = f"{name}:80"
+        if host_allowed(header, "127.0.0.1", 80) or host_allowed(header, "0.0.0.0", 80):  # noqa: S104
+            assert not set(header) & set(" ;,'\"\r\n\t*%")
+
+    def test_open_to_the_network_any_address_is_a_name_of_this_machine(self):
+        for header in ("192.168.1.2:80", "127.0.0.1:80", "localhost:80", f"{socket.gethostname()}:80", "[fe80::1]:80"):
+            assert host_allowed(header, "0.0.0.0", 80), header  # noqa: S104
+        for header in ("evil.org:80", "192.168.1.2:81", "192.168.1.2.evil.org:80", "[fe80::1%eth0]:80"):
+            assert not host_allowed(header, "0.0.0.0", 80), header  # noqa: S104
+
+    def test_a_name_that_was_given_is_a_name(self):
+        assert host_allowed("studio.local:80", "studio.local", 80)
+        assert not host_allowed("other.local:80", "studio.local", 80)
