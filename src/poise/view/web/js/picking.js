@@ -15,8 +15,8 @@ export class Picking {
       isBusy: () => gizmo.hovered || gizmo.dragging,
       onDouble: () => viewport.frameAll(),
       onClick: (x, y) => this._click(x, y),
-      onHover: (x, y) => this._hover(gizmo.hovered ? -1 : this._jointAt(x, y), x, y),
-      onLeave: () => this._hover(-1, 0, 0),
+      onHover: (x, y) => this._hover(x, y),
+      onLeave: () => this._point(-1, null, 0, 0),
     });
   }
 
@@ -38,12 +38,21 @@ export class Picking {
     return jointAt(actor.figure, (point) => view.project(point), x, y);
   }
 
-  _hover(row, x, y) {
-    const { actor, label, stage } = this.viewport;
+  _hover(x, y) {
+    const { actor, view, gizmo } = this.viewport;
     if (!actor) return;
-    label.show(row < 0 ? null : actor.figure.joints[row].name, x, y, stage.extent()[0]);
-    stage.canvas.style.cursor = row < 0 ? "" : "pointer";
-    if (row === actor.hovered) return;
+    view.refresh();
+    const handle = actor.handles.all.get(actor.handles.at((point) => view.project(point), x, y));
+    const row = handle || gizmo.hovered ? -1 : this._jointAt(x, y);
+    this._point(row, handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null), x, y);
+  }
+
+  /** Show what is pointed at. @param {number} row of the joint, -1: none @param {string|null} text */
+  _point(row, text, x, y) {
+    const { actor, label, stage } = this.viewport;
+    label.show(text, x, y, stage.extent()[0]);
+    stage.canvas.style.cursor = text === null ? "" : "pointer";
+    if (!actor || row === actor.hovered) return;
     actor.hovered = row;
     actor.paintBones();
     stage.invalidate();

@@ -50,10 +50,10 @@ export class Skin {
   setOpacity(opacity) {
     for (const [material, was] of this.materials) {
       const through = opacity < 1;
+      if (material.transparent !== (was.transparent || through)) material.needsUpdate = true;
       material.opacity = was.opacity * opacity;
       material.transparent = was.transparent || through;
       material.depthWrite = through || was.depthWrite; // so that only the nearest side shows through
-      material.needsUpdate = true;
     }
     this.group.visible = opacity > 0;
   }

@@ -31,6 +31,7 @@ export class Stage {
     this.drawing = 0; // [ms] of JavaScript that the last drawing took
     this._asked = 0;
     this._lost = false;
+    this._ends = new AbortController();
     this.canvas = document.createElement("canvas");
     this.canvas.className = "viewport-canvas";
     Object.assign(this.canvas.style, { display: "block", width: "100%", height: "100%", outline: "none" });
@@ -52,17 +53,23 @@ export class Stage {
     const renderer = new WebGLRenderer({ canvas: this.canvas, context, antialias: true });
     renderer.autoClear = false;
     renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, MOST_PIXELS));
-    this.canvas.addEventListener("webglcontextlost", (event) => {
-      event.preventDefault(); // asks the browser to give it back
-      this._lost = true;
-      this._say("The graphics driver took the picture away; it comes back by itself when it can.");
-    });
-    this.canvas.addEventListener("webglcontextrestored", () => {
-      this._lost = false;
-      this._say(null);
-      this.invalidate();
-    });
+    const { signal } = this._ends;
+    this.canvas.addEventListener("webglcontextlost", (event) => this._lose(event), { signal });
+    this.canvas.addEventListener("webglcontextrestored", () => this._regain(), { signal });
     return renderer;
+  }
+
+  /** @param {Event} event */
+  _lose(event) {
+    event.preventDefault(); // asks the browser to give it back
+    this._lost = true;
+    this._say("The graphics driver took the picture away; it comes back by itself when it can.");
+  }
+
+  _regain() {
+    this._lost = false;
+    this._say(null);
+    this.invalidate();
   }
 
   /** Show a sentence in the middle of the picture. @param {string|null} text */
@@ -141,7 +148,9 @@ export class Stage {
   dispose() {
     cancelAnimationFrame(this._asked);
     this._observer.disconnect();
+    this._ends.abort();
     this.renderer?.dispose();
+    this.renderer?.forceContextLoss(); // a browser has room for few contexts, and collects them late
     this.canvas.remove();
     this._sentence?.remove();
   }

@@ -4,6 +4,7 @@ import { BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Line, 
 
 const LENGTH = 240;
 const STEP = 2e-4; // of the figure's size: a tip that stands still leaves no new place
+const JUMP = 0.4; // of the figure's size in one frame: a clip that starts again, another pose; no way leads there
 
 export class Trail {
   /** @param {import("poise/figure.js").Figure} figure */
@@ -54,6 +55,7 @@ export class Trail {
       const last = points.array.subarray(3 * LENGTH - 3);
       const moved = Math.hypot(at[0] - last[0], at[1] - last[1], at[2] - last[2]);
       if (tip.count > 0 && moved < STEP * this.figure.size) continue;
+      if (moved > JUMP * this.figure.size) tip.count = 0;
       points.array.copyWithin(0, 3);
       points.array.set(at, 3 * LENGTH - 3);
       points.needsUpdate = true;
