@@ -91,6 +91,7 @@ class TestPoses:
             wanted = turned.world.positions
             page.until(lambda page: page.shown is not None and np.allclose(positions(page), wanted, atol=1e-5))
             page.until(lambda page: page.state is not None and page.state["driven"])
+            assert not any(chain["enabled"] for chain in page.state["chains"])  # targets are put away
 
     def test_a_page_that_comes_later_is_shown_it_too(self, view, rig):
         view.pose = turned = rig.rest.replace({"Spine": [0.9238795, 0.0, 0.3826834, 0.0]})

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from poise.view.document import Document
     from poise.view.server import Server
     from poise.view.studio import Studio
+
+Places: TypeAlias = tuple[tuple[float, float, float], ...]
 
 _APART = 1.1  # widths of the figure between characters that stand side by side
 _LOOK = 0.2  # [s] between two looks at whether the page is there
@@ -172,7 +174,7 @@ class View:
         shape, self._driven = None if self._driven is None else self._driven.shape, pose
         if shape != pose.shape:
             places = _side_by_side(document, pose)
-            studio.call(lambda now: now.but(driven=True, places=places))
+            studio.call(lambda now: _driven(now, places))
         studio.show(pose)
 
     # --- handles -----------------------------------------------------------------------------------------------------
@@ -274,7 +276,13 @@ def _rig_of(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
     return Rig(pose.skeleton, pose, clips, path=getattr(pose.skeleton.source, "path", None))
 
 
-def _side_by_side(document: Document, pose: Pose) -> tuple[tuple[float, float, float], ...]:
+def _driven(document: Document, places: Places) -> Document:
+    """The document of a program that shows poses itself: nothing is solved, targets are put away."""
+    chains = tuple(chain.but(enabled=False) for chain in document.chains)
+    return document.but(driven=True, places=places, chains=chains)
+
+
+def _side_by_side(document: Document, pose: Pose) -> Places:
     """Where the characters of a row of poses stand: along the first axis, the first at its own place."""
     if not pose.shape:
         return ((0.0, 0.0, 0.0),)
