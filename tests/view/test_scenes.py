@@ -10,12 +10,11 @@ import pytest
 
 import poise
 from poise.status import Status
-from poise.view import scenes
+from poise.view import scenes, stills
 from poise.view.actions.targets import grounded
 from poise.view.landscape import land_of
 from poise.view.protocol import NOTHING
 from poise.view.scenes._figure import figure
-from poise.view.solving import Solving
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")
@@ -27,10 +26,10 @@ def document(request):
     return scenes.scene(request.param)
 
 
-def solved(document, choice):
+def solved(document, choice=None):
     """What a view solves first, and for which chains."""
-    q = np.repeat(document.start.q[None], len(document.places), axis=0)
-    return Solving(document, document.started, choice)(document.active, q), document.active
+    shown = document if choice is None else document.but(solvers=(choice, choice))
+    return stills.solved(shown), document.active
 
 
 def test_the_menu_begins_with_the_classic_ones():
@@ -89,7 +88,7 @@ def test_targets_are_not_where_the_tips_are(document):
 
 @pytest.mark.parametrize("suffix", [".glb", ".json"])
 def test_a_solved_scene_is_saved_and_loaded(document, tmp_path, suffix):
-    outcome, _ = solved(document, document.solvers[0])
+    outcome, _ = solved(document)
     pose = document.start.with_q(outcome.q[0])
     poise.save(pose, tmp_path / f"posed{suffix}", like=document.rig)
     if suffix == ".glb":
@@ -107,12 +106,12 @@ class TestModes:
         assert all(reason is None for reason in scenes.scene("ccd").modes().values())
 
     def test_plain_joints_turn_as_balls(self):
-        outcome, _ = solved(scenes.scene("ccd"), scenes.scene("ccd").solvers[0])
+        outcome, _ = solved(scenes.scene("ccd"))
         assert any(off_axis(outcome.q[0]))
 
     @pytest.mark.parametrize("name", ["ccd_hinge", "ccd_hinge_range"])
     def test_hinges_turn_about_their_axes(self, name):
-        outcome, _ = solved(scenes.scene(name), scenes.scene(name).solvers[0])
+        outcome, _ = solved(scenes.scene(name))
         assert not any(off_axis(outcome.q[0]))
 
     def test_a_range_stops_what_a_hinge_does_not(self):
@@ -122,21 +121,21 @@ class TestModes:
         for name in ("ccd_hinge", "ccd_hinge_range"):
             document = scenes.scene(name)
             chain = document.chains[0].but(position=far)
-            outcome, _ = solved(document.with_chain(chain), document.solvers[0])
+            outcome, _ = solved(document.with_chain(chain))
             ends[name] = np.degrees(angles(outcome.q[0]))
         assert (np.abs(ends["ccd_hinge_range"]) <= np.array([180, 90, 150, 130, 100]) + 1e-6).all()
 
 
 def test_five_axes_keep_the_direction():
     document = scenes.scene("five_axes")
-    outcome, (chain,) = solved(document, document.solvers[0])
+    outcome, (chain,) = solved(document)
     tool = document.start.with_q(outcome.q[0]).world["tool"].affine[:, :3] @ chain.axis
     np.testing.assert_allclose(tool, (0.0, -1.0, 0.0), atol=1e-5)
 
 
 def test_the_biped_keeps_its_feet_and_moves_its_hips():
     document = scenes.scene("biped")
-    outcome, _ = solved(document, document.solvers[0])
+    outcome, _ = solved(document)
     pose = document.start.with_q(outcome.q[0])
     for foot in ("LeftFoot", "RightFoot"):
         np.testing.assert_allclose(pose.world[foot].affine, document.start.world[foot].affine, atol=2e-4)
@@ -147,7 +146,7 @@ def test_the_biped_keeps_its_feet_and_moves_its_hips():
 def test_both_knees_of_the_feet_bend():
     document = scenes.scene("feet")
     assert all(chain.ground and grounded(document, chain) == chain for chain in document.chains)
-    outcome, chains = solved(document, document.solvers[0])
+    outcome, chains = solved(document)
     pose = document.start.with_q(outcome.q[0])
     land = land_of(document.rig, document.terrain)
     heights = [ground_below(land, chain.position) for chain in chains]
@@ -164,7 +163,7 @@ def test_both_knees_of_the_feet_bend():
 def test_the_crowd_reaches_for_one_target():
     document = scenes.scene("crowd")
     assert len(document.places) == 10
-    outcome, (chain,) = solved(document, document.solvers[0])
+    outcome, (chain,) = solved(document)
     assert not any(document.places[0])  # targets are in the frame of the first
     hands = [
         document.start.with_q(q).world["LeftHand"].positions + place

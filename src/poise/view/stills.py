@@ -16,6 +16,8 @@ def solved(document: Document) -> Outcome:
     """What view A shows first: all chains solved from the start pose, for every character."""
     chains = [grounded(document, chain) for chain in document.active]
     q = np.repeat(document.started.q[None], len(document.places), axis=0)
+    if not chains:
+        return Outcome(q, q)
     return Solving(document, document.started, document.solvers[0])(chains, q)
 
 
