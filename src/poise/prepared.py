@@ -155,9 +155,16 @@ class Prepared:
             return self.reach(goals, threads=self.how.threads, began=began)
         skeleton = self.problem.skeleton
         q, moved_inside = skeleton.legal(Pose(skeleton, self._checked(start)).q)
-        problem = Problem(self.problem.start.with_q(q), self.problem.goals, self.problem.free_root)
-        prepared = Prepared(problem, self.solver, self.tolerance, self.how, moved_inside)
-        return prepared.reach(goals, threads=self.how.threads, began=began)
+        return self._from(q, moved_inside).reach(goals, threads=self.how.threads, began=began)
+
+    def _from(self, q: Floats, moved_inside: tuple[str, ...]) -> Prepared:
+        """The same from another start. What cannot be done was said already: only the fast way is made anew."""
+        problem = self.problem.starting_at(q)
+        if self._quick is not None:
+            return Prepared(problem, self.solver, self.tolerance, self.how, moved_inside)
+        other = copy(self)
+        other.problem, other.moved_inside = problem, moved_inside
+        return other
 
     def reach(
         self,

@@ -60,6 +60,17 @@ class Problem:
         """The problem of some of the starts; the same where there is only one for all targets."""
         return Problem(self.start[rows], self.goals, self.free_root) if self.start.shape else self
 
+    def starting_at(self, q: Floats) -> Problem:
+        """The same problem from another legal configuration (nq,) of a single start.
+
+        The packed tree serves again where only joints that move differ: packing would give the same, bit for bit.
+        """
+        other = Problem(self.start.with_q(q), self.goals, self.free_root)
+        tree: Tree | None = self.__dict__.get("tree")
+        if tree is not None and tree.serves(other.start.q):
+            other.__dict__["tree"] = tree.starting_from(other.start)
+        return other
+
     @property
     def skeleton(self) -> Skeleton:
         """The skeleton of the start."""

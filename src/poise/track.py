@@ -20,7 +20,6 @@ from poise.judge import allowed, judge
 from poise.options import count
 from poise.pose import Pose
 from poise.prepared import with_targets
-from poise.problem import Problem
 from poise.request import Request
 from poise.result import Answer, Result, facts
 from poise.running import run
@@ -191,7 +190,7 @@ class Tracker:
     def _once(self, goals: tuple[Goal, ...], q: Floats, most: int) -> Result:
         """Run the solver from q."""
         prepared, solver = self._prepared, self.solver
-        problem = Problem(prepared.problem.start.with_q(q), prepared.problem.goals, prepared.problem.free_root)
+        problem = prepared.problem.starting_at(q)
         if self._in_slices:
             most = min(most if self.microseconds is None else _SLICE, solver.iterations)  # pyright: ignore[reportAttributeAccessIssue]
             solver = dataclasses.replace(solver, iterations=most)  # pyright: ignore[reportArgumentType]

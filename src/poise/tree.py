@@ -6,6 +6,7 @@ tree_pack.py makes it. The arrays are those that kernels/tree_arrays.py document
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,6 +71,23 @@ class Tree:
     def unit(self) -> Floats:
         """(1|k,) world units in one kernel unit."""
         return np.abs(self.scale) * self.size
+
+    def serves(self, q: Floats) -> bool:
+        """Whether the tree packed from a single start is that of q (nq,) too: only joints that turn or slide differ."""
+        still = np.ones(self.skeleton.nq, dtype=np.bool_)
+        for node in self.layout.nodes:
+            if node.kind == MOVE:
+                return False
+            if node.kind != FIXED:
+                still[self.skeleton.q_slice(self.skeleton.names[node.row])] = False
+        return np.array_equal(q[still], self.start.q[still])
+
+    def starting_from(self, start: Pose) -> Tree:
+        """The tree of another start that it serves; what was worked out from nothing but the packing is kept."""
+        other = copy(self)
+        other.__dict__["start"] = start
+        other.__dict__.pop("starts", None)
+        return other
 
     @cached_property
     def nodes(self) -> Ints:

@@ -24,7 +24,6 @@ from poise.view.document import Choice, Document
 from poise.view.protocol import NOTHING, REFUSED
 
 _POINTS = {"position", "aim", "pole"}  # measures that begin with a point in the world
-_NO_CHAIN = "no chain is switched on: add one by its root and tip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Outcome:
     q: Floats
     start: Floats
     status: int = NOTHING
-    sentence: str = _NO_CHAIN
+    sentence: str = ""
     solver: str = ""
     iterations: int = 0
     seconds: float = 0.0
@@ -73,8 +72,6 @@ class Solving:
 
     def __call__(self, chains: Sequence[Chain], start: Floats) -> Outcome:
         """Solve for the chains' targets from q (characters, nq); what a solver refuses is said, not raised."""
-        if not chains:
-            return Outcome(start, start)
         try:
             return self._solved(chains, start)
         except PoiseError as error:

@@ -23,6 +23,9 @@ from poise.view.state import answer_view, at_limit, selected
 _FRAME = 1 / 60  # [s] between frames that nobody's hand asks for
 _ANSWER = 1 / 12  # [s] between sentences and curves
 _LONGEST = 0.25  # [s] that a clip moves on at most: a page that slept does not jump
+_NO_CHAIN = "no chain is switched on: add one by its root and tip"
+_PLAYS = "the clip plays as it is: switch a chain on to solve on top of it"
+_PAUSED = "paused: Step does one iteration"
 _CURVE = 2000  # iterations that the curve of a stepped solve keeps
 
 
@@ -180,8 +183,10 @@ class Stage:
         plays, iterates = self.playhead.clip is not None, document.run != "live"
         if plays or (document.origin == "start" and not iterates):
             q = np.repeat(base.q[None], len(q), axis=0)
-        if document.run == "step" and not self.steps:
-            outcome = Outcome(q, q, sentence="paused: Step does one iteration") if document.active else Outcome(q, q)
+        if not document.active:
+            outcome = Outcome(q, q, sentence=_PLAYS if plays else _NO_CHAIN)
+        elif document.run == "step" and not self.steps:
+            outcome = Outcome(q, q, sentence=_PAUSED)
         else:
             solving = self.solving(view, base)
             if self._first(view):
