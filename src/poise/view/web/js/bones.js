@@ -53,7 +53,7 @@ class Instances {
   /** @param {import("poise/figure.js").Figure} figure */
   place(figure) {
     const out = this.mesh.instanceMatrix.array;
-    const { turns, positions } = figure;
+    const {turns, positions} = figure;
     let to = 0;
     for (let c = 0; c < figure.characters; c++) {
       for (let k = 0; k < this.rows.length; k++, to += 16) {
@@ -87,21 +87,22 @@ export class Bones {
    * @param {import("poise/figure.js").Figure} figure
    * @param {{ghost?: boolean}} [options]
    */
-  constructor(figure, { ghost = false } = {}) {
+  constructor(figure, {ghost = false} = {}) {
     this.figure = figure;
     this.group = new Group();
-    this.material = new MeshLambertMaterial({ flatShading: true });
+    this.material = new MeshLambertMaterial({flatShading: true});
     this.material.onBeforeCompile = drawEdges;
     this.smooth = new MeshLambertMaterial();
     if (ghost) {
       for (const material of [this.material, this.smooth]) {
-        Object.assign(material, { transparent: true, opacity: 0.28, depthWrite: false });
+        Object.assign(material, {transparent: true, opacity: 0.28, depthWrite: false});
       }
     }
     this.instances = this._instances(figure);
     this.links = linksOf(figure);
     this.lines = this._lines(ghost);
     this.characters = 0;
+    /** @type {(row: number, character: number) => Color} */
     this.colour = () => new Color(0x888888);
   }
 
@@ -117,7 +118,12 @@ export class Bones {
     const sphere = new SphereGeometry(1, 14, 10);
     return [
       new Instances(octahedron(), slim, slim.map(bone), this.material),
-      new Instances(new CylinderGeometry(1, 1, 1, 18, 1, true).translate(0, 0.5, 0), thick, thick.map(bone), this.smooth),
+      new Instances(
+        new CylinderGeometry(1, 1, 1, 18, 1, true).translate(0, 0.5, 0),
+        thick,
+        thick.map(bone),
+        this.smooth,
+      ),
       new Instances(sphere, thick, tails, this.smooth),
       new Instances(sphere, rows, heads, this.smooth),
     ];
@@ -125,7 +131,7 @@ export class Bones {
 
   /** @param {boolean} ghost */
   _lines(ghost) {
-    const material = new LineBasicMaterial({ transparent: true, opacity: ghost ? 0.2 : 0.7 });
+    const material = new LineBasicMaterial({transparent: true, opacity: ghost ? 0.2 : 0.7});
     const lines = new LineSegments(new BufferGeometry(), material);
     lines.frustumCulled = false;
     this.group.add(lines);
@@ -134,7 +140,7 @@ export class Bones {
 
   /** Bring everything to where the figure's joints are now. */
   update() {
-    const { characters } = this.figure;
+    const {characters} = this.figure;
     if (characters !== this.characters) {
       this.characters = characters;
       for (const one of this.instances) one.room(this.group, characters);
@@ -174,7 +180,7 @@ export class Bones {
 
   /** The matrix of the ball drawn at a joint; null where none is. @param {number} row @param {number} character */
   ballMatrix(row, character) {
-    const { mesh, rows } = this.instances[this.instances.length - 1];
+    const {mesh, rows} = this.instances[this.instances.length - 1];
     const place = rows.indexOf(row);
     if (mesh === null || place < 0 || character >= this.characters) return null;
     return new Matrix4().fromArray(mesh.instanceMatrix.array, 16 * (character * rows.length + place));
@@ -273,7 +279,12 @@ gl_FragColor.rgb *= mix(0.4, 1.0, inside);`;
 
 /** The bone of animation tools: four sides, widest at a tenth of its length; unit length along +y. */
 function octahedron() {
-  const ring = [[1, 0.12, 0], [0, 0.12, 1], [-1, 0.12, 0], [0, 0.12, -1]];
+  const ring = [
+    [1, 0.12, 0],
+    [0, 0.12, 1],
+    [-1, 0.12, 0],
+    [0, 0.12, -1],
+  ];
   const corners = ring.flatMap((point, k) => {
     const next = ring[(k + 1) % 4];
     return [...next, ...point, 0, 0, 0, ...point, ...next, 0, 1, 0];

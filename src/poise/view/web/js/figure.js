@@ -141,7 +141,10 @@ function straighten(m, at) {
   const second = column(1);
   const along = a[0] * second[0] + a[1] * second[1] + a[2] * second[2];
   const spare = Math.abs(a[1]) < 0.9 ? cross(a, [0, 1, 0]) : cross(a, [0, 0, 1]);
-  const b = unit(second.map((value, k) => value - along * a[k]), unit(spare, [0, 1, 0]));
+  const b = unit(
+    second.map((value, k) => value - along * a[k]),
+    unit(spare, [0, 1, 0]),
+  );
   const c = cross(a, b);
   for (let r = 0; r < 3; r++) [m[at + 3 * r], m[at + 3 * r + 1], m[at + 3 * r + 2]] = [a[r], b[r], c[r]];
 }

@@ -1,6 +1,6 @@
 /** The arrows and rings that drag one handle at a time. */
 
-import { TransformControls } from "three/addons/controls/TransformControls.js";
+import {TransformControls} from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
 const TURNS = new Set(["place", "direction", "handle"]);
@@ -103,7 +103,7 @@ export class Gizmo {
   }
 
   _tell(phase) {
-    if (this.handles.all.has(this.active)) this.onDrag({ ...this.handles.message(this.active), phase });
+    if (this.handles.all.has(this.active)) this.onDrag({...this.handles.message(this.active), phase});
   }
 
   dispose() {

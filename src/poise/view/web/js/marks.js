@@ -39,14 +39,13 @@ function rod(radius, length, axis) {
  * @returns {Group & {material: MeshLambertMaterial}}
  */
 export function markOf(kind) {
-  const material = new MeshLambertMaterial({ emissive: 0x000000, flatShading: kind !== "pin" });
-  const group = new Group();
+  const material = new MeshLambertMaterial({emissive: 0x000000, flatShading: kind !== "pin"});
+  const group = Object.assign(new Group(), {material});
   for (const geometry of (PARTS[kind] ?? PARTS.position)()) group.add(new Mesh(geometry, material));
-  group.material = material;
   return group;
 }
 
-/** @param {Group} mark */
+/** @param {ReturnType<typeof markOf>} mark */
 export function disposeMark(mark) {
   mark.removeFromParent();
   mark.material.dispose();

@@ -1,17 +1,17 @@
 /** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
 
-import { Quaternion, Vector3 } from "three";
+import {Quaternion, Vector3} from "three";
 
-import { Actor, SHOW } from "poise/actor.js";
-import { Camera } from "poise/camera.js";
-import { Gizmo } from "poise/gizmo.js";
-import { Ground } from "poise/ground.js";
-import { wantedIn } from "poise/handles.js";
-import { NameLabel } from "poise/name_label.js";
-import { PALETTES } from "poise/palette.js";
-import { Picking } from "poise/picking.js";
-import { shine, useShadows } from "poise/shadow.js";
-import { Stage } from "poise/stage.js";
+import {Actor, SHOW} from "poise/actor.js";
+import {Camera} from "poise/camera.js";
+import {Gizmo} from "poise/gizmo.js";
+import {Ground} from "poise/ground.js";
+import {wantedIn} from "poise/handles.js";
+import {NameLabel} from "poise/name_label.js";
+import {PALETTES} from "poise/palette.js";
+import {Picking} from "poise/picking.js";
+import {shine, useShadows} from "poise/shadow.js";
+import {Stage} from "poise/stage.js";
 
 /**
  * @typedef {object} Told what the viewport tells
@@ -31,7 +31,7 @@ export class Viewport {
     this.actor = null;
     this.state = null;
     this.answer = null;
-    this.show = { ...SHOW };
+    this.show = {...SHOW};
     this.palette = PALETTES.dark;
     this.stage = new Stage(container, () => this._beforeDraw());
     this.gizmo = new Gizmo(this.stage, (message) => told.onDrag(message));
@@ -127,7 +127,7 @@ export class Viewport {
 
   /** Give the gizmo to a handle, or to the first target there is. @param {string|null} key */
   activate(key) {
-    const { all } = this.actor.handles;
+    const {all} = this.actor.handles;
     const usable = (one) => one && one.enabled && one.what !== "pin";
     const first = [...all.values()].find((one) => one.what === "target" && usable(one));
     this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
@@ -142,7 +142,7 @@ export class Viewport {
   }
 
   _paintHandles() {
-    const { views } = this.answer ?? {};
+    const {views} = this.answer ?? {};
     const status = views?.[Math.min(this.told.slot, views.length - 1)]?.status ?? "nothing";
     this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "nothing", this.gizmo.active);
     this.stage.invalidate();
@@ -179,7 +179,7 @@ export class Viewport {
     if (!this.actor) return;
     this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
     this.actor.paintBones();
-    const target = this.state?.chains?.find(({ tip, kind }) => tip === joint && kind !== "pin");
+    const target = this.state?.chains?.find(({tip, kind}) => tip === joint && kind !== "pin");
     if (target) this.activate(`target:${target.id}`);
     this.stage.invalidate();
   }
@@ -225,7 +225,7 @@ export class Viewport {
 
   _fit() {
     if (!this.actor?.figure.ready) return;
-    const targets = (this.state?.chains ?? []).filter(({ enabled }) => enabled !== false).map(({ position }) => position);
+    const targets = (this.state?.chains ?? []).filter(({enabled}) => enabled !== false).map(({position}) => position);
     this.view.frame([...this.actor.points(), ...targets.filter(Boolean)]);
   }
 
@@ -276,6 +276,7 @@ export class Viewport {
   }
 
   dispose() {
-    for (const part of [this.picking, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage]) part?.dispose();
+    for (const part of [this.picking, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage])
+      part?.dispose();
   }
 }
