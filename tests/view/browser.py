@@ -1,0 +1,253 @@
+"""The viewer's page in a real headless Chromium: opened, driven as a person drives it, and watched.
+
+Software that draws WebGL is slow, so what is drawn is left out unless a test looks at pictures: `drawn=True`.
+Real mouse moves are slow too: a drag is pressed by a real mouse and then moved by events made in the page.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from poise import rotations
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MISSING = (
+    "no chromium: browser tests are skipped; scripts/test installs Debian's where it may (apt-get install chromium)"
+)
+ARGUMENTS = (
+    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc",
+)  # fmt: skip
+PATIENCE = 60.0  # [s] a machine may be busy, and a kernel may compile
+
+#: Everything but the drawing itself: a frame then costs what the page's own work costs.
+UNDRAWN = """
+for (const name of ["drawElements", "drawArrays", "drawElementsInstanced", "drawArraysInstanced", "drawRangeElements"])
+  WebGL2RenderingContext.prototype[name] = () => {};
+"""
+
+#: Whether the page has nothing on its way, and has heard the newest of everything.
+TOLD = """
+(() => {
+  const {state, frame, answer, viewports, ready} = window.poise;
+  const held = viewports.some((view) => view.actor.handles.dragged !== null || view.actor.handles._held.size > 0);
+  return ready && !held && state.version === frame.version && answer?.version === state.version;
+})()
+"""
+
+#: A drag as a hand makes it: one move a picture along the points, then the button is let go.
+DRAG = """
+([points, letGo]) => new Promise((done) => {
+  const canvas = document.elementFromPoint(...points[0]);
+  const tell = (type, [clientX, clientY], buttons) => canvas.dispatchEvent(new PointerEvent(type, {
+    pointerId: 1, pointerType: "mouse", button: type === "pointermove" ? -1 : 0, buttons, clientX, clientY,
+    bubbles: true, cancelable: true, isPrimary: true, view: window}));
+  let i = 0;
+  const move = () => {
+    tell("pointermove", points[i], 1);
+    i += 1;
+    if (i < points.length) requestAnimationFrame(move);
+    else requestAnimationFrame(() => {
+      if (letGo) tell("pointerup", points[points.length - 1], 0);
+      done();
+    });
+  };
+  requestAnimationFrame(move);
+})
+"""
+
+
+class Tab:
+    """A page: `errors` and `foreign` requests are collected, and asserted empty when it is closed."""
+
+    def __init__(self, browser, url, *, width=1000, height=600, scheme="dark", drawn=False, context=None):
+        self.context = context or browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
+        )
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE * 500)
+        if not drawn:
+            self.page.add_init_script(UNDRAWN)
+        self.url, self.host = url, urlsplit(url).netloc
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.errors.append(f"{error} {error.stack}"))
+        self.page.on("request", lambda request: self._asked(request.url))
+        self.page.on("websocket", lambda socket: self._asked(socket.url))
+
+    def _console(self, message):
+        driver = "GL Driver Message" in message.text  # of reading a picture back
+        if message.type in ("error", "warning") and not driver:
+            self.errors.append(f"{message.type}: {message.text}")
+
+    def _asked(self, url):
+        parts = urlsplit(url)
+        if parts.scheme not in ("blob", "data") and parts.netloc != self.host:
+            self.foreign.append(url)
+
+    def open(self):
+        """Load the page and wait for its first picture."""
+        self.page.goto(self.url)
+        self.until("window.poise && window.poise.ready")
+        return self
+
+    def close(self):
+        """Close the page; nothing may have gone wrong in it."""
+        self.context.close()
+        assert self.errors == []
+        assert self.foreign == []
+
+    # --- what it shows -------------------------------------------------------------------------------------------
+
+    def get(self, expression, argument=None):
+        """The value of an expression, or of a function of the argument, in the page."""
+        return self.page.evaluate(expression, argument)
+
+    def until(self, expression, argument=None):
+        """Wait until the expression is true in the page; its value."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            value = self.get(expression, argument)
+            if value:
+                return value
+            assert time.monotonic() < end, f"never came: {expression} ({argument}); {self.said()}"
+            self.page.wait_for_timeout(15)
+
+    def until_state(self, expression):
+        """Wait until `state`, the newest that was sent, fulfils the expression."""
+        return self.until(f"(() => {{ const state = window.poise.state; return {expression}; }})()")
+
+    @property
+    def state(self):
+        return self.get("window.poise.state")
+
+    @property
+    def model(self):
+        return self.get("window.poise.model")
+
+    def said(self):
+        """The sentences that stand over the page."""
+        return self.page.locator("[data-testid=message]").all_inner_texts()
+
+    def chain(self, name):
+        """A chain as the page was told."""
+        return next(chain for chain in self.state["chains"] if chain["id"] == name)
+
+    def answered(self):
+        """Wait until all that was asked for is solved, drawn and told; the newest answer."""
+        end = time.monotonic() + PATIENCE
+        while not (self._idle() and self.get(TOLD)):
+            assert time.monotonic() < end, f"it never came to rest; {self.said()}"
+            self.page.wait_for_timeout(15)
+        return self.get("window.poise.answer")
+
+    def _idle(self):
+        """Whether the studio has nothing to do and the page has drawn all that it made; asked on its own thread."""
+        stage, outbox, inbox = self.studio.stage, self.studio.outbox, self.studio.inbox
+        found = Future()
+        inbox.put({"do": "after", "work": lambda: found.set_result(outbox.free and not stage.due() and not inbox)})
+        return found.result(PATIENCE)
+
+    # --- what is done --------------------------------------------------------------------------------------------
+
+    def at(self, testid):
+        """The control with this name."""
+        return self.page.locator(f"[data-testid={json.dumps(testid)}]")
+
+    def click(self, testid):
+        """Click a control as a person does: it has to be in sight and take clicks."""
+        self.at(testid).click()
+
+    def pick(self, testid, value):
+        """Choose an entry of a list by its value."""
+        self.at(testid).select_option(value)
+
+    def type(self, testid, text):
+        """Type into a field and confirm."""
+        self.at(testid).fill(str(text))
+        self.at(testid).press("Enter")
+
+    def key(self, keys):
+        """Press a key with the page itself in focus."""
+        self.get("document.activeElement && document.activeElement.blur()")
+        self.page.keyboard.press(keys)
+
+    def unfold(self):
+        """Open every panel and every part that is folded, so that all controls are there."""
+        self.get("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+
+    # --- dragging ------------------------------------------------------------------------------------------------
+
+    def handle(self, view=0):
+        """Where on the page the middle of the gizmo is."""
+        position = self.get(f"window.poise.viewports[{view}].gizmo.controls.object.position.toArray()")
+        return self.get(f"(p) => window.poise.viewports[{view}].screenOf(p)", position)
+
+    def take(self, key, position):
+        """Give the gizmo to another handle by a click on it."""
+        x, y = self.get("(p) => window.poise.viewports[0].screenOf(p)", list(position))
+        self.page.mouse.click(x, y)
+        self.until(f"window.poise.viewports[0].gizmo.active === {key!r}")
+
+    def press(self, view=0):
+        """Take the gizmo in the middle by a real mouse; where that is."""
+        x, y = self.handle(view)
+        self.page.mouse.move(x - 1, y)
+        self.page.mouse.move(x, y)
+        self.until(f"window.poise.viewports[{view}].gizmo.hovered")
+        self.page.mouse.down()
+        return x, y
+
+    def move(self, points, *, let_go=True):
+        """Move what is held through these places on the page, one a picture, and let it go."""
+        self.get(DRAG, [[list(map(float, point)) for point in points], let_go])
+        if let_go:
+            self.page.mouse.up()
+
+    def drag(self, *steps, view=0):
+        """Drag the gizmo by these steps in pixels, each from where it was taken."""
+        x, y = self.press(view)
+        self.move([(x + dx, y + dy) for dx, dy in steps])
+
+    def save(self, testid, folder: Path):
+        """Save through the menu; the file that the browser kept."""
+        self.click("save-menu")
+        with self.page.expect_download() as download:
+            self.click(testid)
+        path = folder / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
+
+#: Where every joint of a view is drawn, character after character: x y z, w x y z.
+DRAWN = """
+(view) => window.poise.model.places.map((_, c) => window.poise.model.joints.map((_, i) => {
+  const viewport = window.poise.viewports[view];
+  return [...viewport.jointPosition(i, c), ...viewport.jointRotation(i, c)];
+}))
+"""
+
+
+def assert_shown_is_solved(tab):
+    """Each joint is drawn where forward kinematics in Python has it, within what 32-bit floats hold."""
+    tab.answered()
+    stage = tab.studio.stage
+    for view in range(tab.studio.document.views):
+        drawn = np.array(tab.get(DRAWN, view))
+        for c, place in enumerate(tab.studio.document.places):
+            world = stage.pose_of(view).with_q(stage.shown[view][c]).world
+            wanted = world.positions + place
+            size = max(1.0, float(np.abs(wanted).max()))
+            np.testing.assert_allclose(drawn[c, :, :3], wanted, rtol=0, atol=1e-5 * size)
+            stretched = np.array([joint["linear"] is not None for joint in tab.model["joints"]])
+            between = rotations.multiply(rotations.inverse(drawn[c, :, 3:]), world.rotations)
+            turned = np.linalg.norm(rotations.as_vector(between), axis=-1)
+            assert turned[~stretched].max(initial=0.0) < 2e-3

@@ -1,0 +1,214 @@
+"""Dragging: targets go out, poses come in, what is shown is what was solved, and the newest target wins."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from poise import samples
+from poise.rig import load
+from poise.view import scenes
+from poise.view.document import Handle, document_of
+from tests.view.browser import assert_shown_is_solved
+
+CIRCLE = [(60 * np.sin(a), 60 * np.cos(a) - 60) for a in np.linspace(0.0, 3.0, 40)]
+HANDLE = "window.poise.viewports[0].gizmo.controls.object.position.toArray()"
+
+
+@pytest.mark.parametrize("name", scenes.names())
+def test_a_target_is_dragged_in_every_scene(served, name):
+    tab = served(name)
+    if name == "walk_on_hills":
+        tab.click("play")  # so that it rests
+        tab.unfold()
+        tab.at(f"chain-{tab.state['chains'][0]['id']}-enabled").check()
+        tab.until_state("state.chains[0].enabled")
+    before = {chain.id: chain.position for chain in tab.studio.document.chains}
+    frames = tab.get("window.poise.frames")
+    tab.drag(*CIRCLE)
+    tab.answered()
+    moved = [chain.id for chain in tab.studio.document.chains if chain.position != before[chain.id]]
+    assert len(moved) == 1
+    chain = tab.studio.document.chain(moved[0])
+    assert np.linalg.norm(np.subtract(chain.position, before[chain.id])) > 1e-3
+    np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
+    assert tab.chain(chain.id)["position"] == list(chain.position)
+    assert tab.get("window.poise.frames") > frames + 1
+    assert tab.get("window.poise.roundTrips.length") > 2
+    assert_shown_is_solved(tab)
+    assert tab.said() == []
+
+
+def test_a_drag_is_one_step_of_undo(served):
+    tab = served("ccd")
+    before = tab.studio.document.chains
+    tab.drag(*CIRCLE)
+    tab.answered()
+    dragged = tab.studio.document.chains
+    assert dragged != before
+    tab.drag(*CIRCLE)
+    tab.answered()
+    tab.click("undo")
+    tab.until("window.poise.state.redo !== null")
+    assert tab.studio.document.chains == dragged
+    tab.click("undo")
+    tab.until("window.poise.state.undo === null")
+    assert tab.studio.document.chains == before
+    tab.answered()
+    np.testing.assert_allclose(tab.get(HANDLE), before[0].position, atol=1e-6)
+    assert_shown_is_solved(tab)
+
+
+def test_the_newest_target_wins_over_a_slow_solver(served, monkeypatch):
+    """Of sixty moves most are never solved, the last one is, and no pose goes out before the last was drawn."""
+    tab = served("ccd")
+    stage, outbox = tab.studio.stage, tab.studio.outbox
+    solve, solved = stage._solve, []
+
+    def slow(view, base):
+        solved.append(stage.document.chains[0].position)
+        time.sleep(0.1)
+        solve(view, base)
+
+    monkeypatch.setattr(stage, "_solve", slow)
+    under_way = []
+    take, seen = outbox.take, outbox.seen
+
+    def watched_take():
+        parts = take()
+        poses = [part for part in parts if isinstance(part, bytes) and part[0] == 1]
+        under_way.append(len(poses) + (under_way[-1] if under_way else 0))
+        return parts
+
+    def watched_seen(number):
+        under_way.append(0)
+        seen(number)
+
+    monkeypatch.setattr(outbox, "take", watched_take)
+    monkeypatch.setattr(outbox, "seen", watched_seen)
+    tab.drag(*[(i, -i) for i in range(60)])
+    tab.answered()
+    assert len(solved) < 30
+    assert max(under_way) == 1
+    assert solved[-1] == stage.document.chains[0].position
+    np.testing.assert_allclose(solved[-1], tab.get(HANDLE), atol=1e-5)
+    assert tab.get("window.poise.frame.serial") == stage.serial
+    assert_shown_is_solved(tab)
+
+
+def test_a_long_zigzag_ends_where_the_hand_let_go(served):
+    tab = served("ccd")
+    rng = np.random.default_rng(5)
+    x, y = tab.press()
+    steps = rng.uniform(-80, 80, size=(60, 2))
+    tab.move(steps + (x, y))
+    tab.answered()
+    position = tab.studio.document.chains[0].position
+    np.testing.assert_allclose(tab.get(HANDLE), position, atol=1e-5)
+    np.testing.assert_allclose(tab.handle(), steps[-1] + (x, y), atol=2.0)
+
+
+def test_a_touch_that_is_taken_away_ends_the_drag(served):
+    tab = served("ccd")
+    x, y = tab.press()
+    tab.move([(x + i, y) for i in range(20)], let_go=False)
+    tab.get("window.poise.viewports[0].stage.canvas.dispatchEvent(new PointerEvent('pointercancel', {pointerId: 1}))")
+    tab.page.mouse.up()
+    tab.answered()
+    np.testing.assert_allclose(tab.get(HANDLE), tab.studio.document.chains[0].position, atol=1e-5)
+    assert tab.get("window.poise.viewports[0].view.controls.enabled")
+
+
+def test_a_target_is_turned(served):
+    tab = served("robot_arm")
+    before = tab.studio.document.chains[0]
+    tab.click("gizmo-turn")
+    tab.drag(*[(i, i / 2) for i in range(40)])
+    tab.answered()
+    after = tab.studio.document.chains[0]
+    assert after.position == pytest.approx(before.position)
+    assert abs(np.dot(after.rotation, before.rotation)) < 0.999
+    drawn = tab.get("(() => { const {x, y, z, w} = window.poise.viewports[0].gizmo.controls.object.quaternion; "
+                    "return [w, x, y, z]; })()")  # fmt: skip
+    assert abs(np.dot(drawn, after.rotation)) == pytest.approx(1.0, abs=1e-6)
+    assert_shown_is_solved(tab)
+
+
+def test_a_direction_is_turned(served):
+    tab = served("five_axes")
+    before = tab.studio.document.chains[0].direction
+    tab.key("e")
+    tab.drag(*[(i, i / 3) for i in range(30)])
+    tab.answered()
+    after = tab.studio.document.chains[0].direction
+    assert np.dot(before, after) < 0.999
+    assert np.linalg.norm(after) == pytest.approx(1.0)
+
+
+def test_a_pole_is_dragged(served):
+    tab = served("feet")
+    tab.unfold()
+    tab.click("chain-left_foot-pole")
+    tab.until_state("state.chains[0].pole !== null")
+    pole = tab.studio.document.chain("left_foot").pole
+    tab.take("pole:left_foot", pole)
+    tab.drag(*[(i, -i) for i in range(30)])
+    tab.answered()
+    after = tab.studio.document.chain("left_foot")
+    assert np.linalg.norm(np.subtract(after.pole, pole)) > 0.02
+    np.testing.assert_allclose(tab.get(HANDLE), after.pole, atol=1e-5)
+    assert_shown_is_solved(tab)
+
+
+def test_a_target_on_the_ground_stays_on_it(served):
+    tab = served("feet")
+    tab.drag(*[(2 * i, -i) for i in range(40)])
+    tab.answered()
+    chain = tab.studio.document.chain("left_foot")
+    from poise.view.actions.targets import grounded
+
+    assert grounded(tab.studio.document, chain).position == chain.position
+    np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
+
+
+def test_both_views_drag_one_target(served):
+    tab = served("two_methods")
+    before = tab.studio.document.chains[0].position
+    for view in (0, 1):
+        tab.drag(*[(-i, -i) for i in range(20)], view=view)
+        tab.answered()
+        now = tab.studio.document.chains[0].position
+        assert now != before
+        both = tab.get("window.poise.viewports.map((v) => v.gizmo.controls.object.position.toArray())")
+        np.testing.assert_allclose(both, [now, now], atol=1e-5)
+        before = now
+    assert_shown_is_solved(tab)
+
+
+def test_a_handle_of_a_program_is_dragged(served):
+    rig = load(samples.path("humanoid.glb"))
+    tab = served(document_of(rig, chains=(), handles=(Handle("here", (0.5, 1.0, 0.2)),), driven=True))
+    tab.take("handle:here", (0.5, 1.0, 0.2))
+    tab.drag(*CIRCLE)
+    tab.answered()
+    (handle,) = tab.studio.document.handles
+    assert np.linalg.norm(np.subtract(handle.position, (0.5, 1.0, 0.2))) > 0.01
+    np.testing.assert_allclose(tab.get(HANDLE), handle.position, atol=1e-5)
+
+
+def test_numbers_move_a_target_too(served):
+    tab = served("robot_arm")
+    tab.type("target-position-x", 0.2)
+    tab.until_state("Math.abs(state.chains[0].position[0] - 0.2) < 1e-9")
+    tab.type("target-rotation-z", 30)
+    tab.until_state("state.undo !== null")
+    tab.answered()
+    turned = tab.studio.document.chains[0].rotation
+    assert turned != scenes.scene("robot_arm").chains[0].rotation
+    tab.key("Control+z")
+    tab.key("Control+z")
+    tab.until_state("state.undo === null")
+    assert tab.studio.document.chains[0].position == scenes.scene("robot_arm").chains[0].position
+    assert_shown_is_solved(tab)
