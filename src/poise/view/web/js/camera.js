@@ -8,6 +8,7 @@ const UP = {x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1]};
 const FROM = {x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42]};
 const ANGLE = 38; // of view, upright [degrees]
 const MARGIN = 1.24; // for gizmos and limits beside the figure
+const CAPTION = 60; // pixels at the top where the status stands
 const _point = new Vector3();
 
 /**
@@ -80,12 +81,14 @@ export class Camera {
     }
     const centre = low.add(high).multiplyScalar(0.5);
     const axes = axesOf(this.camera, this.controls.target);
+    const taken = Math.min(CAPTION / this.stage.extent()[1], 0.2); // of the height
     let away = 0;
     for (let round = 0; round < 3; round++) {
       // what is near looks larger: the middle of the picture is not that of the box
-      away = Math.max(distanceFor(this.camera, seen, centre, axes), 0.05) * MARGIN;
+      away = Math.max(distanceFor(this.camera, seen, centre, axes, 1 - taken), 0.05) * MARGIN;
       centre.add(shiftOf(seen, centre, axes, away));
     }
+    centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));
     this.controls.target.copy(centre);
     this.camera.position.copy(centre).addScaledVector(axes.back, away);
     this._update();
@@ -141,14 +144,15 @@ function axesOf(camera, target) {
   return {back, right, up: new Vector3().crossVectors(back, right)};
 }
 
-/** How far back from `centre` the camera has to be to see all points. */
-function distanceFor(camera, points, centre, {back, right, up}) {
-  const upright = Math.tan((camera.fov * Math.PI) / 360);
+/** How far back from `centre` the camera has to be to see all points in a share of the picture's height. */
+function distanceFor(camera, points, centre, {back, right, up}, share) {
+  const wide = Math.tan((camera.fov * Math.PI) / 360) * camera.aspect;
+  const upright = (wide / camera.aspect) * share;
   let most = 0;
   for (const point of points) {
     const way = point.clone().sub(centre);
     const [x, y, nearer] = [Math.abs(way.dot(right)), Math.abs(way.dot(up)), way.dot(back)];
-    most = Math.max(most, nearer + Math.max(y / upright, x / (upright * camera.aspect)));
+    most = Math.max(most, nearer + Math.max(y / upright, x / wide));
   }
   return most;
 }
