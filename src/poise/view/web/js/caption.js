@@ -1,7 +1,7 @@
 /** The lines over a view: which method, how it went, how long it took, what is left. */
 
-import {element} from "poise/element.js";
-import {distance, duration, median} from "poise/figures.js";
+import { element } from "poise/element.js";
+import { distance, duration, median } from "poise/figures.js";
 
 const NEWEST = 30; // solves that the median is taken over
 const EVERY = 100; // [ms] between two changes of the figures: faster cannot be read
@@ -16,14 +16,15 @@ const STATUS = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_mov
  */
 export function caption(store, slot) {
   const letter = "ab"[slot];
-  const method = element("span", {class: "caption-method"});
-  const sentence = element("span", {class: "caption-sentence"}, "Drag a target.");
-  const dot = element("span", {class: "dot", "aria-hidden": "true"});
-  const status = element("div", {class: "caption-status", role: "status", "data-testid": `status-${letter}`}, dot, sentence);
-  const figures = element("span", {class: "caption-figures", "data-testid": `time-${letter}`});
-  const left = element("span", {class: "caption-left", "data-testid": `left-${letter}`});
-  const whole = element("div", {class: "caption", "data-slot": letter},
-    element("div", {class: "caption-top"}, element("b", {class: `letter letter-${letter}`}, letter.toUpperCase()),
+  const method = element("span", { class: "caption-method" });
+  const sentence = element("span", { class: "caption-sentence" }, "Drag a target.");
+  const dot = element("span", { class: "dot", "aria-hidden": "true" });
+  const told = { class: "caption-status", role: "status", "data-testid": `status-${letter}` };
+  const status = element("div", told, dot, sentence);
+  const figures = element("span", { class: "caption-figures", "data-testid": `time-${letter}` });
+  const left = element("span", { class: "caption-left", "data-testid": `left-${letter}` });
+  const whole = element("div", { class: "caption", "data-slot": letter },
+    element("div", { class: "caption-top" }, element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()),
       method, figures, left), status);
   store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);

@@ -1,10 +1,10 @@
 /** The chains: what each wants, how much, and from which joint; new ones by picking root and tip. */
 
-import {chainColour} from "poise/colours.js";
-import {element, setOptions} from "poise/element.js";
-import {numberField, showNumber, tick} from "poise/fields.js";
-import {icon} from "poise/icons.js";
-import {KINDS, newChain} from "poise/new_chain.js";
+import { chainColour } from "poise/colours.js";
+import { element, setOptions } from "poise/element.js";
+import { numberField, showNumber, tick } from "poise/fields.js";
+import { icon } from "poise/icons.js";
+import { KINDS, newChain } from "poise/new_chain.js";
 
 const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside the knee
 
@@ -13,12 +13,12 @@ const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside th
  * @returns {HTMLElement}
  */
 export function chainsPanel(page) {
-  const {store} = page;
-  const list = element("ul", {class: "chains"});
-  const none = element("p", {class: "hint"}, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
+  const { store } = page;
+  const list = element("ul", { class: "chains" });
+  const none = element("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
   /** @type {Map<string, {whole: HTMLElement, show: (chain: any, index: number) => void}>} */
   const items = new Map();
-  store.on("state", ({chains}) => {
+  store.on("state", ({ chains }) => {
     const there = new Set(chains.map((chain) => chain.id));
     for (const [id, item] of items) {
       if (there.has(id)) continue;
@@ -39,33 +39,34 @@ export function chainsPanel(page) {
 }
 
 function chainItem(page, id) {
-  const {store, send} = page;
-  const change = (what) => send({do: "chain_change", chain: id, ...what});
+  const { store, send } = page;
+  const change = (what) => send({ do: "chain_change", chain: id, ...what });
   const test = (what) => `chain-${id}-${what}`;
-  const on = tick({"data-testid": test("enabled"), title: "Is solved for"}, (enabled) => change({enabled}));
-  const dot = element("span", {class: "chain-dot"});
-  const name = element("button", {type: "button", class: "chain-name", onclick: () => choose(page, id)});
+  const on = tick({ "data-testid": test("enabled"), title: "Is solved for" }, (enabled) => change({ enabled }));
+  const dot = element("span", { class: "chain-dot" });
+  const name = element("button", { type: "button", class: "chain-name", onclick: () => choose(page, id) });
   const remove = element("button", {
     type: "button", class: "small", title: "Remove this chain", "aria-label": "Remove this chain",
-    "data-testid": test("remove"), onclick: () => send({do: "chain_remove", chain: id}),
+    "data-testid": test("remove"), onclick: () => send({ do: "chain_remove", chain: id }),
   }, icon("close"));
-  const kind = element("select", {"data-testid": test("kind"), title: "What is wanted", "aria-label": "Kind",
-    onchange: () => change({kind: kind.value})});
+  const kind = element("select", { "data-testid": test("kind"), title: "What is wanted", "aria-label": "Kind",
+    onchange: () => change({ kind: kind.value }) });
   setOptions(kind, KINDS);
-  const weight = numberField({min: 0, "data-testid": test("weight"), title: "Weight: how much this counts beside the others",
-    "aria-label": "Weight"}, (value) => value !== null && change({weight: value}));
-  const pole = tick({"data-testid": test("pole")}, (wanted) => setPole(page, id, wanted));
-  const ground = tick({"data-testid": test("ground")}, (wanted) => change({ground: wanted}));
-  const whole = element("li", {class: "chain", "data-testid": `chain-${id}`},
-    element("div", {class: "chain-line"}, on, dot, name, weight, remove),
-    element("div", {class: "chain-line second"}, kind,
+  const weight = numberField({ min: 0, "data-testid": test("weight"), "aria-label": "Weight",
+    title: "Weight: how much this counts beside the others" }, (value) => value !== null && change({ weight: value }));
+  const pole = tick({ "data-testid": test("pole") }, (wanted) => setPole(page, id, wanted));
+  const ground = tick({ "data-testid": test("ground") }, (wanted) => change({ ground: wanted }));
+  const whole = element("li", { class: "chain", "data-testid": `chain-${id}` },
+    element("div", { class: "chain-line" }, on, dot, name, weight, remove),
+    element("div", { class: "chain-line second" }, kind,
       check("pole", pole, "A point that the knee or elbow stays on the side of"),
       check("ground", ground, "The target stays on the ground")));
   const show = (chain, index) => {
     on.checked = chain.enabled;
     dot.style.backgroundColor = chainColour(index);
     const from = chain.root ?? chain.joints[0];
-    name.replaceChildren(chain.tip, element("span", {class: "unit"}, chain.kind === "pin" ? " pinned" : ` from ${from}`));
+    const note = chain.kind === "pin" ? " pinned" : ` from ${from}`;
+    name.replaceChildren(chain.tip, element("span", { class: "unit" }, note));
     name.title = chain.joints.join(" → ");
     kind.value = chain.kind;
     showNumber(weight, chain.weight, 3);
@@ -75,28 +76,28 @@ function chainItem(page, id) {
     whole.classList.toggle("off", !chain.enabled);
     whole.classList.toggle("active", store.get("active") === id);
   };
-  return {whole, show};
+  return { whole, show };
 }
 
 function check(text, box, title) {
-  return element("label", {class: "check", title}, box, text);
+  return element("label", { class: "check", title }, box, text);
 }
 
 /** The chain whose target the numbers and the gizmo are of; its tip is selected. */
-function choose({store, commands}, id) {
+function choose({ store, commands }, id) {
   commands.select(store.get("state").chains.find((chain) => chain.id === id).tip);
   store.set("active", id); // last: another chain may have the same tip
 }
 
 /** A new pole stands beside the middle joint, on the side to which the chain bends now. */
 function setPole(page, id, wanted) {
-  const {store, drags} = page;
+  const { store, drags } = page;
   const chain = store.get("state").chains.find((each) => each.id === id);
-  drags.place({do: "pole", chain: id, position: wanted ? poleBeside(page, chain) : null});
+  drags.place({ do: "pole", chain: id, position: wanted ? poleBeside(page, chain) : null });
 }
 
 function poleBeside(page, chain) {
-  const {message} = page.store.get("model");
+  const { message } = page.store.get("model");
   const at = (name) => page.views.viewports[0].jointPosition(message.joints.findIndex((joint) => joint.name === name));
   const [first, middle, last] = [0, chain.joints.length >> 1, chain.joints.length - 1].map((i) => at(chain.joints[i]));
   const along = last.map((x, i) => x - first[i]);
@@ -110,7 +111,7 @@ function poleBeside(page, chain) {
 
 function across(along, up) {
   const [x, y, z] = along;
-  const [ux, uy, uz] = {x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1]}[up];
+  const [ux, uy, uz] = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] }[up];
   const side = [uy * z - uz * y, uz * x - ux * z, ux * y - uy * x];
   return Math.hypot(...side) > 1e-9 ? side : [uz, ux, uy];
 }

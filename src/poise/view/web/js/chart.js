@@ -1,11 +1,13 @@
 /** The error after each iteration on a logarithmic axis: the method of A, and of B beside it. */
 
 import uPlot from "uplot";
-import {VIEW_COLOURS} from "poise/colours.js";
-import {element} from "poise/element.js";
+import { VIEW_COLOURS } from "poise/colours.js";
+import { element } from "poise/element.js";
 
 const SMALLEST = 1e-16; // an error of zero has no place on a logarithmic axis: it is drawn here
 const HEIGHT = 168; // [px]
+const FEW = 30; // iterations that get a dot each
+const MOST_POWERS = 7; // lines across the chart
 
 export class Chart {
   /** @param {import("poise/store.js").Store} store */
@@ -17,9 +19,9 @@ export class Chart {
     /** @type {(number[]|null)[]} the last curve of each view */
     this.kept = [];
     this.methods = ""; // what they were solved with
-    this.place = element("div", {class: "chart", "data-testid": "chart", role: "img"});
-    this.empty = element("p", {class: "hint"});
-    this.whole = element("div", {class: "chart-panel"}, this.empty, this.place);
+    this.place = element("div", { class: "chart", "data-testid": "chart", role: "img" });
+    this.empty = element("p", { class: "hint" });
+    this.whole = element("div", { class: "chart-panel" }, this.empty, this.place);
     store.on("answer", () => this.draw());
     store.on("theme", () => this.rebuild());
     new ResizeObserver(() => this.resize()).observe(this.whole);
@@ -27,7 +29,7 @@ export class Chart {
 
   /** The newest curves, or why there are none. A solve that had nothing to do leaves the last curve in sight. */
   draw() {
-    const {answer, methods} = this.now();
+    const { answer, methods } = this.now();
     if (methods !== this.methods) this.kept = [];
     this.methods = methods;
     const views = answer?.views ?? [];
@@ -51,23 +53,26 @@ export class Chart {
   now() {
     const state = this.store.get("state");
     const methods = state && JSON.stringify([state.solvers, state.mode, this.store.get("model")?.message.id]);
-    return {answer: this.store.get("answer"), methods};
+    return { answer: this.store.get("answer"), methods };
   }
 
   build(data, count) {
     this.plot?.destroy();
     const [text, grid] = ["--text-faint", "--line"].map((name) => colourOf(this.whole, name));
-    const axis = {stroke: text, grid: {stroke: grid, width: 1}, ticks: {stroke: grid, size: 4}, font: "11px system-ui"};
-    const powers = {filter: wholePowers, grid: {...axis.grid, filter: wholePowers}, ticks: {...axis.ticks, filter: wholePowers}};
+    const [lines, ticks] = [{ stroke: grid, width: 1 }, { stroke: grid, size: 4 }];
+    const axis = { stroke: text, grid: lines, ticks, font: "11px system-ui", gap: 2 };
+    const filter = wholePowers;
+    const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: inWords };
     const options = {
       width: this.whole.clientWidth, height: HEIGHT,
-      legend: {show: false},
-      cursor: {drag: {x: false, y: false}, points: {size: 5}},
-      scales: {x: {time: false, range: (plot, low, high) => [low, Math.max(high, low + 1)]}, y: {distr: 3}},
-      axes: [{...axis, size: 26, gap: 2, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]},
-        {...axis, ...powers, size: 42, gap: 2, values: (plot, splits) => splits.map((x) => (x === null ? null : power(x)))}],
-      series: [{}, ...Array.from({length: count}, (_, view) => ({
-        stroke: VIEW_COLOURS[view], width: 1.75, points: {show: data[0].length < 30, size: 4, fill: VIEW_COLOURS[view]},
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, points: { size: 5 } },
+      scales: { x: { time: false, range: (plot, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
+      axes: [{ ...axis, size: 26, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+        { ...axis, ...powers, size: 42 }],
+      series: [{}, ...Array.from({ length: count }, (_, view) => ({
+        stroke: VIEW_COLOURS[view], width: 1.75,
+        points: { show: data[0].length < FEW, size: 4, fill: VIEW_COLOURS[view] },
       }))],
     };
     this.place.replaceChildren();
@@ -83,7 +88,7 @@ export class Chart {
   resize() {
     const width = this.whole.clientWidth;
     if (!width) return;
-    if (this.plot) this.plot.setSize({width, height: HEIGHT});
+    if (this.plot) this.plot.setSize({ width, height: HEIGHT });
     else this.draw();
   }
 }
@@ -91,22 +96,28 @@ export class Chart {
 /** Columns as uPlot has them: iterations, then the errors of each view, null where one was done earlier. */
 function table(curves) {
   const longest = Math.max(...curves.map((errors) => errors.length));
-  const column = (errors) => Array.from({length: longest}, (_, i) => (i < errors.length ? seen(errors[i]) : null));
-  return [Array.from({length: longest}, (_, i) => i), ...curves.map(column)];
+  const column = (errors) => Array.from({ length: longest }, (_, i) => (i < errors.length ? seen(errors[i]) : null));
+  return [Array.from({ length: longest }, (_, i) => i), ...curves.map(column)];
 }
 
 function seen(error) {
   return Number.isFinite(error) ? Math.max(error, SMALLEST) : null;
 }
 
-const MOST_POWERS = 7; // lines across the chart
-
 /** Of the values of the axis only whole powers of ten, and of those so many that they can be read. */
 function wholePowers(plot, splits) {
-  const exponents = splits.map((value) => Math.log10(value)).map((x) => (Math.abs(x - Math.round(x)) < 1e-6 ? Math.round(x) : null));
+  const exponents = splits.map((value) => wholeOrNull(Math.log10(value)));
   const whole = exponents.filter((x) => x !== null);
   const every = Math.ceil(whole.length / MOST_POWERS);
   return splits.map((value, i) => (exponents[i] !== null && exponents[i] % every === 0 ? value : null));
+}
+
+function wholeOrNull(value) {
+  return Math.abs(value - Math.round(value)) < 1e-6 ? Math.round(value) : null;
+}
+
+function inWords(plot, splits) {
+  return splits.map((value) => (value === null ? null : power(value)));
 }
 
 function power(value) {
@@ -116,17 +127,19 @@ function power(value) {
 
 /** A canvas does not know the style sheet's variables: the colour that an element gets from one. */
 function colourOf(place, variable) {
-  const probe = element("span", {hidden: true});
+  const probe = element("span", { hidden: true });
   probe.style.color = `var(${variable})`;
   place.append(probe);
-  const {color} = getComputedStyle(probe);
+  const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
 }
 
 function described(curves) {
-  const said = curves.map((errors, i) => (errors.length
-    ? `${"AB"[i]}: ${errors[0].toExponential(1)} to ${errors.at(-1).toExponential(1)} in ${errors.length - 1} iterations`
-    : `${"AB"[i]}: no curve`));
+  const said = curves.map((errors, i) => {
+    if (!errors.length) return `${"AB"[i]}: no curve`;
+    const [first, last] = [errors[0], errors[errors.length - 1]].map((error) => error.toExponential(1));
+    return `${"AB"[i]}: ${first} to ${last} in ${errors.length - 1} iterations`;
+  });
   return `Error after each iteration. ${said.join("; ")}`;
 }

@@ -1,6 +1,6 @@
 /** What buttons, menus and keys can ask for, each in one place: {@link makeCommands}. */
 
-import {nextTheme} from "poise/settings.js";
+import { nextTheme } from "poise/settings.js";
 
 /**
  * @typedef {object} Page
@@ -12,19 +12,19 @@ import {nextTheme} from "poise/settings.js";
 
 /** @param {Page} page */
 export function makeCommands(page) {
-  const {store, send} = page;
+  const { store, send } = page;
   const state = () => store.get("state");
   return {
     ...editing(store, send),
     ...looking(page),
     /** Play, or pause. */
-    play: () => state()?.clip && send({do: "play", on: !state().playing}),
+    play: () => state()?.clip && send({ do: "play", on: !state().playing }),
     /** @param {number} frames how many frames of the clip onwards */
     scrub(frames) {
       const clip = state()?.clips.find((each) => each.name === state().clip);
       if (!clip) return;
       const time = (store.get("frame")?.time ?? 0) + frames / (clip.fps || 30);
-      send({do: "seek", time: Math.min(Math.max(time, 0), clip.seconds)});
+      send({ do: "seek", time: Math.min(Math.max(time, 0), clip.seconds) });
     },
   };
 }
@@ -32,10 +32,11 @@ export function makeCommands(page) {
 function editing(store, send) {
   const state = () => store.get("state");
   return {
-    undo: () => send({do: "undo"}),
-    redo: () => send({do: "redo"}),
-    step: () => send({do: "step"}),
-    reset: () => send({do: "reset"}),
+    undo: () => send({ do: "undo" }),
+    redo: () => send({ do: "redo" }),
+    step: () => send({ do: "step" }),
+    reset: () => send({ do: "reset" }),
+    keepStart: () => send({ do: "keep_start" }),
     /** Select a joint, or give it to whoever asked for the next one. @param {string|null} joint */
     select(joint) {
       const picking = store.get("picking");
@@ -47,7 +48,7 @@ function editing(store, send) {
       store.set("selected", joint);
       const chain = state()?.chains.find((each) => each.tip === joint);
       if (chain) store.set("active", chain.id);
-      send({do: "select", joint});
+      send({ do: "select", joint });
     },
     /** First what is being picked, then the selection. */
     unselect() {
@@ -57,21 +58,21 @@ function editing(store, send) {
     /** Pin the selected joint where it is, or let it go. */
     pin() {
       const joint = store.get("selected");
-      if (joint) send({do: "pin", joint, on: !pinned(state(), joint)});
+      if (joint) send({ do: "pin", joint, on: !pinned(state(), joint) });
     },
   };
 }
 
 function looking(page) {
-  const {store, send} = page;
+  const { store, send } = page;
   return {
     /** @param {"move"|"turn"} mode */
     gizmo: (mode) => store.set("gizmo", mode),
     /** @param {1|2} count */
-    countViews: (count) => send({do: "views", count}),
+    countViews: (count) => send({ do: "views", count }),
     /** @param {string} what one of `show` @param {any} value */
-    show: (what, value) => store.set("show", {...store.get("show"), [what]: value}),
-    ghost: () => store.set("show", {...store.get("show"), ghost: !store.get("show").ghost}),
+    show: (what, value) => store.set("show", { ...store.get("show"), [what]: value }),
+    ghost: () => store.set("show", { ...store.get("show"), ghost: !store.get("show").ghost }),
     frameAll: () => page.views.frameAll(),
     search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),

@@ -32,7 +32,7 @@ export class Drags {
 
   /** Numbers typed into a field: the end of a drag that was none, one step of undo. */
   place(action) {
-    this.drag({...action, phase: "end"});
+    this.drag({ ...action, phase: "end" });
   }
 
   nextPicture() {
@@ -51,7 +51,7 @@ export class Drags {
 
   out(action) {
     this.serial += 1;
-    if (!this.send({...action, serial: this.serial})) return;
+    if (!this.send({ ...action, serial: this.serial })) return;
     const now = performance.now();
     this.sentAt.set(this.serial, now);
     this.sent.push(now);

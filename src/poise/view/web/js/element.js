@@ -35,7 +35,7 @@ export function setOptions(select, options) {
   const key = JSON.stringify(options);
   if (select.dataset.options === key) return; // a menu that is open must not be rebuilt under the pointer
   const chosen = select.value;
-  select.replaceChildren(...options.map((o) => element("option", {value: o.value, title: o.title}, o.text)));
+  select.replaceChildren(...options.map((o) => element("option", { value: o.value, title: o.title }, o.text)));
   select.dataset.options = key;
   if (options.some((o) => o.value === chosen)) select.value = chosen;
 }

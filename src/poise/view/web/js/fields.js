@@ -1,6 +1,6 @@
 /** Fields for numbers and choices that follow what is sent without taking it from under the typing hand. */
 
-import {element} from "poise/element.js";
+import { element } from "poise/element.js";
 
 /**
  * A field for one number; empty stands for null. `change` is called when a number was typed and confirmed.
@@ -10,7 +10,7 @@ import {element} from "poise/element.js";
  * @returns {HTMLInputElement}
  */
 export function numberField(attributes, change) {
-  const field = element("input", {type: "number", step: "any", autocomplete: "off", ...attributes});
+  const field = element("input", { type: "number", step: "any", autocomplete: "off", ...attributes });
   field.addEventListener("change", () => {
     if (!field.validity.badInput) change(field.value === "" ? null : Number(field.value));
   });
@@ -41,16 +41,16 @@ export function showNumber(field, value, places = 12) {
  * @returns {{whole: HTMLElement, show: (value: any, refused?: Record<string, string|null>) => void}}
  */
 export function segments(label, choices, choose) {
-  const buttons = choices.map(({value, text, testid, title}) =>
-    element("button", {type: "button", "data-testid": testid, title, onclick: () => choose(value)}, text));
-  const whole = element("div", {class: "segments", role: "group", "aria-label": label}, ...buttons);
+  const buttons = choices.map(({ value, text, testid, title }) =>
+    element("button", { type: "button", "data-testid": testid, title, onclick: () => choose(value) }, text));
+  const whole = element("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
   const show = (chosen, refused = {}) => buttons.forEach((button, i) => {
-    const {value, title} = choices[i];
+    const { value, title } = choices[i];
     button.setAttribute("aria-pressed", String(value === chosen));
     button.disabled = Boolean(refused[value]);
     button.title = refused[value] ?? title ?? "";
   });
-  return {whole, show};
+  return { whole, show };
 }
 
 /**
@@ -62,7 +62,7 @@ export function segments(label, choices, choose) {
  * @returns {HTMLElement}
  */
 export function line(text, field, title = "") {
-  return element("label", {class: "line", title}, element("span", {class: "line-name"}, text), field);
+  return element("label", { class: "line", title }, element("span", { class: "line-name" }, text), field);
 }
 
 /**
@@ -71,7 +71,7 @@ export function line(text, field, title = "") {
  * @returns {HTMLInputElement}
  */
 export function tick(attributes, change) {
-  const box = element("input", {type: "checkbox", ...attributes});
+  const box = element("input", { type: "checkbox", ...attributes });
   box.addEventListener("change", () => change(box.checked));
   return box;
 }

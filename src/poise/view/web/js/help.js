@@ -1,7 +1,7 @@
 /** The help sheet: the table of keys, and how the mouse works in the viewport. */
 
-import {element} from "poise/element.js";
-import {SHORTCUTS} from "poise/shortcuts.js";
+import { element } from "poise/element.js";
+import { SHORTCUTS } from "poise/shortcuts.js";
 
 const POINTER = [
   ["Drag", "Orbit"],
@@ -15,11 +15,11 @@ const POINTER = [
  * @returns {{sheet: HTMLDialogElement, toggle: () => void}}
  */
 export function helpSheet() {
-  const close = element("button", {type: "button", class: "primary", onclick: () => sheet.close()}, "Close");
+  const close = element("button", { type: "button", class: "primary", onclick: () => sheet.close() }, "Close");
   const groups = [...Map.groupBy(SHORTCUTS, (each) => each.group)];
-  const sheet = element("dialog", {class: "sheet", "data-testid": "help-sheet", "aria-label": "Help"},
+  const sheet = element("dialog", { class: "sheet", "data-testid": "help-sheet", "aria-label": "Help" },
     element("header", {}, element("h1", {}, "Keys and mouse"), close),
-    element("div", {class: "sheet-columns"},
+    element("div", { class: "sheet-columns" },
       ...groups.map(([group, shortcuts]) => table(group, shortcuts.map((each) => [keyCaps(each.keys), each.text]))),
       table("Mouse and touch", POINTER.map(([act, text]) => [[act], text]))));
   sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
@@ -28,12 +28,12 @@ export function helpSheet() {
     event.stopPropagation();
     sheet.close();
   });
-  return {sheet, toggle: () => (sheet.open ? sheet.close() : sheet.showModal())};
+  return { sheet, toggle: () => (sheet.open ? sheet.close() : sheet.showModal()) };
 }
 
 function table(title, rows) {
   const lines = rows.map(([act, text]) =>
-    element("tr", {}, element("th", {scope: "row"}, ...act), element("td", {}, text)));
+    element("tr", {}, element("th", { scope: "row" }, ...act), element("td", {}, text)));
   return element("table", {}, element("caption", {}, title), element("tbody", {}, ...lines));
 }
 

@@ -1,8 +1,8 @@
 /** The fields of each kind of limit, and the way between what is typed (degrees, file units) and what is sent. */
 
-import {element, setOptions} from "poise/element.js";
-import {line, numberField, showNumber} from "poise/fields.js";
-import {toDegrees, toRadians} from "poise/figures.js";
+import { element, setOptions } from "poise/element.js";
+import { line, numberField, showNumber } from "poise/fields.js";
+import { toDegrees, toRadians } from "poise/figures.js";
 
 const ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"];
 const FULL = 180; // [deg] a swing of half a turn forbids nothing
@@ -16,12 +16,12 @@ const FULL = 180; // [deg] a swing of half a turn forbids nothing
 
 /** Which limits a joint can have. */
 export const TYPES = {
-  hinge: [{value: "range", text: "range"}],
-  slide: [{value: "range", text: "range"}],
+  hinge: [{ value: "range", text: "range" }],
+  slide: [{ value: "range", text: "range" }],
   ball: [
-    {value: "hinge", text: "hinge with a range"},
-    {value: "swing_twist", text: "swing and twist"},
-    {value: "euler", text: "Euler ranges"},
+    { value: "hinge", text: "hinge with a range" },
+    { value: "swing_twist", text: "swing and twist" },
+    { value: "euler", text: "Euler ranges" },
   ],
   free: [],
   fixed: [],
@@ -38,7 +38,7 @@ export function typeOf(limit) {
  * @returns {Form}
  */
 export function limitForm(type, joint) {
-  const forms = {range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm};
+  const forms = { range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm };
   return forms[type](joint);
 }
 
@@ -46,8 +46,8 @@ function rangeForm(joint) {
   const scale = joint.kind === "slide" ? asItIs : degrees;
   const ends = endsLine("Range", "limit", scale);
   const show = (limit) => ends.show([limit?.low ?? null, limit?.high ?? null]);
-  const read = () => ({type: "range", low: ends.read()[0], high: ends.read()[1], axis: null});
-  return {whole: element("div", {}, ends.whole), show, read};
+  const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: null });
+  return { whole: element("div", {}, ends.whole), show, read };
 }
 
 function hingeForm() {
@@ -57,8 +57,8 @@ function hingeForm() {
     ends.show([limit?.low ?? null, limit?.high ?? null]);
     axis.show(limit?.axis ?? [1, 0, 0]);
   };
-  const read = () => ({type: "range", low: ends.read()[0], high: ends.read()[1], axis: axis.read()});
-  return {whole: element("div", {}, axis.whole, ends.whole), show, read};
+  const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: axis.read() });
+  return { whole: element("div", {}, axis.whole, ends.whole), show, read };
 }
 
 function swingTwistForm(joint) {
@@ -77,14 +77,15 @@ function swingTwistForm(joint) {
   };
   const half = ([low, high]) => [low ?? toRadians(-FULL), high ?? toRadians(FULL)];
   const read = () => ({
-    type: "swing_twist", axis: axis.read(), swing: [half(first.read()), half(second.read())], twist: twist.read(), across,
+    type: "swing_twist", axis: axis.read(), across,
+    swing: [half(first.read()), half(second.read())], twist: twist.read(),
   });
-  return {whole: element("div", {}, axis.whole, first.whole, second.whole, twist.whole), show, read};
+  return { whole: element("div", {}, axis.whole, first.whole, second.whole, twist.whole), show, read };
 }
 
 function eulerForm() {
-  const order = element("select", {"data-testid": "limit-order", "aria-label": "Order", onchange: () => rename()});
-  setOptions(order, ORDERS.map((each) => ({value: each, text: each})));
+  const order = element("select", { "data-testid": "limit-order", "aria-label": "Order", onchange: () => rename() });
+  setOptions(order, ORDERS.map((each) => ({ value: each, text: each })));
   const ends = [1, 2, 3].map((i) => endsLine("", `limit-${i}`, degrees));
   const rename = () => ends.forEach((each, i) => (each.name.textContent = `About ${order.value[i].toLowerCase()}`));
   const show = (limit) => {
@@ -92,35 +93,35 @@ function eulerForm() {
     rename();
     ends.forEach((each, i) => each.show(limit?.ranges[i] ?? [null, null]));
   };
-  const read = () => ({type: "euler", order: order.value, ranges: ends.map((each) => each.read())});
-  return {whole: element("div", {}, line("Order", order), ...ends.map((each) => each.whole)), show, read};
+  const read = () => ({ type: "euler", order: order.value, ranges: ends.map((each) => each.read()) });
+  return { whole: element("div", {}, line("Order", order), ...ends.map((each) => each.whole)), show, read };
 }
 
 // --- lines ---------------------------------------------------------------------------------------------------------
 
-const degrees = {shown: toDegrees, read: toRadians, unit: "deg"};
-const asItIs = {shown: (value) => value, read: (value) => value, unit: ""};
+const degrees = { shown: toDegrees, read: toRadians, unit: "deg" };
+const asItIs = { shown: (value) => value, read: (value) => value, unit: "" };
 
 /** Low and high; an empty one is no limit on that side. */
 function endsLine(text, testid, scale) {
-  const name = element("span", {class: "line-name"}, text);
-  const field = (end) => numberField({placeholder: "none", "data-testid": `${testid}-${end}`,
-    "aria-label": `${text || "Angle"} ${end}`, title: scale.unit}, () => {});
+  const name = element("span", { class: "line-name" }, text);
+  const field = (end) => numberField({ placeholder: "none", "data-testid": `${testid}-${end}`,
+    "aria-label": `${text || "Angle"} ${end}`, title: scale.unit }, () => {});
   const fields = [field("low"), field("high")];
-  const whole = element("div", {class: "line"}, name,
-    element("span", {class: "pair"}, fields[0], "to", fields[1], element("span", {class: "unit"}, scale.unit)));
+  const whole = element("div", { class: "line" }, name,
+    element("span", { class: "pair" }, fields[0], "to", fields[1], element("span", { class: "unit" }, scale.unit)));
   const show = (ends) => ends.forEach((end, i) => showNumber(fields[i], end === null ? null : scale.shown(end), 3));
   const read = () => fields.map((each) => (each.value === "" ? null : scale.read(Number(each.value))));
-  return {whole, name, show, read};
+  return { whole, name, show, read };
 }
 
 function vectorLine(text, testid) {
   const fields = ["x", "y", "z"].map((axis) =>
-    numberField({"data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis}, () => {}));
-  const whole = element("div", {class: "vector"}, element("span", {class: "line-name"}, text), ...fields);
+    numberField({ "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis }, () => {}));
+  const whole = element("div", { class: "vector" }, element("span", { class: "line-name" }, text), ...fields);
   const show = (values) => values.forEach((value, i) => showNumber(fields[i], value, 4));
   const read = () => fields.map((each) => Number(each.value));
-  return {whole, show, read};
+  return { whole, show, read };
 }
 
 /** One half-angle, two, or two pairs: all as two pairs. */

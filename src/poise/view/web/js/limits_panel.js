@@ -1,11 +1,11 @@
 /** The selected bone: its value, whether it is at its limit, its limit to edit, and its pin. */
 
-import {element, setOptions} from "poise/element.js";
-import {line} from "poise/fields.js";
-import {short, toDegrees} from "poise/figures.js";
-import {icon} from "poise/icons.js";
-import {limitForm, TYPES, typeOf} from "poise/limit_forms.js";
-import {pinned} from "poise/commands.js";
+import { element, setOptions } from "poise/element.js";
+import { line } from "poise/fields.js";
+import { short, toDegrees } from "poise/figures.js";
+import { icon } from "poise/icons.js";
+import { limitForm, TYPES, typeOf } from "poise/limit_forms.js";
+import { pinned } from "poise/commands.js";
 
 const ANSWERED = 3000; // [ms] an error this soon after Apply is about it
 
@@ -19,36 +19,37 @@ export class LimitsPanel {
     this.shown = ""; // what the form was filled with: it is not filled again while somebody types
     this.form = null;
     this.appliedAt = -Infinity;
-    this.none = element("p", {class: "hint"}, "Click a bone, here or in the view.");
-    this.name = element("span", {class: "bone-name"});
-    this.kind = element("span", {class: "unit"});
-    this.pin = element("button", {type: "button", "data-testid": "pin", title: "Pin this joint where it is (P)",
-      onclick: () => commands.pin()}, icon("pin"), "Pin");
-    this.value = element("p", {class: "bone-value", "data-testid": "bone-value"});
-    this.type = element("select", {"data-testid": "limit-type", "aria-label": "Limit",
-      onchange: () => this.showForm(this.type.value, null)});
-    this.place = element("div", {class: "limit-form"});
-    this.apply = element("button", {type: "submit", class: "primary", "data-testid": "limit-apply"}, "Apply");
-    this.remove = element("button", {type: "button", "data-testid": "limit-remove", onclick: () => this.send(null)}, "Remove");
-    this.error = element("p", {class: "problem", role: "alert", "data-testid": "limit-error", hidden: true});
-    this.unlimited = element("p", {class: "hint"}, "A joint of this kind has no limit.");
-    this.limit = element("form", {novalidate: true, onsubmit: (event) => this.submit(event)}, line("Limit", this.type),
-      this.place, element("div", {class: "buttons"}, this.apply, this.remove), this.error);
-    this.body = element("div", {hidden: true}, element("div", {class: "bone-top"}, this.name, this.kind, this.pin),
+    this.none = element("p", { class: "hint" }, "Click a bone, here or in the view.");
+    this.name = element("span", { class: "bone-name" });
+    this.kind = element("span", { class: "unit" });
+    this.pin = element("button", { type: "button", "data-testid": "pin", title: "Pin this joint where it is (P)",
+      onclick: () => commands.pin() }, icon("pin"), "Pin");
+    this.value = element("p", { class: "bone-value", "data-testid": "bone-value" });
+    this.type = element("select", { "data-testid": "limit-type", "aria-label": "Limit",
+      onchange: () => this.showForm(this.type.value, null) });
+    this.place = element("div", { class: "limit-form" });
+    this.apply = element("button", { type: "submit", class: "primary", "data-testid": "limit-apply" }, "Apply");
+    this.remove = element("button", { type: "button", "data-testid": "limit-remove",
+      onclick: () => this.send(null) }, "Remove");
+    this.error = element("p", { class: "problem", role: "alert", "data-testid": "limit-error", hidden: true });
+    this.unlimited = element("p", { class: "hint" }, "A joint of this kind has no limit.");
+    this.limit = element("form", { novalidate: true, onsubmit: (event) => this.submit(event) },
+      line("Limit", this.type), this.place, element("div", { class: "buttons" }, this.apply, this.remove), this.error);
+    this.body = element("div", { hidden: true }, element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
       this.value, this.unlimited, this.limit);
-    this.whole = element("div", {class: "bone"}, this.none, this.body);
+    this.whole = element("div", { class: "bone" }, this.none, this.body);
     page.store.on(["selected", "state", "model"], () => this.show());
     page.store.on("answer", (answer) => this.showValue(answer));
     page.store.on("message", (message) => this.showError(message));
   }
 
   get joint() {
-    const {store} = this.page;
+    const { store } = this.page;
     return store.get("model")?.message.joints.find((joint) => joint.name === store.get("selected")) ?? null;
   }
 
   show() {
-    const {joint} = this;
+    const { joint } = this;
     const state = this.page.store.get("state");
     this.none.hidden = joint !== null;
     this.body.hidden = joint === null;
@@ -70,7 +71,7 @@ export class LimitsPanel {
     this.unlimited.hidden = types.length > 0;
     this.error.hidden = true;
     if (!types.length) return;
-    setOptions(this.type, [{value: "none", text: "none"}, ...types]);
+    setOptions(this.type, [{ value: "none", text: "none" }, ...types]);
     this.type.value = typeOf(limit) ?? "none";
     this.remove.disabled = limit === null;
     this.showForm(this.type.value, limit);
@@ -84,7 +85,7 @@ export class LimitsPanel {
   }
 
   showValue(answer) {
-    const {joint} = this;
+    const { joint } = this;
     if (!joint || !answer) return;
     const at = answer.at_limit.includes(joint.name);
     const own = answer.selected?.joint === joint.name ? valueOf(joint, answer.selected) : "";
@@ -100,10 +101,10 @@ export class LimitsPanel {
   send(limit) {
     this.error.hidden = true;
     this.appliedAt = performance.now();
-    this.page.send({do: "limit", joint: this.joint.name, limit});
+    this.page.send({ do: "limit", joint: this.joint.name, limit });
   }
 
-  showError({level, text}) {
+  showError({ level, text }) {
     if (level !== "error" || performance.now() - this.appliedAt > ANSWERED) return;
     this.error.textContent = text;
     this.error.hidden = false;
@@ -111,7 +112,7 @@ export class LimitsPanel {
 }
 
 /** What a joint stands at, in degrees or file units. */
-function valueOf(joint, {values, text}) {
+function valueOf(joint, { values, text }) {
   if (text) return text;
   if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)} deg`;
   if (joint.kind === "slide") return `at ${short(values[0], 4)}`;

@@ -1,18 +1,18 @@
 /** Starting the page: the connection, the store, the panels, and what tests may look at. */
 
-import {fillPanels} from "poise/panels.js";
-import {makeCommands} from "poise/commands.js";
-import {Connection} from "poise/socket.js";
-import {Drags, perSecond} from "poise/drags.js";
-import {parseFrame} from "poise/frames.js";
-import {helpSheet} from "poise/help.js";
-import {keep} from "poise/keep.js";
-import {Messages} from "poise/messages.js";
-import {sessionOver} from "poise/session_over.js";
-import {keepSettings} from "poise/settings.js";
-import {listenToKeys} from "poise/shortcuts.js";
-import {Store} from "poise/store.js";
-import {Views} from "poise/views.js";
+import { fillPanels } from "poise/panels.js";
+import { makeCommands } from "poise/commands.js";
+import { Connection } from "poise/socket.js";
+import { Drags, perSecond } from "poise/drags.js";
+import { parseFrame } from "poise/frames.js";
+import { helpSheet } from "poise/help.js";
+import { keep } from "poise/keep.js";
+import { Messages } from "poise/messages.js";
+import { sessionOver } from "poise/session_over.js";
+import { keepSettings } from "poise/settings.js";
+import { listenToKeys } from "poise/shortcuts.js";
+import { Store } from "poise/store.js";
+import { Views } from "poise/views.js";
 
 const MODEL = 1;
 const KEPT = 500; // arrival times of frames
@@ -30,7 +30,7 @@ class Page {
       onMessage: (message) => this.receive(message),
       onPoses: (buffer) => this.showPoses(buffer),
       onGhost: (buffer) => this.store.set("ghost", parseFrame(buffer)),
-      onAsset: ({which, id, data}) => this.receiveAsset(which, id, data),
+      onAsset: ({ which, id, data }) => this.receiveAsset(which, id, data),
       onDownload: (id, data) => this.saveFile(id, data),
       onStatus: (status) => this.changeStatus(status),
     });
@@ -44,7 +44,7 @@ class Page {
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
       onMessage: (text) => this.messages.show("note", text),
     });
-    const {sheet, toggle} = helpSheet();
+    const { sheet, toggle } = helpSheet();
     this.toggleHelp = toggle;
     fillPanels(this, at);
     document.body.append(sheet, sessionOver(this.store, () => this.connection.open()));
@@ -52,12 +52,12 @@ class Page {
   }
 
   receive(message) {
-    const {store} = this;
-    const wanting = {model: (m) => m.asset, terrain: (m) => m.id !== null};
+    const { store } = this;
+    const wanting = { model: (m) => m.asset, terrain: (m) => m.id !== null };
     if (message.kind in wanting) {
       // The picture waits for its GLB, which is the next message, so that nothing is built twice.
       if (wanting[message.kind](message)) this.assets.set(`${message.kind} ${message.id}`, message);
-      else store.set(message.kind, {message, asset: null});
+      else store.set(message.kind, { message, asset: null });
     } else if (message.kind === "message") {
       this.messages.show(message.level, message.text);
       store.set("message", message);
@@ -69,7 +69,7 @@ class Page {
     const kind = which === MODEL ? "model" : "terrain";
     const message = this.assets.get(`${kind} ${id}`);
     this.assets.delete(`${kind} ${id}`);
-    if (message) this.store.set(kind, {message, asset: data});
+    if (message) this.store.set(kind, { message, asset: data });
   }
 
   showPoses(buffer) {
@@ -85,29 +85,29 @@ class Page {
     const file = this.files.get(id);
     this.files.delete(id);
     if (!file) return;
-    keep(new Blob([data], {type: file.mime}), file.name);
+    keep(new Blob([data], { type: file.mime }), file.name);
     this.messages.show("done", `Saved ${file.name}`);
   }
 
-  sendDrag({what, phase, ...rest}, viewport) {
-    const {store} = this;
+  sendDrag({ what, phase, ...rest }, viewport) {
+    const { store } = this;
     if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
-    this.drags.drag({do: what, ...rest, phase});
-    store.set("dragged", {what, ...rest, viewport});
+    this.drags.drag({ do: what, ...rest, phase });
+    store.set("dragged", { what, ...rest, viewport });
   }
 
   changeStatus(status) {
     if (status === "open") {
       this.drags.forget();
       const joint = this.store.get("selected");
-      if (joint) this.send({do: "select", joint});
+      if (joint) this.send({ do: "select", joint });
     }
     this.store.set("connection", status);
   }
 }
 
 const page = new Page();
-const {store} = page;
+const { store } = page;
 
 /** What tests read; the page itself does not. */
 /** @type {any} */ (window).poise = {
@@ -133,7 +133,7 @@ const {store} = page;
     return page.views.viewports;
   },
   get rates() {
-    return {in: perSecond(page.arrived), out: perSecond(page.drags.sent)};
+    return { in: perSecond(page.arrived), out: perSecond(page.drags.sent) };
   },
   get roundTrips() {
     return page.drags.roundTrips;

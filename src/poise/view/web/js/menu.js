@@ -1,7 +1,7 @@
 /** A button with a list under it, drawn above everything and closed by a click elsewhere or Esc. */
 
-import {element} from "poise/element.js";
-import {icon} from "poise/icons.js";
+import { element } from "poise/element.js";
+import { icon } from "poise/icons.js";
 
 const GAP = 4; // [px] between button and list, and from the edge of the window
 
@@ -10,17 +10,17 @@ const GAP = 4; // [px] between button and list, and from the edge of the window
  * @param {HTMLElement} list
  * @returns {HTMLElement}
  */
-export function menu({text, title, testid, drawing}, list) {
+export function menu({ text, title, testid, drawing }, list) {
   list.classList.add("menu");
   list.setAttribute("popover", "auto");
   const opener = element("button", {
     type: "button", class: "tool", title, "data-testid": testid, "aria-haspopup": "menu", "aria-expanded": "false",
-  }, drawing ? icon(drawing) : null, element("span", {class: "tool-text"}, text), icon("down"));
+  }, drawing ? icon(drawing) : null, element("span", { class: "tool-text" }, text), icon("down"));
   opener.popoverTargetElement = list;
   list.addEventListener("beforetoggle", (event) => opener.setAttribute("aria-expanded", event.newState === "open"));
   list.addEventListener("toggle", (event) => event.newState === "open" && opened(opener, list));
   list.addEventListener("keydown", (event) => walk(event, list));
-  return element("span", {class: "menu-place"}, opener, list);
+  return element("span", { class: "menu-place" }, opener, list);
 }
 
 /** An entry that does one thing and closes the list. */
@@ -29,8 +29,8 @@ export function entry(testid, text, note, act) {
     event.currentTarget.closest("[popover]")?.hidePopover();
     act();
   };
-  return element("button", {type: "button", class: "entry", "data-testid": testid, onclick: choose},
-    element("span", {class: "entry-title"}, text), note ? element("span", {class: "entry-note"}, note) : null);
+  return element("button", { type: "button", class: "entry", "data-testid": testid, onclick: choose },
+    element("span", { class: "entry-title" }, text), note ? element("span", { class: "entry-note" }, note) : null);
 }
 
 function opened(opener, list) {
@@ -39,11 +39,11 @@ function opened(opener, list) {
   list.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - width - GAP))}px`;
   list.style.top = `${at.bottom + GAP}px`;
   list.style.maxHeight = `${innerHeight - at.bottom - 3 * GAP}px`;
-  list.querySelector("button, input")?.focus({preventScroll: true});
+  list.querySelector("button, input")?.focus({ preventScroll: true });
 }
 
 function walk(event, list) {
-  const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
   const entries = [...list.querySelectorAll("button, input")];

@@ -1,6 +1,6 @@
 /** What Poise has to say: a strip of errors and notes that goes away by itself, and the busy indicator. */
 
-import {element} from "poise/element.js";
+import { element } from "poise/element.js";
 
 const SHOWN = 8000; // [ms]
 const MOST = 3; // older ones make room
@@ -35,9 +35,9 @@ export class Messages {
  * @returns {HTMLElement}
  */
 export function busyIndicator(store) {
-  const text = element("span", {class: "busy-text"});
-  const bar = element("progress", {max: 1, "aria-label": "Progress"});
-  const whole = element("div", {class: "busy", role: "status", "data-testid": "busy", hidden: true}, bar, text);
+  const text = element("span", { class: "busy-text" });
+  const bar = element("progress", { max: 1, "aria-label": "Progress" });
+  const whole = element("div", { class: "busy", role: "status", "data-testid": "busy", hidden: true }, bar, text);
   store.on("busy", (busy) => {
     whole.hidden = !busy?.text;
     text.textContent = busy?.text ?? "";

@@ -1,12 +1,12 @@
 /** The joint tree with search; selecting here selects in the viewport, and the other way round. */
 
-import {chainColour} from "poise/colours.js";
-import {element} from "poise/element.js";
-import {icon} from "poise/icons.js";
-import {Tree} from "poise/tree.js";
+import { chainColour } from "poise/colours.js";
+import { element } from "poise/element.js";
+import { icon } from "poise/icons.js";
+import { Tree } from "poise/tree.js";
 
 const INDENT = 11; // [px] a level
-const KINDS = {ball: "ball joint", hinge: "hinge", slide: "slide", free: "free joint", fixed: "fixed"};
+const KINDS = { ball: "ball joint", hinge: "hinge", slide: "slide", free: "free joint", fixed: "fixed" };
 
 export class Outliner {
   /**
@@ -26,17 +26,19 @@ export class Outliner {
       type: "search", class: "search", placeholder: "Search joints ( / )", "aria-label": "Search joints",
       "data-testid": "outliner-search", oninput: () => this.refresh(),
     });
-    this.helpers = element("input", {type: "checkbox", "data-testid": "outliner-helpers", onchange: () => this.refresh()});
+    this.helpers = element("input", { type: "checkbox", "data-testid": "outliner-helpers",
+      onchange: () => this.refresh() });
     this.list = element("div", {
       class: "tree", role: "tree", tabindex: 0, "aria-label": "Joints", "data-testid": "outliner",
       onclick: (event) => this.click(event), onkeydown: (event) => this.walk(event),
     });
-    this.none = element("p", {class: "hint", hidden: true}, "No joint has this in its name.");
-    this.whole = element("div", {class: "outliner"},
-      element("div", {class: "outliner-top"}, this.search,
-        element("label", {class: "check", title: "Also nodes that are no bones: meshes, armatures, helpers"}, this.helpers, "all")),
+    this.none = element("p", { class: "hint", hidden: true }, "No joint has this in its name.");
+    this.whole = element("div", { class: "outliner" },
+      element("div", { class: "outliner-top" }, this.search,
+        element("label", { class: "check", title: "Also nodes that are no bones: meshes, armatures, helpers" },
+          this.helpers, "all")),
       this.none, this.list);
-    store.on("model", ({message}) => this.build(message));
+    store.on("model", ({ message }) => this.build(message));
     store.on("selected", (name) => this.choose(name));
     store.on(["state", "answer"], () => this.mark());
   }
@@ -58,7 +60,7 @@ export class Outliner {
   refresh() {
     if (!this.tree) return;
     const query = this.search.value.trim();
-    const {depths, parents, leaf} = this.tree.rows({query, folded: this.folded, helpers: this.helpers.checked});
+    const { depths, parents, leaf } = this.tree.rows({ query, folded: this.folded, helpers: this.helpers.checked });
     this.depths = depths;
     this.parents = parents;
     this.rows.forEach((line, i) => {
@@ -82,7 +84,7 @@ export class Outliner {
     }
     this.reveal(i);
     this.rows[i].classList.add("selected");
-    this.rows[i].scrollIntoView({block: "nearest"});
+    this.rows[i].scrollIntoView({ block: "nearest" });
     this.list.setAttribute("aria-activedescendant", this.rows[i].id);
   }
 
@@ -93,7 +95,7 @@ export class Outliner {
   /** Unfold what is above, so that a bone that was clicked in the view is seen here. */
   reveal(i) {
     let changed = false;
-    const {joints} = /** @type {Tree} */ (this.tree);
+    const { joints } = /** @type {Tree} */ (this.tree);
     for (let above = joints[i].parent; above >= 0; above = joints[above].parent) {
       changed = this.folded.delete(joints[above].name) || changed;
     }
@@ -117,7 +119,7 @@ export class Outliner {
   walk(event) {
     const seen = this.tree?.order.filter((i) => this.depths[i] >= 0) ?? [];
     if (!seen.length) return;
-    const {joints} = /** @type {Tree} */ (this.tree);
+    const { joints } = /** @type {Tree} */ (this.tree);
     const now = this.index(this.store.get("selected"));
     const at = seen.indexOf(now);
     const go = (i) => this.commands.select(joints[i].name);
@@ -127,10 +129,16 @@ export class Outliner {
       ArrowUp: () => go(seen[Math.max(at - 1, 0)]),
       Home: () => go(seen[0]),
       End: () => go(seen[seen.length - 1]),
-      ArrowLeft: () => (open === "true" ? this.fold(joints[now].name, true) : this.parents[now] >= 0 && go(this.parents[now])),
-      ArrowRight: () => (open === "false" ? this.fold(joints[now].name, false) : open === "true" && go(seen[at + 1])),
+      ArrowLeft: () => {
+        if (open === "true") this.fold(joints[now].name, true);
+        else if (this.parents[now] >= 0) go(this.parents[now]);
+      },
+      ArrowRight: () => {
+        if (open === "false") this.fold(joints[now].name, false);
+        else if (open === "true") go(seen[at + 1]);
+      },
     };
-    if (!keys[event.key] || (at < 0 && event.key.length > 9 && event.key !== "ArrowDown")) return;
+    if (!keys[event.key] || (at < 0 && ["ArrowLeft", "ArrowRight"].includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation();
     keys[event.key]();
@@ -141,14 +149,15 @@ export class Outliner {
     const state = this.store.get("state");
     if (!state || !this.rows.length) return;
     const atLimit = this.store.get("answer")?.at_limit ?? [];
-    const drawn = JSON.stringify([state.chains.map((c) => [c.joints, c.enabled, c.kind]), Object.keys(state.limits), atLimit]);
+    const chains = state.chains.map((chain) => [chain.joints, chain.enabled, chain.kind]);
+    const drawn = JSON.stringify([chains, Object.keys(state.limits), atLimit]);
     if (drawn === this.marked) return; // answers come many times a second, changes of marks hardly ever
     this.marked = drawn;
     const colours = new Map();
     const pins = new Set();
     state.chains.forEach((chain, c) => {
       if (chain.kind === "pin") pins.add(chain.tip);
-      else if (chain.enabled) for (const name of chain.joints) if (!colours.has(name)) colours.set(name, chainColour(c));
+      else if (chain.enabled) chain.joints.forEach((name) => colours.has(name) || colours.set(name, chainColour(c)));
     });
     const at = new Set(atLimit);
     this.rows.forEach((line) => {
@@ -168,11 +177,11 @@ function row(joint, i) {
     class: `joint${joint.shown ? "" : " helper"}`, role: "treeitem", id: `joint-${i}`, "data-joint": joint.name,
     "data-testid": `joint-${joint.name}`,
   },
-  element("span", {class: "fold"}, icon("down")),
-  element("span", {class: "kind", title: KINDS[joint.kind]}, icon(joint.kind)),
-  element("span", {class: "joint-name", title: joint.name}, joint.name),
-  element("span", {class: "chain-dot", hidden: true, title: "in a chain"}),
-  element("span", {class: "limit-mark", title: "has a limit; red: at the limit"}),
-  element("span", {class: "pin-mark", title: "pinned"}, icon("pin")),
-  joint.role ? element("span", {class: "role", title: "humanoid role"}, joint.role) : null);
+  element("span", { class: "fold" }, icon("down")),
+  element("span", { class: "kind", title: KINDS[joint.kind] }, icon(joint.kind)),
+  element("span", { class: "joint-name", title: joint.name }, joint.name),
+  element("span", { class: "chain-dot", hidden: true, title: "in a chain" }),
+  element("span", { class: "limit-mark", title: "has a limit; red: at the limit" }),
+  element("span", { class: "pin-mark", title: "pinned" }, icon("pin")),
+  joint.role ? element("span", { class: "role", title: "humanoid role" }, joint.role) : null);
 }

@@ -1,21 +1,21 @@
 /** Where each panel stands on the page. */
 
-import {Chart} from "poise/chart.js";
-import {chainsPanel} from "poise/chains.js";
-import {element} from "poise/element.js";
-import {LimitsPanel} from "poise/limits_panel.js";
-import {Outliner} from "poise/outliner.js";
-import {solverPanel} from "poise/solver_panel.js";
-import {targetPanel} from "poise/target_panel.js";
-import {fillTimeline} from "poise/timeline.js";
-import {fillToolbar} from "poise/toolbar.js";
+import { Chart } from "poise/chart.js";
+import { chainsPanel } from "poise/chains.js";
+import { element } from "poise/element.js";
+import { LimitsPanel } from "poise/limits_panel.js";
+import { Outliner } from "poise/outliner.js";
+import { solverPanel } from "poise/solver_panel.js";
+import { targetPanel } from "poise/target_panel.js";
+import { fillTimeline } from "poise/timeline.js";
+import { fillToolbar } from "poise/toolbar.js";
 
 /**
  * @param {any} page
  * @param {(id: string) => HTMLElement} at the places of index.html
  */
 export function fillPanels(page, at) {
-  const {store, commands} = page;
+  const { store, commands } = page;
   fillToolbar(at("toolbar"), page, commands);
   at("left").append(
     panel("Outliner", "outliner", new Outliner(store, commands).whole),
@@ -30,6 +30,6 @@ export function fillPanels(page, at) {
 
 /** A panel that its title folds. */
 function panel(title, name, body) {
-  return element("details", {class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}`},
-    element("summary", {}, title), element("div", {class: "panel-body"}, body));
+  return element("details", { class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}` },
+    element("summary", {}, title), element("div", { class: "panel-body" }, body));
 }

@@ -1,11 +1,11 @@
 /** The page that plays a clip without Poise: everything that it shows is in the file itself. */
 
-import {element, setOptions} from "poise/element.js";
-import {keepSettings, nextTheme} from "poise/settings.js";
-import {showMenu} from "poise/show_menu.js";
-import {Store} from "poise/store.js";
-import {redraw, themeButton, toolButton} from "poise/tool_button.js";
-import {Viewport} from "poise/viewport.js";
+import { element, setOptions } from "poise/element.js";
+import { chooseShadows, keepSettings, nextTheme } from "poise/settings.js";
+import { showMenu } from "poise/show_menu.js";
+import { Store } from "poise/store.js";
+import { redraw, themeButton, toolButton } from "poise/tool_button.js";
+import { Viewport } from "poise/viewport.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
 
@@ -13,10 +13,10 @@ const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Player {
   constructor() {
-    const {model, times, title, characters, width} = JSON.parse(at("poise-data").textContent ?? "{}");
+    const { model, times, title, characters, width } = JSON.parse(at("poise-data").textContent ?? "{}");
     this.model = model;
     this.times = times.map((time) => time - times[0]);
-    this.shape = {characters, width, joints: model.joints.length};
+    this.shape = { characters, width, joints: model.joints.length };
     this.floats = new Float32Array(bytesOf("poise-frames"));
     this.time = 0;
     this.speed = 1;
@@ -33,40 +33,41 @@ class Player {
   }
 
   build(title) {
-    const canvas = element("div", {class: "view-canvas"});
-    const picked = element("div", {class: "picked", role: "status", "data-testid": "picked", hidden: true});
+    const canvas = element("div", { class: "view-canvas" });
+    const picked = element("div", { class: "picked", role: "status", "data-testid": "picked", hidden: true });
     const pick = (joint) => {
       picked.hidden = joint === null;
       picked.textContent = joint ?? "";
       this.viewport.setSelected(joint);
     };
-    at("views").append(element("section", {class: "view"}, canvas, picked));
-    this.viewport = new Viewport(canvas, {slot: 0, onSelect: pick, onDrag() {}, onCamera() {}});
+    at("views").append(element("section", { class: "view" }, canvas, picked));
+    this.viewport = new Viewport(canvas, { slot: 0, onSelect: pick, onDrag() {}, onCamera() {} });
+    chooseShadows(this.store, this.viewport);
     this.fillToolbar(title);
     if (this.times.length > 1) this.fillTimeline();
     else at("timeline").hidden = true;
   }
 
   fillToolbar(title) {
-    const {store, viewport} = this;
-    const show = (what, value) => store.set("show", {...store.get("show"), [what]: value});
-    store.on("show", (all) => viewport.setShow({...all, ghost: false, limits: false, trail: false}));
+    const { store, viewport } = this;
+    const show = (what, value) => store.set("show", { ...store.get("show"), [what]: value });
+    store.on("show", (all) => viewport.setShow({ ...all, ghost: false, limits: false, trail: false }));
     store.on("theme", (theme) => viewport.setTheme(theme));
     at("toolbar").append(
-      element("b", {class: "mark"}, title), element("span", {class: "spring"}),
-      showMenu(store, {show}, ["ghost", "limits", "trail"]),
+      element("b", { class: "mark" }, title), element("span", { class: "spring" }),
+      showMenu(store, { show }, ["ghost", "limits", "trail"]),
       toolButton("frame-all", "frame", "Frame all (F)", () => viewport.frameAll()),
       themeButton(store, () => nextTheme(store)));
   }
 
   fillTimeline() {
     this.button = toolButton("play", "pause", "Pause (Space)", () => this.toggle());
-    this.slider = element("input", {type: "range", class: "scrub", min: 0, max: this.seconds, step: "any", value: 0,
-      "aria-label": "Time", "data-testid": "seek", oninput: () => this.seek(Number(this.slider.value))});
-    this.clock = element("output", {class: "clock", "data-testid": "clock"});
-    const speed = element("select", {"aria-label": "Speed", "data-testid": "speed",
-      onchange: () => (this.speed = Number(speed.value))});
-    setOptions(speed, SPEEDS.map((each) => ({value: String(each), text: `${each} x`})));
+    this.slider = element("input", { type: "range", class: "scrub", min: 0, max: this.seconds, step: "any", value: 0,
+      "aria-label": "Time", "data-testid": "seek", oninput: () => this.seek(Number(this.slider.value)) });
+    this.clock = element("output", { class: "clock", "data-testid": "clock" });
+    const speed = element("select", { "aria-label": "Speed", "data-testid": "speed",
+      onchange: () => (this.speed = Number(speed.value)) });
+    setOptions(speed, SPEEDS.map((each) => ({ value: String(each), text: `${each} x` })));
     speed.value = "1";
     at("timeline").append(this.button, this.slider, this.clock, speed);
     document.addEventListener("keydown", (event) => this.press(event));
@@ -76,8 +77,9 @@ class Player {
     const asset = bytesOf("poise-asset");
     const terrain = bytesOf("poise-terrain");
     await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
-    if (terrain.byteLength) await this.viewport.setTerrain({kind: "terrain", id: 1, up: this.model.up}, terrain);
-    this.viewport.setState({views: 1, name: this.model.name, clip: null, chains: [], limits: {}, outlines: {}, handles: []});
+    if (terrain.byteLength) await this.viewport.setTerrain({ kind: "terrain", id: 1, up: this.model.up }, terrain);
+    const nothing = { chains: [], limits: {}, outlines: {}, handles: [] };
+    this.viewport.setState({ views: 1, name: this.model.name, clip: null, ...nothing });
     this.draw();
     this.viewport.frameAll();
     if (this.times.length > 1) requestAnimationFrame((now) => this.tick(now, now));
@@ -108,8 +110,8 @@ class Player {
 
   press(event) {
     const frame = this.seconds / (this.times.length - 1);
-    const keys = {" ": () => this.toggle(), f: () => this.viewport.frameAll(),
-      ArrowLeft: () => this.seek(this.time - frame), ArrowRight: () => this.seek(this.time + frame)};
+    const keys = { " ": () => this.toggle(), f: () => this.viewport.frameAll(),
+      ArrowLeft: () => this.seek(this.time - frame), ArrowRight: () => this.seek(this.time + frame) };
     if (!keys[event.key] || event.target.matches?.("input, select, button")) return;
     event.preventDefault();
     keys[event.key]();
@@ -121,12 +123,13 @@ class Player {
     this.shown = i;
     if (!this.clock) return;
     this.slider.value = String(this.time);
-    this.clock.textContent = `${this.time.toFixed(2)} / ${this.seconds.toFixed(2)} s   frame ${i + 1} / ${this.times.length}`;
+    const [now, all] = [this.time, this.seconds].map((seconds) => seconds.toFixed(2));
+    this.clock.textContent = `${now} / ${all} s   frame ${i + 1} / ${this.times.length}`;
   }
 
   /** One pose, in the form in which the server sends poses. */
   frame(i) {
-    const {characters, joints, width} = this.shape;
+    const { characters, joints, width } = this.shape;
     const size = characters * joints * width;
     return {
       kind: "pose", views: 1, width, characters, joints, frame: i, serial: 0, time: this.times[i], status: [null, null],

@@ -1,6 +1,6 @@
 /** What covers the page when it has no connection, and how to go on. */
 
-import {element} from "poise/element.js";
+import { element } from "poise/element.js";
 
 const WORDS = {
   used: {
@@ -27,9 +27,10 @@ const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
 export function sessionOver(store, reconnect) {
   const title = element("h1");
   const text = element("p");
-  const again = element("button", {type: "button", class: "primary", onclick: reconnect, "data-testid": "reconnect"}, "Try now");
-  const card = element("div", {class: "card", role: "alertdialog", "aria-live": "assertive"}, title, text, again);
-  const cover = element("div", {class: "cover", "data-testid": "session-over", hidden: true}, card);
+  const again = element("button", { type: "button", class: "primary", "data-testid": "reconnect", onclick: reconnect },
+    "Try now");
+  const card = element("div", { class: "card", role: "alertdialog", "aria-live": "assertive" }, title, text, again);
+  const cover = element("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
   let timer = 0;
   const show = (status) => {
     cover.hidden = false;

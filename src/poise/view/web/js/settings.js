@@ -2,9 +2,9 @@
 
 const STORED = "poise-settings";
 
-/** What is drawn at first; skinOpacity lets the bones be seen through the skin. */
+/** What is drawn at first; skinOpacity lets the bones be seen through the skin. Shadows: as the graphics can. */
 export const SHOWN_AT_FIRST = {
-  bones: true, skin: true, axes: false, limits: true, ghost: true, trail: true, grid: true, shadows: true,
+  bones: true, skin: true, axes: false, limits: true, ghost: true, trail: true, grid: true, shadows: null,
   skinOpacity: 0.6,
 };
 
@@ -15,7 +15,7 @@ export const SHOWN_AT_FIRST = {
  */
 export function keepSettings(store) {
   const kept = read();
-  store.set("show", {...SHOWN_AT_FIRST, ...kept.show});
+  store.set("show", { ...SHOWN_AT_FIRST, ...kept.show });
   store.set("gizmo", kept.gizmo === "turn" ? "turn" : "move");
   store.set("themeChoice", ["dark", "light"].includes(kept.themeChoice) ? kept.themeChoice : "auto");
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -28,6 +28,12 @@ export function keepSettings(store) {
   dark.addEventListener("change", follow);
   store.on("themeChoice", follow);
   store.on(["show", "gizmo", "themeChoice"], () => write(store));
+}
+
+/** Where nobody has chosen, shadows are as the viewport begins: without, where it is drawn in software. */
+export function chooseShadows(store, viewport) {
+  const show = store.get("show");
+  if (show.shadows === null) store.set("show", { ...show, shadows: viewport.show.shadows });
 }
 
 const THEMES = ["auto", "dark", "light"];
@@ -47,7 +53,7 @@ function read() {
 }
 
 function write(store) {
-  const kept = {show: store.get("show"), gizmo: store.get("gizmo"), themeChoice: store.get("themeChoice")};
+  const kept = { show: store.get("show"), gizmo: store.get("gizmo"), themeChoice: store.get("themeChoice") };
   try {
     localStorage.setItem(STORED, JSON.stringify(kept));
   } catch {

@@ -11,29 +11,29 @@
 
 /** @type {Shortcut[]} */
 export const SHORTCUTS = [
-  {keys: "W", text: "Gizmo moves the target", group: "Target", command: "gizmo", value: "move"},
-  {keys: "E", text: "Gizmo turns the target", group: "Target", command: "gizmo", value: "turn"},
-  {keys: "P", text: "Pin the selected joint, or let it go", group: "Target", command: "pin"},
-  {keys: "S", text: "Step: one iteration", group: "Solving", command: "step"},
-  {keys: "R", text: "Reset to the start pose", group: "Solving", command: "reset"},
-  {keys: "1", text: "One view", group: "View", command: "countViews", value: 1},
-  {keys: "2", text: "Two views: compare methods", group: "View", command: "countViews", value: 2},
-  {keys: "F", text: "Frame all", group: "View", command: "frameAll"},
-  {keys: "G", text: "Ghost of the start pose", group: "View", command: "ghost"},
-  {keys: "Space", text: "Play or pause the clip", group: "Clip", command: "play"},
-  {keys: "Left", text: "One frame back", group: "Clip", command: "scrub", value: -1},
-  {keys: "Right", text: "One frame on", group: "Clip", command: "scrub", value: 1},
-  {keys: "Shift+Left", text: "Ten frames back", group: "Clip", command: "scrub", value: -10},
-  {keys: "Shift+Right", text: "Ten frames on", group: "Clip", command: "scrub", value: 10},
-  {keys: "Ctrl+Z", text: "Undo", group: "Editing", command: "undo"},
-  {keys: "Ctrl+Shift+Z or Ctrl+Y", text: "Redo", group: "Editing", command: "redo"},
-  {keys: "/", text: "Search the outliner", group: "Editing", command: "search"},
-  {keys: "Esc", text: "Unselect; stop picking", group: "Editing", command: "unselect"},
-  {keys: "H or ?", text: "This sheet", group: "Help", command: "help"},
+  { keys: "W", text: "Gizmo moves the target", group: "Target", command: "gizmo", value: "move" },
+  { keys: "E", text: "Gizmo turns the target", group: "Target", command: "gizmo", value: "turn" },
+  { keys: "P", text: "Pin the selected joint, or let it go", group: "Target", command: "pin" },
+  { keys: "S", text: "Step: one iteration", group: "Solving", command: "step" },
+  { keys: "R", text: "Reset to the start pose", group: "Solving", command: "reset" },
+  { keys: "1", text: "One view", group: "View", command: "countViews", value: 1 },
+  { keys: "2", text: "Two views: compare methods", group: "View", command: "countViews", value: 2 },
+  { keys: "F", text: "Frame all", group: "View", command: "frameAll" },
+  { keys: "G", text: "Ghost of the start pose", group: "View", command: "ghost" },
+  { keys: "Space", text: "Play or pause the clip", group: "Clip", command: "play" },
+  { keys: "Left", text: "One frame back", group: "Clip", command: "scrub", value: -1 },
+  { keys: "Right", text: "One frame on", group: "Clip", command: "scrub", value: 1 },
+  { keys: "Shift+Left", text: "Ten frames back", group: "Clip", command: "scrub", value: -10 },
+  { keys: "Shift+Right", text: "Ten frames on", group: "Clip", command: "scrub", value: 10 },
+  { keys: "Ctrl+Z", text: "Undo", group: "Editing", command: "undo" },
+  { keys: "Ctrl+Shift+Z or Ctrl+Y", text: "Redo", group: "Editing", command: "redo" },
+  { keys: "/", text: "Search the outliner", group: "Editing", command: "search" },
+  { keys: "Esc", text: "Unselect; stop picking", group: "Editing", command: "unselect" },
+  { keys: "H or ?", text: "This sheet", group: "Help", command: "help" },
 ];
 
 /** Names of keys in the table where the browser has another. */
-const NAMES = {" ": "Space", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Esc"};
+const NAMES = { " ": "Space", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Esc" };
 
 /**
  * Listen to the keyboard.

@@ -1,7 +1,7 @@
 /** What the viewport draws: one switch each, and how much of the skin is seen. */
 
-import {element} from "poise/element.js";
-import {menu} from "poise/menu.js";
+import { element } from "poise/element.js";
+import { menu } from "poise/menu.js";
 
 const THINGS = [
   ["bones", "Bones"],
@@ -21,9 +21,10 @@ const THINGS = [
  * @returns {HTMLElement}
  */
 export function showMenu(store, commands, leave = []) {
-  const boxes = THINGS.filter(([what]) => !leave.includes(what)).map(([what, text]) => box(store, commands, what, text));
-  const list = element("div", {class: "checks", "aria-label": "Show"}, ...boxes, opacity(store, commands));
-  return menu({text: "Show", title: "What is drawn", testid: "show-menu", drawing: "eye"}, list);
+  const things = THINGS.filter(([what]) => !leave.includes(what));
+  const boxes = things.map(([what, text]) => box(store, commands, what, text));
+  const list = element("div", { class: "checks", "aria-label": "Show" }, ...boxes, opacity(store, commands));
+  return menu({ text: "Show", title: "What is drawn", testid: "show-menu", drawing: "eye" }, list);
 }
 
 function box(store, commands, what, text) {
@@ -31,7 +32,7 @@ function box(store, commands, what, text) {
     type: "checkbox", "data-testid": `show-${what}`, onchange: () => commands.show(what, input.checked),
   });
   store.on("show", (show) => (input.checked = show[what]));
-  return element("label", {class: "check"}, input, text);
+  return element("label", { class: "check" }, input, text);
 }
 
 function opacity(store, commands) {
@@ -43,5 +44,5 @@ function opacity(store, commands) {
     slider.value = show.skinOpacity;
     slider.disabled = !show.skin;
   });
-  return element("label", {class: "check slider"}, "Skin opacity", slider);
+  return element("label", { class: "check slider" }, "Skin opacity", slider);
 }

@@ -32,7 +32,7 @@ export class Connection {
     /** @type {WebSocket|null} */
     this.socket = null;
     this.timer = 0;
-    const {token, scene} = addressed();
+    const { token, scene } = addressed();
     this.token = token;
     this.scene = scene;
   }
@@ -60,8 +60,8 @@ export class Connection {
   introduce(socket) {
     const key = sessionStorage.getItem(KEY);
     // Both where both are there: somebody may have gone back to an address that was used up in this very tab.
-    const hello = {do: "hello", token: this.token ?? undefined, key: key ?? undefined, scene: this.scene ?? undefined};
-    socket.send(JSON.stringify(hello));
+    const shown = Object.entries({ token: this.token, key, scene: this.scene }).filter(([, value]) => value);
+    socket.send(JSON.stringify({ do: "hello", ...Object.fromEntries(shown) }));
   }
 
   receive(data) {
@@ -88,11 +88,11 @@ export class Connection {
       try {
         this.receivers.onPoses(buffer);
       } finally {
-        this.send({do: "seen", frame: view.getUint32(FRAME_NUMBER, true)});
+        this.send({ do: "seen", frame: view.getUint32(FRAME_NUMBER, true) });
       }
     } else if (kind === GHOST) this.receivers.onGhost(buffer);
     else if (kind === ASSET) {
-      this.receivers.onAsset({which: view.getUint8(1), id: view.getUint32(4, true), data: buffer.slice(BODY)});
+      this.receivers.onAsset({ which: view.getUint8(1), id: view.getUint32(4, true), data: buffer.slice(BODY) });
     } else if (kind === DOWNLOAD) this.receivers.onDownload(view.getUint32(4, true), buffer.slice(BODY));
   }
 
@@ -119,5 +119,5 @@ function addressed() {
     address.searchParams.delete("token");
     history.replaceState(null, "", address.pathname + address.search);
   }
-  return {token, scene: token ? scene : null}; // a reload keeps what was done in the scene
+  return { token, scene: token ? scene : null }; // a reload keeps what was done in the scene
 }

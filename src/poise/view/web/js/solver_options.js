@@ -1,7 +1,7 @@
 /** Fields for the options of a solver, made from what the solver itself says that it takes. */
 
-import {element, setOptions} from "poise/element.js";
-import {numberField, showNumber} from "poise/fields.js";
+import { element, setOptions } from "poise/element.js";
+import { numberField, showNumber } from "poise/fields.js";
 
 /** Those that matter most come first. */
 const FIRST = ["iterations", "restarts", "tolerance"];
@@ -28,7 +28,7 @@ export class SolverOptions {
     this.solver = "";
     /** @type {Map<string, (value: any) => void>} */
     this.shows = new Map();
-    this.whole = element("div", {class: "options"});
+    this.whole = element("div", { class: "options" });
   }
 
   /**
@@ -47,15 +47,15 @@ export class SolverOptions {
   }
 
   row(option) {
-    const {field, show} = this.field(option);
+    const { field, show } = this.field(option);
     this.shows.set(option.name, show);
-    const name = element("span", {class: "line-name"}, option.name.replaceAll("_", " "));
+    const name = element("span", { class: "line-name" }, option.name.replaceAll("_", " "));
     const title = option.text + (option.default === null ? "" : ` (default ${option.default})`);
-    return element("label", {class: "line", title}, name, field);
+    return element("label", { class: "line", title }, name, field);
   }
 
   field(option) {
-    const attributes = {"data-testid": `option-${this.letter}-${option.name}`, "aria-label": option.name};
+    const attributes = { "data-testid": `option-${this.letter}-${option.name}`, "aria-label": option.name };
     const send = (value) => this.change(option.name, value);
     if (option.type === "truth") return truthField(attributes, send);
     if (option.type === "choice") return choiceField(attributes, option, send);
@@ -63,37 +63,38 @@ export class SolverOptions {
     if (option.type !== "text" && plain && !(option.nullable && option.default !== null)) {
       const placeholder = option.default === null ? "automatic" : String(option.default);
       const step = option.type === "integer" ? 1 : "any";
-      const field = numberField({...attributes, step, placeholder}, send);
-      return {field, show: (value) => showNumber(field, value)};
+      const field = numberField({ ...attributes, step, placeholder }, send);
+      return { field, show: (value) => showNumber(field, value) };
     }
     return textField(attributes, send);
   }
 }
 
 function truthField(attributes, send) {
-  const field = element("input", {type: "checkbox", ...attributes, onchange: () => send(field.checked)});
-  return {field, show: (value) => (field.checked = value === true)};
+  const field = element("input", { type: "checkbox", ...attributes, onchange: () => send(field.checked) });
+  return { field, show: (value) => (field.checked = value === true) };
 }
 
 function choiceField(attributes, option, send) {
-  const field = element("select", {...attributes, onchange: () => send(field.value === DEFAULT ? null : field.value)});
-  const none = option.nullable ? [{value: DEFAULT, text: "automatic"}] : [];
-  setOptions(field, [...none, ...(option.choices ?? []).map((each) => ({value: each, text: each}))]);
-  return {field, show: (value) => (field.value = value ?? DEFAULT)};
+  const choose = () => send(field.value === DEFAULT ? null : field.value);
+  const field = element("select", { ...attributes, onchange: choose });
+  const none = option.nullable ? [{ value: DEFAULT, text: "automatic" }] : [];
+  setOptions(field, [...none, ...(option.choices ?? []).map((each) => ({ value: each, text: each }))]);
+  return { field, show: (value) => (field.value = value ?? DEFAULT) };
 }
 
 /** Names, lists of numbers, and numbers that may also be "none" or "inf": as on the command line. */
 function textField(attributes, send) {
-  const field = element("input", {type: "text", autocomplete: "off", spellcheck: "false", placeholder: "automatic",
-    ...attributes, onchange: () => send(field.value.trim() || null)});
+  const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "automatic",
+    ...attributes, onchange: () => send(field.value.trim() || null) });
   field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
   const show = (value) => {
     if (document.activeElement !== field) field.value = value === null ? "" : String(value);
   };
-  return {field, show};
+  return { field, show };
 }
 
 function byWeight(a, b) {
-  const place = ({name}) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   return place(a) - place(b);
 }

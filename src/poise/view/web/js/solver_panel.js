@@ -1,22 +1,22 @@
 /** How the targets are solved for: the method of each view, what of the limits counts, how it runs. */
 
-import {element, setOptions} from "poise/element.js";
-import {line, numberField, segments, showNumber, tick} from "poise/fields.js";
-import {icon} from "poise/icons.js";
-import {SolverOptions} from "poise/solver_options.js";
+import { element, setOptions } from "poise/element.js";
+import { line, numberField, segments, showNumber, tick } from "poise/fields.js";
+import { icon } from "poise/icons.js";
+import { SolverOptions } from "poise/solver_options.js";
 
 const MODES = [
-  {value: "plain", text: "plain", testid: "mode-plain", title: "No limits: every joint turns freely"},
-  {value: "hinge", text: "hinge", testid: "mode-hinge", title: "Hinges keep their axis, without a range"},
-  {value: "limits", text: "hinge + range", testid: "mode-limits", title: "All limits count"},
+  { value: "plain", text: "plain", testid: "mode-plain", title: "No limits: every joint turns freely" },
+  { value: "hinge", text: "hinge", testid: "mode-hinge", title: "Hinges keep their axis, without a range" },
+  { value: "limits", text: "hinge + range", testid: "mode-limits", title: "All limits count" },
 ];
 const RUNS = [
-  {value: "live", text: "live", testid: "run-live", title: "Solve to the end for each target"},
-  {value: "iterate", text: "1 iteration a frame", testid: "run-iterate", title: "Watch the method work: one iteration a frame"},
+  { value: "live", text: "live", testid: "run-live", title: "Solve to the end for each target" },
+  { value: "iterate", text: "1 iteration a frame", testid: "run-iterate", title: "Watch the method work" },
 ];
 const STARTS = [
-  {value: "last", text: "last pose", testid: "from-last", title: "Each solve starts from the pose that is shown"},
-  {value: "start", text: "start pose", testid: "from-start", title: "Each solve starts from the start pose"},
+  { value: "last", text: "last pose", testid: "from-last", title: "Each solve starts from the pose that is shown" },
+  { value: "start", text: "start pose", testid: "from-start", title: "Each solve starts from the start pose" },
 ];
 
 /**
@@ -25,22 +25,22 @@ const STARTS = [
  * @returns {HTMLElement}
  */
 export function solverPanel(page, commands) {
-  const {store, send} = page;
+  const { store, send } = page;
   const methods = [0, 1].map((view) => method(page, view));
-  const tolerance = numberField({min: 0, placeholder: "automatic", "data-testid": "tolerance"},
-    (value) => send({do: "tolerance", value}));
-  const freeRoot = tick({"data-testid": "free-root"}, (on) => send({do: "free_root", on}));
-  const choose = (what) => (value) => send({do: what, value});
+  const tolerance = numberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" },
+    (value) => send({ do: "tolerance", value }));
+  const freeRoot = tick({ "data-testid": "free-root" }, (on) => send({ do: "free_root", on }));
+  const choose = (what) => (value) => send({ do: what, value });
   const mode = segments("What of the limits counts", MODES, choose("mode"));
   const run = segments("How it runs", RUNS, choose("run"));
   const from = segments("Where each solve starts", STARTS, choose("from"));
-  const driven = element("p", {class: "hint"}, "A Python program shows the poses: there is nothing to solve here.");
-  const body = element("div", {class: "solver"},
+  const driven = element("p", { class: "hint" }, "A Python program shows the poses: there is nothing to solve here.");
+  const body = element("div", { class: "solver" },
     mode.whole, run.whole,
-    element("div", {class: "buttons"},
+    element("div", { class: "buttons" },
       button("step", "step", "Step", "One iteration (S)", commands.step),
       button("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
-      button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", () => send({do: "keep_start"}))),
+      button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart)),
     line("Starts from", from.whole),
     line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
     line("Free root", freeRoot, "The root of the rig may move too"),
@@ -60,19 +60,19 @@ export function solverPanel(page, commands) {
 }
 
 function button(testid, drawing, text, title, act) {
-  return element("button", {type: "button", "data-testid": testid, title, onclick: act}, icon(drawing), text);
+  return element("button", { type: "button", "data-testid": testid, title, onclick: act }, icon(drawing), text);
 }
 
 /** The method of one view with its options. */
-function method({store, send}, view) {
+function method({ store, send }, view) {
   const letter = "ab"[view];
-  const select = element("select", {"data-testid": `solver-${letter}`, "aria-label": `Method ${letter.toUpperCase()}`,
-    onchange: () => send({do: "solver", view, name: select.value})});
-  const text = element("p", {class: "hint"});
-  const options = new SolverOptions(letter, (name, value) => send({do: "option", view, name, value}));
+  const select = element("select", { "data-testid": `solver-${letter}`, "aria-label": `Method ${letter.toUpperCase()}`,
+    onchange: () => send({ do: "solver", view, name: select.value }) });
+  const text = element("p", { class: "hint" });
+  const options = new SolverOptions(letter, (name, value) => send({ do: "option", view, name, value }));
   const show = () => {
     const [known, chosen] = [store.get("welcome")?.solvers ?? [], store.get("state")?.solvers[view]];
-    setOptions(select, known.map((each) => ({value: each.name, text: each.title, title: each.text})));
+    setOptions(select, known.map((each) => ({ value: each.name, text: each.title, title: each.text })));
     for (const option of select.options) option.disabled = known[option.index].missing === true;
     if (!chosen) return;
     select.value = chosen.name;
@@ -81,7 +81,7 @@ function method({store, send}, view) {
     options.show(chosen.name, solver?.options ?? [], chosen.options);
   };
   store.on(["welcome", "state"], show);
-  return element("fieldset", {class: `method method-${letter}`},
-    element("legend", {}, element("b", {class: `letter letter-${letter}`}, letter.toUpperCase()), "Method"),
+  return element("fieldset", { class: `method method-${letter}` },
+    element("legend", {}, element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()), "Method"),
     select, text, options.whole);
 }

@@ -1,7 +1,7 @@
 /** A button with a drawing on it: its words are for the pointer that rests on it and for screen readers. */
 
-import {element} from "poise/element.js";
-import {icon} from "poise/icons.js";
+import { element } from "poise/element.js";
+import { icon } from "poise/icons.js";
 
 /**
  * @param {string} testid
@@ -11,8 +11,8 @@ import {icon} from "poise/icons.js";
  * @returns {HTMLButtonElement}
  */
 export function toolButton(testid, drawing, title, act) {
-  return element("button", {type: "button", class: "tool", title, "aria-label": title, "data-testid": testid,
-    onclick: () => act()}, icon(drawing));
+  return element("button", { type: "button", class: "tool", title, "aria-label": title, "data-testid": testid,
+    onclick: () => act() }, icon(drawing));
 }
 
 /** Give a button another drawing and other words. */
@@ -22,7 +22,7 @@ export function redraw(button, drawing, title) {
   button.replaceChildren(icon(drawing));
 }
 
-const THEME_NAMES = {auto: "as the system", dark: "dark", light: "light"};
+const THEME_NAMES = { auto: "as the system", dark: "dark", light: "light" };
 
 /**
  * @param {import("poise/store.js").Store} store

@@ -1,10 +1,10 @@
 /** The row of tools at the top. */
 
-import {busyIndicator} from "poise/messages.js";
-import {element} from "poise/element.js";
-import {entry, menu} from "poise/menu.js";
-import {showMenu} from "poise/show_menu.js";
-import {themeButton, toolButton} from "poise/tool_button.js";
+import { busyIndicator } from "poise/messages.js";
+import { element } from "poise/element.js";
+import { entry, menu } from "poise/menu.js";
+import { showMenu } from "poise/show_menu.js";
+import { themeButton, toolButton } from "poise/tool_button.js";
 
 /** What each way to save is for. */
 const FORMATS = {
@@ -23,10 +23,10 @@ const FORMATS = {
  * @param {Record<string, any>} commands
  */
 export function fillToolbar(place, page, commands) {
-  const {store} = page;
+  const { store } = page;
   place.append(
     drawer("left", "Rig, chains and limits"),
-    element("span", {class: "mark", title: "Poise"}, "Poise"),
+    element("span", { class: "mark", title: "Poise" }, "Poise"),
     sceneMenu(store, page.send),
     saveMenu(store, page),
     group("History", historyButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
@@ -46,7 +46,7 @@ export function fillToolbar(place, page, commands) {
 }
 
 function group(label, ...tools) {
-  return element("div", {class: "tools", role: "group", "aria-label": label}, ...tools);
+  return element("div", { class: "tools", role: "group", "aria-label": label }, ...tools);
 }
 
 function historyButton(store, name, word, keys, act) {
@@ -71,31 +71,31 @@ function viewsButton(store, count, drawing, title, commands) {
 }
 
 function sceneMenu(store, send) {
-  const list = element("div", {"aria-label": "Scenes"});
-  store.on("welcome", ({scenes}) => list.replaceChildren(...scenes.map((scene) =>
-    entry(`scene-${scene.name}`, scene.title, scene.text, () => send({do: "scene", name: scene.name})))));
+  const list = element("div", { "aria-label": "Scenes" });
+  store.on("welcome", ({ scenes }) => list.replaceChildren(...scenes.map((scene) =>
+    entry(`scene-${scene.name}`, scene.title, scene.text, () => send({ do: "scene", name: scene.name })))));
   store.on("state", (state) => {
     for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === `scene-${state.scene}`);
   });
-  return menu({text: "Scenes", title: "Demo scenes", testid: "scene-menu"}, list);
+  return menu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
 }
 
 function saveMenu(store, page) {
-  const list = element("div", {"aria-label": "Save"});
-  store.on("welcome", ({formats = Object.keys(FORMATS)}) => {
-    const save = (format) => page.send({do: "save", format});
+  const list = element("div", { "aria-label": "Save" });
+  store.on("welcome", ({ formats = Object.keys(FORMATS) }) => {
+    const save = (format) => page.send({ do: "save", format });
     const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
     list.replaceChildren(
       ...formats.filter((format) => format !== "png").map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
       entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()));
   });
-  return menu({text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu"}, list);
+  return menu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);
 }
 
 function rigName(store) {
-  const name = element("span", {class: "rig-name", "data-testid": "rig-name"});
+  const name = element("span", { class: "rig-name", "data-testid": "rig-name" });
   store.on(["state", "model"], () => {
-    const {message} = store.get("model") ?? {};
+    const { message } = store.get("model") ?? {};
     const title = store.get("state")?.name || message?.name || "";
     name.textContent = title;
     document.title = `${title} - Poise`;

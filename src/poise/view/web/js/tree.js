@@ -9,7 +9,7 @@ export class Tree {
     /** @type {number[][]} */
     this.children = joints.map(() => []);
     const roots = [];
-    joints.forEach(({parent}, i) => (parent < 0 ? roots : this.children[parent]).push(i));
+    joints.forEach(({ parent }, i) => (parent < 0 ? roots : this.children[parent]).push(i));
     /** @type {number[]} depth first, as rows go down the page */
     this.order = [];
     const open = roots.reverse();
@@ -29,8 +29,8 @@ export class Tree {
    * @param {{query: string, folded: Set<string>, helpers: boolean}} choice
    * @returns {{depths: Int32Array, parents: Int32Array, leaf: boolean[]}} parents and leaf among what may be seen
    */
-  rows({query, folded, helpers}) {
-    const {joints, order} = this;
+  rows({ query, folded, helpers }) {
+    const { joints, order } = this;
     const count = joints.length;
     const kept = this.found(query, helpers);
     const parents = new Int32Array(count).fill(-1);
@@ -49,7 +49,7 @@ export class Tree {
       if (parents[i] >= 0) leaf[parents[i]] = false;
       if (!hidden) depths[i] = level[i];
     }
-    return {depths, parents, leaf};
+    return { depths, parents, leaf };
   }
 
   /** Which joints a search keeps: those whose name has every word of it, and all above them. */
@@ -58,7 +58,7 @@ export class Tree {
     const kept = new Uint8Array(this.joints.length);
     for (let r = this.order.length - 1; r >= 0; r -= 1) {
       const i = this.order[r];
-      const {name, shown, parent} = this.joints[i];
+      const { name, shown, parent } = this.joints[i];
       const lower = name.toLowerCase();
       if ((shown || helpers) && words.every((word) => lower.includes(word))) kept[i] = 1;
       if (kept[i] && parent >= 0) kept[parent] = 1;

@@ -1,9 +1,10 @@
 /** The one or two viewports side by side: made, fed and taken away as the state says. */
 
-import {element} from "poise/element.js";
-import {caption} from "poise/caption.js";
-import {keep} from "poise/keep.js";
-import {Viewport} from "poise/viewport.js";
+import { element } from "poise/element.js";
+import { caption } from "poise/caption.js";
+import { keep } from "poise/keep.js";
+import { chooseShadows } from "poise/settings.js";
+import { Viewport } from "poise/viewport.js";
 
 /**
  * @typedef {object} Hands what the viewports report
@@ -26,22 +27,22 @@ export class Views {
     this.views = [];
     this.turned = false; // by hand: then the camera is left alone
     store.on("model", (model) => this.each((view) => this.load(view, model)));
-    store.on("terrain", ({message, asset}) => this.each(({viewport}) => viewport.setTerrain(message, asset)));
+    store.on("terrain", ({ message, asset }) => this.each(({ viewport }) => viewport.setTerrain(message, asset)));
     store.on("state", (state) => this.follow(state));
     store.on("dragged", (drag) => this.followDrag(drag));
-    store.on("answer", (answer) => this.each(({viewport}) => viewport.setAnswer(answer)));
+    store.on("answer", (answer) => this.each(({ viewport }) => viewport.setAnswer(answer)));
     store.on("frame", (frame) => this.each((view) => view.loading || view.viewport.setFrame(frame)));
     store.on("ghost", (frame) => this.each((view) => view.loading || view.viewport.setGhost(frame)));
-    store.on("selected", (joint) => this.each(({viewport}) => viewport.setSelected(joint)));
-    store.on("show", (show) => this.each(({viewport}) => viewport.setShow(show)));
-    store.on("gizmo", (mode) => this.each(({viewport}) => viewport.setGizmo(mode)));
-    store.on("theme", (theme) => this.each(({viewport}) => viewport.setTheme(theme)));
-    new ResizeObserver(() => this.each(({viewport}) => viewport.resize())).observe(place);
+    store.on("selected", (joint) => this.each(({ viewport }) => viewport.setSelected(joint)));
+    store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
+    store.on("gizmo", (mode) => this.each(({ viewport }) => viewport.setGizmo(mode)));
+    store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
+    new ResizeObserver(() => this.each(({ viewport }) => viewport.resize())).observe(place);
   }
 
   /** @returns {any[]} the viewports, A first */
   get viewports() {
-    return this.views.map(({viewport}) => viewport);
+    return this.views.map(({ viewport }) => viewport);
   }
 
   each(act) {
@@ -54,7 +55,7 @@ export class Views {
     while (this.views.length > state.views) this.remove();
     while (this.views.length < state.views) this.add();
     this.place.dataset.views = String(state.views);
-    this.each(({viewport}) => viewport.setState(state));
+    this.each(({ viewport }) => viewport.setState(state));
     if (before && before !== state.views && !this.turned) this.frameAll(); // the views have another shape now
   }
 
@@ -67,27 +68,30 @@ export class Views {
   }
 
   add() {
+    const { store } = this;
     const slot = this.views.length;
-    const canvas = element("div", {class: "view-canvas"});
+    const canvas = element("div", { class: "view-canvas" });
     const whole = element("section", {
       class: "view", "aria-label": `View ${"AB"[slot]}`, "data-testid": `view-${"ab"[slot]}`,
-    }, canvas, caption(this.store, slot));
+    }, canvas, caption(store, slot));
     this.place.append(whole);
-    const {onSelect, onDrag, onMessage} = this.hands;
+    const { onSelect, onDrag, onMessage } = this.hands;
     const onCamera = () => {
       this.turned = true;
-      this.lookAlike(view.viewport);
+      this.lookAlike(viewport);
     };
-    const drag = (what) => onDrag(what, view.viewport);
-    const view = {viewport: new Viewport(canvas, {slot, onSelect, onDrag: drag, onMessage, onCamera}), whole, loading: false};
+    const drag = (what) => onDrag(what, viewport);
+    const viewport = new Viewport(canvas, { slot, onSelect, onDrag: drag, onMessage, onCamera });
+    const view = { viewport, whole, loading: false };
     this.views.push(view);
+    chooseShadows(store, viewport);
     this.fill(view);
   }
 
   /** Everything that came before this view was there. */
   fill(view) {
-    const {store} = this;
-    const {viewport} = view;
+    const { store } = this;
+    const { viewport } = view;
     const terrain = store.get("terrain");
     viewport.setTheme(store.get("theme"));
     viewport.setShow(store.get("show"));
@@ -98,8 +102,8 @@ export class Views {
   }
 
   /** Frames wait until the model that they belong to is there; then the newest is shown. */
-  async load(view, {message, asset}) {
-    const {store} = this;
+  async load(view, { message, asset }) {
+    const { store } = this;
     view.loading = true;
     await view.viewport.setModel(message, asset);
     if (store.get("model")?.message !== message || !this.views.includes(view)) return;
@@ -126,7 +130,7 @@ export class Views {
   }
 
   frameAll() {
-    this.each(({viewport}) => viewport.resize());
+    this.each(({ viewport }) => viewport.resize());
     this.viewports[0]?.frameAll();
     this.lookAlike();
   }
@@ -148,11 +152,11 @@ export class Views {
 }
 
 /** The state with what is dragged where it is now. */
-export function dragged(state, {what, chain, name, position, rotation, direction}) {
-  const moved = Object.fromEntries(Object.entries({position, rotation, direction}).filter(([, value]) => value));
+export function dragged(state, { what, chain, name, position, rotation, direction }) {
+  const moved = Object.fromEntries(Object.entries({ position, rotation, direction }).filter(([, value]) => value));
   if (what === "handle") {
-    return {...state, handles: state.handles.map((each) => (each.name === name ? {...each, ...moved} : each))};
+    return { ...state, handles: state.handles.map((each) => (each.name === name ? { ...each, ...moved } : each)) };
   }
-  const change = what === "pole" ? {pole: position} : moved;
-  return {...state, chains: state.chains.map((each) => (each.id === chain ? {...each, ...change} : each))};
+  const change = what === "pole" ? { pole: position } : moved;
+  return { ...state, chains: state.chains.map((each) => (each.id === chain ? { ...each, ...change } : each)) };
 }
