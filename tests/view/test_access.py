@@ -80,7 +80,8 @@ class TestHosts:
         [
             None, "", ":80", "127.0.0.1", "127.0.0.1:81", "evil.org:80", "evil.org", "127.0.0.1.evil.org:80",
             "localhost.evil.org:80", "192.168.1.2:80", "0.0.0.0:80", "localhost:080", "localhost:80 ",
-            "localhost:80:80", "user@localhost:80", "127.1:80", "2130706433:80", "[::1%x]:80", "[::1%; script-src *]:80", "[[::1]]:80",
+            "localhost:80:80", "user@localhost:80", "127.1:80", "2130706433:80", "[::1%x]:80", "[[::1]]:80",
+            "[::1%; script-src *]:80",
             "localhost:80,localhost:80", "127.0.0.1;:80", "\u0661\u0662\u0667.0.0.1:80", "localhost\x00:80",
         ],
     )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Every action and command with good arguments, on a document that has something of everything."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import poise
+from poise import samples
+from poise.view.chains import chain_of
+from poise.view.document import Handle, document_of
+
+HAND = [0.45, 1.25, 0.3]
+TARGET = {"chain": "left_arm", "serial": 7}
+
+
+@cache
+def rig():
+    return poise.load(samples.path("humanoid.glb"))
+
+
+def everything():
+    """The humanoid with a handle, a chain that looks, one with a place, and only the arm switched on."""
+    pose = rig().pose.replace({"LeftForeArm": [0.9238795, 0.0, -0.3826834, 0.0]})
+    arm = chain_of(pose, "left_arm", "LeftArm", "LeftHand")
+    others = (
+        chain_of(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
+        chain_of(pose, "head", None, "Head", "look", enabled=False),
+    )
+    return document_of(rig(), pose=pose, chains=(arm, *others), handles=(Handle("ball", (0.0, 1.0, 1.0)),))
+
+
+#: Arguments that change the document, per action; `None` before the arguments: what must have been done first.
+GOOD = {
+    "target": [
+        {**TARGET, "position": HAND}, {**TARGET, "position": HAND, "rotation": [0, 1, 0, 0]},
+        {**TARGET, "direction": [1, 2, 3]}, {"chain": "head", "position": [0, 0, 5]},
+        {**TARGET, "rotation": [3, 0, 0, 4]},
+    ],
+    "pole": [{"chain": "left_arm", "position": [0, 1, -1]}],
+    "handle": [
+        {"name": "ball", "position": [1, 2, 3]}, {"name": "ball", "position": [0, 0, 0], "rotation": [0, 0, 2, 0]},
+    ],
+    "chain_add": [
+        {"tip": "RightHand"},
+        {"tip": "RightHand", "root": "RightArm", "kind": "place"}, {"tip": "Head", "kind": "look"},
+        {"tip": "RightFoot", "root": None, "kind": "pin"}, {"tip": "LeftHand", "root": "Spine", "kind": "direction"},
+    ],
+    "chain_remove": [{"chain": "left_arm"}],
+    "chain_change": [
+        {"chain": "left_arm", "enabled": False}, {"chain": "left_arm", "weight": 2.5},
+        {"chain": "left_leg", "ground": False},
+        {"chain": "left_arm", "root": "LeftShoulder"}, {"chain": "left_arm", "root": None},
+        *({"chain": "left_arm", "kind": kind} for kind in ("place", "direction", "look", "pin")),
+        {"chain": "left_leg", "enabled": True, "weight": 3, "kind": "place"},
+    ],
+    "pin": [{"joint": "RightFoot", "on": True}],
+    "limit": [
+        {"joint": "LeftForeArm", "limit": None},
+        {"joint": "LeftArm", "limit": {"type": "range", "low": -0.5, "high": None, "axis": [0, 0, 1]}},
+        {"joint": "LeftArm", "limit": {"type": "swing_twist", "axis": [1, 0, 0], "swing": 0.4, "twist": [-0.1, 0.1]}},
+        {
+            "joint": "LeftArm",
+            "limit": {
+                "type": "swing_twist", "axis": [1, 0, 0], "swing": [[-0.4, 0.3], [-0.2, 0.1]], "twist": [None, None],
+                "across": [0, 1, 0],
+            },
+        },
+        {"joint": "LeftArm", "limit": {"type": "euler", "order": "XYZ", "ranges": [[-0.1, 0.1], [None, 0.2], [-1, 1]]}},
+    ],
+    "solver": [{"view": 0, "name": "ccd"}, {"view": 1, "name": "auto"}, {"view": 0, "name": "levenberg_marquardt"}],
+    "option": [{"view": 1, "name": "iterations", "value": 5}, {"view": 1, "name": "order", "value": "tip-first"}],
+    "mode": [{"value": "plain"}, {"value": "hinge"}],
+    "run": [{"value": "iterate"}],
+    "from": [{"value": "start"}],
+    "tolerance": [{"value": 0.01}, {"value": 1e-9}],
+    "free_root": [{"on": True}],
+    "views": [{"count": 2}],
+    "clip": [{"name": "walk"}],
+    "plant": [{"on": True}],
+    "terrain": [{"words": "slope:10"}, {"words": "hills"}, {"words": "stairs:0.1,0.4"}],
+}  # fmt: skip
+
+#: What an action needs to be there.
+FIRST = {"plant": [("clip", {"name": "walk"})]}
+
+#: Arguments of what a page may ask for besides.
+COMMANDS = {
+    "select": [{"joint": "LeftHand"}, {"joint": None}],
+    "step": [{}],
+    "reset": [{}],
+    "keep_start": [{}],
+    "play": [{"on": True}, {"on": False}],
+    "seek": [{"time": 0.5}, {"time": 0}, {"time": 99}],
+    "speed": [{"value": 0.5}],
+    "undo": [{}],
+    "redo": [{}],
+    "scene": [{"name": "ccd"}],
+    "save": [{"format": "json"}],
+}

@@ -1,0 +1,132 @@
+"""Chains: which limbs are offered, where their targets begin, and what goals they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import rotations, samples
+from poise.goals import Direction, LookAt, Place, Pole, Position
+from poise.view.chains import KINDS, Chain, chain_of, default_chains
+from poise.view.document import document_of
+from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, straight_chain
+
+
+@pytest.fixture(scope="module")
+def humanoid():
+    return poise.load(samples.path("humanoid.glb"))
+
+
+def rig_of(skeleton):
+    return poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))
+
+
+def offered(rig):
+    return [(chain.id, chain.root, chain.tip, chain.kind) for chain in default_chains(rig, rig.pose)]
+
+
+class TestOffered:
+    def test_those_of_the_sidecar(self, humanoid):
+        assert offered(humanoid)[0] == ("left_arm", "LeftArm", "LeftHand", "position")
+
+    def test_else_arms_and_legs(self, humanoid, tmp_path):
+        (tmp_path / "bare.glb").write_bytes(samples.path("humanoid.glb").read_bytes())
+        assert offered(poise.load(tmp_path / "bare.glb")) == [
+            ("left hand", "LeftArm", "LeftHand", "position"),
+            ("right hand", "RightArm", "RightHand", "position"),
+            ("left foot", "LeftUpLeg", "LeftFoot", "position"),
+            ("right foot", "RightUpLeg", "RightFoot", "position"),
+        ]
+
+    def test_a_robot_arm_is_brought_to_places(self):
+        ((_, root, tip, kind),) = offered(rig_of(generic_arm()))
+        assert (root, tip, kind) == ("j0", "tool", "place")
+
+    def test_a_rope_gets_its_last_joints(self):
+        ((_, root, tip, kind),) = offered(rig_of(straight_chain(30)))
+        assert (root, tip, kind) == ("j18", "tip", "position")
+
+    def test_what_cannot_move_has_none(self):
+        assert offered(rig_of(poise.Skeleton.build(["a", "b"], [-1, 0], [0, 0]))) == []
+        assert offered(rig_of(poise.Skeleton.build(["a"], [-1], [3]))) == []
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_any_skeleton_gets_chains_that_can_be_solved_or_none(self, seed):
+        rng = rng_of(seed)
+        skeleton = random_skeleton(rng, 12, scale=False)
+        document = document_of(poise.Rig(skeleton, poise.Pose(skeleton, random_q(rng, skeleton))))
+        assert len(document.chains) <= 4
+        for chain in document.chains:
+            assert chain.joints(skeleton)[-1] == chain.tip
+            assert chain.goals(skeleton)
+
+
+class TestTargets:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_they_begin_where_the_pose_has_the_tip(self, humanoid, kind):
+        pose = humanoid.pose.replace({"LeftArm": [0.8, 0.0, 0.6, 0.0]})
+        chain = chain_of(pose, "hand", "LeftArm", "LeftHand", kind, axis=(0.0, 1.0, 0.0))
+        at = pose.world["LeftHand"]
+        np.testing.assert_array_equal(chain.position, at.positions)
+        np.testing.assert_array_equal(chain.rotation, at.rotations)
+        np.testing.assert_allclose(chain.direction, rotations.rotate(at.rotations, np.array([0.0, 1.0, 0.0])))
+        assert all(type(number) is float for number in (*chain.position, *chain.rotation, *chain.direction))
+
+    def test_mistakes_are_sentences(self, humanoid):
+        with pytest.raises(poise.UnknownNameError, match="LeftHand"):
+            chain_of(humanoid.pose, "hand", None, "LeftHnad")
+        with pytest.raises(poise.PoiseError):
+            chain_of(humanoid.pose, "hand", "RightArm", "LeftHand")
+        with pytest.raises(poise.InputError, match="kind is one of position, place"):
+            chain_of(humanoid.pose, "hand", None, "LeftHand", "point")
+
+    def test_a_tip_may_be_named_by_another_of_its_names(self):
+        rig = poise.load(samples.path("arm.urdf"))
+        chain = chain_of(rig.pose, "tool", None, "flange_tool")
+        assert chain.tip in rig.skeleton.names
+
+
+class TestGoals:
+    CHAIN = Chain(
+        id="leg", root="l_leg", tip="l_foot", weight=2.0, position=(1.0, 2.0, 3.0), rotation=(0.0, 1.0, 0.0, 0.0),
+        direction=(0.0, 2.0, 0.0), axis=(1.0, 0.0, 0.0),
+    )  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("kind", "types"),
+        [
+            ("position", [Position]), ("place", [Place]), ("pin", [Place]), ("direction", [Position, Direction]),
+            ("look", [LookAt]),
+        ],
+    )  # fmt: skip
+    def test_of_each_kind(self, kind, types):
+        goals = self.CHAIN.but(kind=kind).goals(figure())
+        assert [type(goal) for goal in goals] == types
+        assert all(goal.joint == "l_foot" and goal.weight == 2.0 for goal in goals)
+        np.testing.assert_array_equal(goals[0].rows()[:3], (1, 2, 3))
+        if kind != "look":
+            assert all(goal.root == "l_leg" for goal in goals)
+
+    def test_a_pole_is_one_more(self):
+        goals = self.CHAIN.but(pole=(0.0, 0.0, 1.0)).goals(figure())
+        assert [type(goal) for goal in goals] == [Position, Pole]
+        assert (goals[1].joint, goals[1].tip) == ("l_knee", "l_foot")
+        assert self.CHAIN.but(kind="look", pole=(0.0, 0.0, 1.0)).goals(figure())[0].joint == "l_foot"
+
+    def test_a_pole_needs_something_that_bends(self):
+        with pytest.raises(poise.InputError, match="two joints or more"):
+            self.CHAIN.but(root="l_knee", pole=(0.0, 0.0, 1.0)).goals(figure())
+
+    def test_the_shape_is_the_same_wherever_the_targets_are(self):
+        moved = self.CHAIN.but(position=(9.0, 9.0, 9.0), rotation=(1.0, 0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+        assert moved.shape == self.CHAIN.shape
+        assert moved.but(pole=(1.0, 2.0, 3.0)).shape == self.CHAIN.but(pole=(3.0, 2.0, 1.0)).shape
+        for other in (
+            self.CHAIN.but(pole=(1.0, 2.0, 3.0)), self.CHAIN.but(weight=3.0), self.CHAIN.but(kind="place"),
+            self.CHAIN.but(root="hip"), self.CHAIN.but(enabled=False), self.CHAIN.but(axis=(0.0, 1.0, 0.0)),
+        ):  # fmt: skip
+            assert other.shape != self.CHAIN.shape
+
+    def test_joints_from_root_to_tip(self):
+        assert self.CHAIN.joints(figure()) == ("l_leg", "l_knee", "l_foot")
