@@ -25,8 +25,10 @@ _ROBOT_TIPS, _OTHER_TIPS = 2, 4  # chains that are offered where neither sidecar
 _LONGEST = 12  # joints of such a chain; ropes and tails get the last ones
 _SIX = 6  # degrees of freedom from which on an arm can bring a tool to any place
 _LIMBS = (
-    ("left hand", "leftUpperArm", "leftHand"), ("right hand", "rightUpperArm", "rightHand"),
-    ("left foot", "leftUpperLeg", "leftFoot"), ("right foot", "rightUpperLeg", "rightFoot"),
+    ("left hand", "leftUpperArm", "leftHand", "leftLowerArm"),
+    ("right hand", "rightUpperArm", "rightHand", "rightLowerArm"),
+    ("left foot", "leftUpperLeg", "leftFoot", "leftLowerLeg"),
+    ("right foot", "rightUpperLeg", "rightFoot", "rightLowerLeg"),
 )  # fmt: skip
 
 
@@ -139,7 +141,17 @@ def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
     roles = found.joints
     if found.kind == "quadruped":
         return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in found.legs]
-    return [(name, roles[first], roles[last]) for name, first, last in _LIMBS if first in roles and last in roles]
+    limbs = [(name, roles.get(first), [roles.get(last) for last in tips]) for name, first, *tips in _LIMBS]
+    return [
+        (name, root, tip)
+        for name, root, tips in limbs
+        if root is not None and (tip := _below(rig.skeleton, root, tips)) is not None
+    ]
+
+
+def _below(skeleton: Skeleton, root: str, tips: list[str | None]) -> str | None:
+    """The first of these joints that hangs below the root: hands and feet of control rigs may hang elsewhere."""
+    return next((tip for tip in tips if tip is not None and root in skeleton.ancestors(tip)), None)
 
 
 def _root(skeleton: Skeleton, first: str) -> str | None:
