@@ -15,6 +15,7 @@ from poise import rotations, samples
 from poise.io._gltf_container import pack, unpack
 from poise.skeleton import Kind, Skeleton
 from poise.view.model import frame_rows, model_of, width_of
+from poise.view.parts import rows as frames
 
 REAL = (
     "glb/human_female_m2m.glb", "glb/knight_kaykit.glb", "glb/cesium_man.gltf", "glb/cryptovoxels.vrm", "glb/fox.glb",
@@ -91,6 +92,15 @@ def test_scales_that_shear_nothing_need_no_maps(scales):
     np.testing.assert_allclose(maps(model, frame_rows(pose)), pose.world.affine, atol=1e-5)
 
 
+def test_no_frame_takes_a_rotation_apart(monkeypatch):
+    """A decomposition per joint and frame would be slow: what scales leave of it is known beforehand."""
+    skeleton = bent_arm([[1.00001, 1, 1], [0.5, 0.5, 0.5], [1, 2, 3]])
+    pose = turned(poise.Pose(skeleton, skeleton.rest_q))
+    first = frame_rows(pose)
+    monkeypatch.setattr(frames, "rotation_part", None)
+    np.testing.assert_array_equal(frame_rows(pose), first)
+
+
 def test_scales_of_a_pose_count_only_where_they_differ():
     skeleton = bent_arm([[2, 2, 2], [1, 1, 1], [1, 1, 1]])
     own = np.array([[2.0, 2, 2], [1, 1, 1], [1, 1, 1]])
@@ -152,6 +162,15 @@ def test_bones_follow_the_body_not_the_limbs():
         np.testing.assert_allclose(
             joints[name]["bone"], rotations.rotate(rotations.inverse(world[name].rotations), way)
         )
+
+
+def test_a_bone_goes_straight_on_where_names_say_nothing():
+    names = ["p", "q", "left", "on", "right", "l2", "o2", "r2", "twist"]
+    offsets = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0.1, 0], [0, -1, 0], [0, 1, 0], [1, 0, 0], [0, -1, 0], [2, 0, 0]]
+    skeleton = Skeleton.build(names, [-1, 0, 1, 1, 1, 2, 3, 4, 1], [Kind.BALL] * 9, offsets=offsets)
+    joints = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
+    np.testing.assert_allclose(joints[1]["bone"], [1, 0.1, 0])  # not to the leaf, and not to a side
+    np.testing.assert_allclose(joints[0]["bone"], [1, 0, 0])
 
 
 def test_up_is_found_where_the_file_does_not_say(data):
@@ -269,6 +288,7 @@ def test_a_picture_beside_the_file_is_taken_along(tmp_path):
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "skin.png").write_bytes(PNG)
     model = document_with(tmp_path, dict)
+    assert [joint["shown"] for joint in model.message["joints"]] == [True, False]  # a node with a mesh is no bone
     document, binary = opened(model.asset)
     (image,) = document["images"]
     view = document["bufferViews"][image["bufferView"]]

@@ -109,6 +109,11 @@ def test_at_most_sixty_frames_a_second_are_kept(fps, kept):
     assert np.diff(times[mask]).max() <= 1 / min(fps, 60) + 1 / fps + 1e-9
 
 
+def test_the_last_frame_stays():
+    assert thinned(np.array([0.0, 0.1, 0.101])).tolist() == [True, True, True]
+    assert thinned(np.array([0.0])).tolist() == [True]
+
+
 def test_a_long_clip_is_of_sensible_size(page):
     skeleton = poise.Skeleton.build([f"j{i}" for i in range(70)], [i - 1 for i in range(70)], [poise.Kind.BALL] * 70)
     model = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))

@@ -49,10 +49,9 @@ def robot_glb(skeleton: Skeleton, path: Path) -> Robot:
 
 def _links(skeleton: Skeleton, visuals: Visuals) -> list[tuple[int, str]]:
     """Rows with the link that stands there; the first row is the root link, the others have their joint's name."""
-    rows = [(0, str(skeleton.source_ids[0]))]
-    return rows + [
-        (i, visuals.children[name]) for i, name in enumerate(skeleton.names) if i and name in visuals.children
-    ]
+    children = visuals.children
+    below = [(row, children[name]) for row, name in enumerate(skeleton.names) if row and name in children]
+    return [(0, str(skeleton.source_ids[0])), *below]
 
 
 class _Shapes:
