@@ -51,7 +51,14 @@ class Land:
 
 
 def land_of(rig: Rig, words: str) -> Land:
-    """The ground of these words. InputError or FileError where they name none."""
+    """The ground of these words, remembered per rig. InputError or FileError where they name none."""
+    known: dict[str, Land] = rig.__dict__.setdefault("_lands", {})
+    if words not in known:
+        known[words] = _land(rig, words)
+    return known[words]
+
+
+def _land(rig: Rig, words: str) -> Land:
     up = up_of(rig)
     terrain, height = _made(words, up), height_of(rig)
     if terrain.unit is None:
