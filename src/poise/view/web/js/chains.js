@@ -32,10 +32,15 @@ export function chainsPanel(page) {
       item?.show(chain, i);
     });
     none.hidden = chains.length > 0;
-    if (!there.has(store.get("active"))) store.set("active", chains[0]?.id ?? null);
+    if (!there.has(store.get("active"))) store.set("active", firstDragged(chains)?.id ?? null);
   });
+  store.on("model", () => store.set("active", null)); // another rig may have a chain of the same name
   store.on("active", (active) => items.forEach((item, id) => item.whole.classList.toggle("active", id === active)));
   return element("div", {}, none, list, newChain(page));
+}
+
+function firstDragged(chains) {
+  return chains.find((chain) => chain.enabled && chain.kind !== "pin") ?? chains[0];
 }
 
 function chainItem(page, id) {

@@ -44,6 +44,7 @@ class Page {
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
       onMessage: (text) => this.messages.show("note", text),
     });
+    this.store.on("model", ({ message }) => this.forgetJoint(message));
     const { sheet, toggle } = helpSheet();
     this.toggleHelp = toggle;
     fillPanels(this, at);
@@ -70,6 +71,12 @@ class Page {
     const message = this.assets.get(`${kind} ${id}`);
     this.assets.delete(`${kind} ${id}`);
     if (message) this.store.set(kind, { message, asset: data });
+  }
+
+  /** A joint that was selected in another rig is nobody here. */
+  forgetJoint(model) {
+    const joint = this.store.get("selected");
+    if (joint && !model.joints.some(({ name }) => name === joint)) this.commands.select(null);
   }
 
   showPoses(buffer) {
