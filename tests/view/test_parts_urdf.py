@@ -112,12 +112,19 @@ def test_an_origin_turns_and_moves_in_the_frame_of_the_link(tmp_path):
     np.testing.assert_allclose(np.roll(node["rotation"], 1), world.rotations)
 
 
-def test_rows_with_shapes_have_nodes_and_the_others_capsules(tmp_path):
-    model = model_of(robot(tmp_path, visual('<box size="1 1 1"/>')))
+@pytest.mark.parametrize(("below", "thick"), [("", False), (mesh("none.stl"), True)], ids=["frame", "lost"])
+def test_rows_with_shapes_have_nodes_and_those_that_lost_them_are_capsules(tmp_path, below, thick):
+    model = model_of(robot(tmp_path, visual('<box size="1 1 1"/>'), below=below))
     assert model.message["nodes"] == [None, 0]
-    assert [joint["thick"] for joint in model.message["joints"]] == [True, False]
+    assert [joint["thick"] for joint in model.message["joints"]] == [thick, False]
     assert model.message["asset"]
     assert not model.message["skin"]
+
+
+def test_a_robot_without_shapes_is_all_capsules(tmp_path):
+    model = model_of(robot(tmp_path))
+    assert all(joint["thick"] for joint in model.message["joints"])
+    assert model.notes == ()
 
 
 def test_the_root_link_is_drawn_too(tmp_path):

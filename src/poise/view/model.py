@@ -41,10 +41,11 @@ class Model:
 
 @dataclass(frozen=True)
 class _Meshes:
-    """The GLB of a rig and the node of each row in it; None where nothing is known of its kind."""
+    """The GLB of a rig, the node of each row in it, and which rows are drawn as capsules instead."""
 
     glb: bytes | None = None
     nodes: tuple[int | None, ...] | None = None
+    lost: tuple[bool, ...] = ()
     skin: bool = False
     notes: tuple[str, ...] = ()
 
@@ -58,9 +59,6 @@ def model_of(rig: Rig, pose: Pose | None = None, places: Sequence[Sequence[float
     shown = shown_rows(rig)
     size = size_of(skeleton, shown)
     meshes = _meshes(rig)
-    thick = np.zeros(len(skeleton), dtype=np.bool_)
-    if isinstance(skeleton.source, UrdfDocument):
-        thick[:] = [node is None for node in meshes.nodes] if meshes.nodes is not None else True
     message: dict[str, Any] = {
         "kind": "model",
         "id": 0,
@@ -70,7 +68,7 @@ def model_of(rig: Rig, pose: Pose | None = None, places: Sequence[Sequence[float
         "up": up,
         "size": size,
         "places": [[float(x) for x in place] for place in places],
-        "joints": _joints(skeleton, role_of, shown, thick, size, up),
+        "joints": _joints(skeleton, role_of, shown, meshes.lost, size, up),
         "nodes": list(meshes.nodes) if meshes.glb is not None and meshes.nodes is not None else None,
         "asset": meshes.glb is not None,
         "skin": meshes.skin,
@@ -79,7 +77,7 @@ def model_of(rig: Rig, pose: Pose | None = None, places: Sequence[Sequence[float
 
 
 def _joints(
-    skeleton: Skeleton, role_of: dict[str, str], shown: Bools, thick: Bools, size: float, up: str
+    skeleton: Skeleton, role_of: dict[str, str], shown: Bools, lost: Sequence[bool], size: float, up: str
 ) -> list[dict[str, Any]]:
     bones = bones_of(skeleton, shown, role_of, size, up)
     linear = drawn(skeleton).linear
@@ -95,7 +93,7 @@ def _joints(
             "A": skeleton.A[i].tolist(),
             "linear": None if plain[i] else linear[i].ravel().tolist(),
             "bone": bones[i].tolist(),
-            "thick": bool(thick[i] and shown[i]),
+            "thick": bool(lost) and lost[i],
             "shown": bool(shown[i]),
         }
         for i, name in enumerate(skeleton.names)
@@ -123,8 +121,8 @@ def _meshes(rig: Rig) -> _Meshes:
     if isinstance(document, GltfDocument):
         nodes = tuple(int(str(node)) for node in skeleton.source_ids)
         asset = glb_of(document, set(nodes))
-        return _Meshes(asset.glb, nodes, asset.skin, asset.notes)
+        return _Meshes(asset.glb, nodes, (), asset.skin, asset.notes)
     if isinstance(document, UrdfDocument) and rig.path is not None:
         robot = robot_glb(skeleton, rig.path)
-        return _Meshes(robot.glb, robot.nodes, notes=robot.notes)
-    return _Meshes()
+        return _Meshes(robot.glb, robot.nodes, robot.lost, notes=robot.notes)
+    return _Meshes(lost=(isinstance(document, UrdfDocument),) * len(skeleton))

@@ -11,7 +11,8 @@ import numpy as np
 from poise import euler, rotations
 from poise.arrays import Floats
 from poise.errors import FileError, listed
-from poise.io._numbers import number, shown
+from poise.io._numbers import number
+from poise.io._numbers import shown as quoted
 from poise.io._urdf_document import Attributes, UrdfDocument
 from poise.io._urdf_visuals import Visual, Visuals, parse_visuals
 from poise.pose import Pose
@@ -23,10 +24,18 @@ from poise.view.parts.mesh_files import found, moved, read_mesh
 
 
 class Robot(NamedTuple):
-    """A GLB, or None; per skeleton row its node or None; what could not be shown, a sentence each."""
+    """The visual shapes of a robot.
+
+    glb    None where there is nothing to show
+    nodes  per skeleton row its node in it, or None
+    lost   per row whether its shapes could not be shown: all rows where there is no GLB. A link that only marks a frame
+           has none to lose
+    notes  what could not be shown and why, a sentence each
+    """
 
     glb: bytes | None
     nodes: tuple[int | None, ...]
+    lost: tuple[bool, ...]
     notes: tuple[str, ...]
 
 
@@ -36,15 +45,20 @@ def robot_glb(skeleton: Skeleton, path: Path) -> Robot:
     reader = _Shapes(path)
     parts: list[Part] = []
     nodes: list[int | None] = [None] * len(skeleton)
+    lost = [False] * len(skeleton)
     if isinstance(document, UrdfDocument):
         world = Pose(skeleton, skeleton.rest_q).world
         visuals = parse_visuals(path, document.data)
         for row, link in _links(skeleton, visuals):
-            surfaces = [s for visual in visuals.links.get(link, ()) for s in reader.surfaces(visual, visuals.materials)]
+            shown = visuals.links.get(link, [])
+            surfaces = [s for visual in shown for s in reader.surfaces(visual, visuals.materials)]
+            lost[row] = bool(shown) and not surfaces
             if surfaces:
                 nodes[row] = len(parts)
                 parts.append(Part(skeleton.names[row], surfaces, world.positions[row], world.rotations[row]))
-    return Robot(glb_of_parts(parts) if parts else None, tuple(nodes), reader.notes())
+    if not parts:
+        return Robot(None, tuple(nodes), (True,) * len(skeleton), reader.notes())
+    return Robot(glb_of_parts(parts), tuple(nodes), tuple(lost), reader.notes())
 
 
 def _links(skeleton: Skeleton, visuals: Visuals) -> list[tuple[int, str]]:
@@ -109,7 +123,7 @@ class _Shapes:
         """A sentence per reason, with the meshes it is about."""
         reasons: dict[str, list[str]] = {}
         for name, reason in self.failed.items():
-            reasons.setdefault(reason, []).append(shown(name.rpartition("/")[2]))
+            reasons.setdefault(reason, []).append(quoted(name.rpartition("/")[2]))
         return tuple(f"{listed(names)}: {reason}" for reason, names in reasons.items())
 
 
@@ -132,6 +146,6 @@ def _numbers(attributes: Attributes, name: str, count: int, default: str = "") -
     """So many numbers of an attribute; ValueError with the reason for anything else."""
     words = attributes.get(name, default).split()
     if len(words) != count:
-        message = f"{name} needs {count} numbers, not {shown(attributes.get(name, default))}"
+        message = f"{name} needs {count} numbers, not {quoted(attributes.get(name, default))}"
         raise ValueError(message)
     return [number(word) for word in words]
