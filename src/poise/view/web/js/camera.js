@@ -59,6 +59,19 @@ export class Camera {
     this._update();
   }
 
+  /**
+   * Go along with a figure that walks, on the level; the user has not moved the camera then.
+   * @param {number[]} from @param {number[]} to rig coordinates of its hips
+   */
+  carry(from, to) {
+    const way = new Vector3(...to).sub(_point.set(...from)).divideScalar(this.stage.size);
+    way.projectOnPlane(this.camera.up);
+    if (way.lengthSq() < 1e-16) return;
+    this.camera.position.add(way);
+    this.controls.target.add(way);
+    this._update();
+  }
+
   /** Look at a new figure from its front, a little from the side and above. */
   lookFromFront() {
     const away = new Vector3(...FROM[this.up]).normalize().multiplyScalar(3);

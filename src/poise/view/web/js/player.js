@@ -15,6 +15,7 @@ class Player {
   constructor() {
     const { model, times, title, characters, width } = JSON.parse(at("poise-data").textContent ?? "{}");
     this.model = model;
+    this.chains = chains;
     this.times = times.map((time) => time - times[0]);
     this.shape = { characters, width, joints: model.joints.length };
     this.floats = new Float32Array(bytesOf("poise-frames"));
@@ -78,8 +79,10 @@ class Player {
     const terrain = bytesOf("poise-terrain");
     await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
     if (terrain.byteLength) await this.viewport.setTerrain({ kind: "terrain", id: 1, up: this.model.up }, terrain);
-    const nothing = { chains: [], limits: {}, outlines: {}, handles: [] };
-    this.viewport.setState({ views: 1, name: this.model.name, clip: null, ...nothing });
+    // targets are shown as pins are: what was wanted, not to be dragged here
+    const chains = this.chains.map((chain) => ({ ...chain, kind: "pin" }));
+    const nothing = { limits: {}, outlines: {}, handles: [] };
+    this.viewport.setState({ views: 1, name: this.model.name, clip: null, chains, ...nothing });
     this.draw();
     this.viewport.frameAll();
     if (this.times.length > 1) requestAnimationFrame((now) => this.tick(now, now));

@@ -12,7 +12,8 @@ const MODES = [
 ];
 const RUNS = [
   { value: "live", text: "live", testid: "run-live", title: "Solve to the end for each target" },
-  { value: "iterate", text: "1 iteration a frame", testid: "run-iterate", title: "Watch the method work" },
+  { value: "iterate", text: "1 a frame", testid: "run-iterate", title: "One iteration a frame: watch the method work" },
+  { value: "step", text: "by step", testid: "run-step", title: "Only Step moves it, one iteration at a time" },
 ];
 const STARTS = [
   { value: "last", text: "last pose", testid: "from-last", title: "Each solve starts from the pose that is shown" },

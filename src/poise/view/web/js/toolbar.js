@@ -82,11 +82,11 @@ function sceneMenu(store, send) {
 
 function saveMenu(store, page) {
   const list = element("div", { "aria-label": "Save" });
-  store.on("welcome", ({ formats = Object.keys(FORMATS) }) => {
+  store.on("model", ({ message: { formats } }) => {
     const save = (format) => page.send({ do: "save", format });
     const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
     list.replaceChildren(
-      ...formats.filter((format) => format !== "png").map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
+      ...formats.map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
       entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()));
   });
   return menu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);

@@ -78,6 +78,7 @@ export class Viewport {
     this.gizmo.setHandles(actor.handles);
     old?.dispose();
     this._fresh = true; // the next frame is the first of this model
+    this._carrier = Math.max(model.joints.findIndex(({role}) => role === "hips"), 0);
     this.answer = null;
     actor.setPalette(this.palette);
     actor.setShow(this.show);
@@ -151,8 +152,10 @@ export class Viewport {
   /** @param {import("poise/frames.js").Frame} frame */
   setFrame(frame) {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
+    const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
     if (this._fresh) this._meet();
+    else if (frame.playing && before) this.view.carry(before, this.actor.figure.position(this._carrier));
     this.stage.invalidate();
   }
 
