@@ -13,9 +13,9 @@ const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Player {
   constructor() {
-    const { model, times, title, characters, width } = JSON.parse(at("poise-data").textContent ?? "{}");
+    const { model, times, title, chains, characters, width } = JSON.parse(at("poise-data").textContent ?? "{}");
     this.model = model;
-    this.chains = chains;
+    this.chains = chains ?? [];
     this.times = times.map((time) => time - times[0]);
     this.shape = { characters, width, joints: model.joints.length };
     this.floats = new Float32Array(bytesOf("poise-frames"));
