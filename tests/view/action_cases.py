@@ -29,7 +29,7 @@ def everything():
     return document_of(rig(), pose=pose, chains=(arm, *others), handles=(Handle("ball", (0.0, 1.0, 1.0)),))
 
 
-#: Arguments that change the document, per action; `None` before the arguments: what must have been done first.
+#: Arguments that change the document, per action.
 GOOD = {
     "target": [
         {**TARGET, "position": HAND}, {**TARGET, "position": HAND, "rotation": [0, 1, 0, 0]},
@@ -80,8 +80,10 @@ GOOD = {
     "terrain": [{"words": "slope:10"}, {"words": "hills"}, {"words": "stairs:0.1,0.4"}],
 }  # fmt: skip
 
-#: What an action needs to be there.
-FIRST = {"plant": [("clip", {"name": "walk"})]}
+_WALK = ("clip", {"name": "walk"})
+
+#: What has to be done before.
+FIRST = {"plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK], "redo": [_WALK, ("undo", {})]}
 
 #: Arguments of what a page may ask for besides.
 COMMANDS = {
