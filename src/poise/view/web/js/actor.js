@@ -1,16 +1,15 @@
 /** All that is drawn of one model: bones, skin, ghost, axes, limits, trail, handles; made anew with each model. */
 
-import {Color, Matrix4} from "three";
-
-import {Axes} from "poise/axes.js";
-import {Bones} from "poise/bones.js";
-import {Figure} from "poise/figure.js";
-import {viewOf} from "poise/frames.js";
-import {Handles} from "poise/handles.js";
-import {Limits} from "poise/limits.js";
-import {Poles} from "poise/poles.js";
-import {Skin} from "poise/skin.js";
-import {Trail} from "poise/trail.js";
+import { Axes } from "poise/axes.js";
+import { Bones } from "poise/bones.js";
+import { Figure } from "poise/figure.js";
+import { viewOf } from "poise/frames.js";
+import { Handles } from "poise/handles.js";
+import { Limits } from "poise/limits.js";
+import { Poles } from "poise/poles.js";
+import { Skin } from "poise/skin.js";
+import { Trail } from "poise/trail.js";
+import { Color, Matrix4 } from "three";
 
 /** Whether a model's bones are seen, its skin, and so on. */
 export const SHOW = {
@@ -36,7 +35,7 @@ export class Actor {
     this.figure = new Figure(model);
     this.bones = new Bones(this.figure);
     this.start = new Figure(model);
-    this.ghost = new Bones(this.start, {ghost: true});
+    this.ghost = new Bones(this.start, { ghost: true });
     this.axes = new Axes(this.figure);
     this.limits = new Limits(this.figure);
     this.trail = new Trail(this.figure);
@@ -47,7 +46,7 @@ export class Actor {
     this.hovered = -1;
     this.moving = new Set(); // rows of the chains' joints
     this.hit = new Set(); // rows at an end of their limits
-    this.show = {...SHOW};
+    this.show = { ...SHOW };
     stage.world.add(this.skin.group);
     for (const part of [this.ghost, this.limits, this.trail, this.handles, this.poles]) stage.front.add(part.group);
     stage.front.add(this.axes.lines);
@@ -63,7 +62,7 @@ export class Actor {
 
   /** Colour the bones for what is selected, moves, or is at a limit. */
   paintBones() {
-    const {palette} = this;
+    const { palette } = this;
     const plain = new Color(palette.bone);
     const colours = new Map();
     for (const row of this.moving) colours.set(row, new Color(palette.chain));
@@ -92,10 +91,10 @@ export class Actor {
 
   /** @param {object} state the message @param {import("poise/handles.js").Wanted[]} wanted what can be dragged */
   setState(state, wanted) {
-    const chains = (state.chains ?? []).filter(({enabled, kind}) => enabled !== false && kind !== "pin");
-    const rows = chains.flatMap(({joints}) => joints).map((name) => this.figure.rows.get(name));
+    const chains = (state.chains ?? []).filter(({ enabled, kind }) => enabled !== false && kind !== "pin");
+    const rows = chains.flatMap(({ joints }) => joints).map((name) => this.figure.rows.get(name));
     this.moving = new Set(rows.filter((row) => row !== undefined));
-    this.trail.setTips(chains.map(({tip}) => tip));
+    this.trail.setTips(chains.map(({ tip }) => tip));
     this.limits.set(state.outlines ?? {}, state.limits ?? {});
     if (this.figure.ready) this.limits.update();
     this.handles.set(wanted);

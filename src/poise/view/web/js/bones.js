@@ -53,7 +53,7 @@ class Instances {
   /** @param {import("poise/figure.js").Figure} figure */
   place(figure) {
     const out = this.mesh.instanceMatrix.array;
-    const {turns, positions} = figure;
+    const { turns, positions } = figure;
     let to = 0;
     for (let c = 0; c < figure.characters; c++) {
       for (let k = 0; k < this.rows.length; k++, to += 16) {
@@ -87,15 +87,15 @@ export class Bones {
    * @param {import("poise/figure.js").Figure} figure
    * @param {{ghost?: boolean}} [options]
    */
-  constructor(figure, {ghost = false} = {}) {
+  constructor(figure, { ghost = false } = {}) {
     this.figure = figure;
     this.group = new Group();
-    this.material = new MeshLambertMaterial({flatShading: true});
+    this.material = new MeshLambertMaterial({ flatShading: true });
     this.material.onBeforeCompile = drawEdges;
     this.smooth = new MeshLambertMaterial();
     if (ghost) {
       for (const material of [this.material, this.smooth]) {
-        Object.assign(material, {transparent: true, opacity: 0.28, depthWrite: false});
+        Object.assign(material, { transparent: true, opacity: 0.28, depthWrite: false });
       }
     }
     this.instances = this._instances(figure);
@@ -131,7 +131,7 @@ export class Bones {
 
   /** @param {boolean} ghost */
   _lines(ghost) {
-    const material = new LineBasicMaterial({transparent: true, opacity: ghost ? 0.2 : 0.7});
+    const material = new LineBasicMaterial({ transparent: true, opacity: ghost ? 0.2 : 0.7 });
     const lines = new LineSegments(new BufferGeometry(), material);
     lines.frustumCulled = false;
     this.group.add(lines);
@@ -140,7 +140,7 @@ export class Bones {
 
   /** Bring everything to where the figure's joints are now. */
   update() {
-    const {characters} = this.figure;
+    const { characters } = this.figure;
     if (characters !== this.characters) {
       this.characters = characters;
       for (const one of this.instances) one.room(this.group, characters);
@@ -180,7 +180,7 @@ export class Bones {
 
   /** The matrix of the ball drawn at a joint; null where none is. @param {number} row @param {number} character */
   ballMatrix(row, character) {
-    const {mesh, rows} = this.instances[this.instances.length - 1];
+    const { mesh, rows } = this.instances[this.instances.length - 1];
     const place = rows.indexOf(row);
     if (mesh === null || place < 0 || character >= this.characters) return null;
     return new Matrix4().fromArray(mesh.instanceMatrix.array, 16 * (character * rows.length + place));

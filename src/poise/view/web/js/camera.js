@@ -1,11 +1,11 @@
 /** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
 
-import {PerspectiveCamera, Vector3} from "three";
-import {OrbitControls} from "three/addons/controls/OrbitControls.js";
+import { PerspectiveCamera, Vector3 } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
-const UP = {x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1]};
+const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 /** From where a new figure is looked at: characters face +z (y up), robots +x (z up). */
-const FROM = {x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42]};
+const FROM = { x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42] };
 const ANGLE = 38; // of view, upright [degrees]
 const MARGIN = 1.24; // for gizmos and limits beside the figure
 const CAPTION = 60; // pixels at the top where the status stands
@@ -39,7 +39,7 @@ export class Camera {
     const enabled = this.controls?.enabled ?? true;
     this.controls?.dispose();
     this.controls = new OrbitControls(this.camera, this.stage.canvas); // it reads the upward axis only once
-    Object.assign(this.controls, {enabled, minDistance: 1e-3, maxDistance: 300, zoomToCursor: true});
+    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: 300, zoomToCursor: true });
     this.controls.addEventListener("change", () => {
       this.stage.invalidate();
       if (!this._still) this.onMove(this.state());
@@ -49,7 +49,7 @@ export class Camera {
   /** @returns {CameraState} */
   state() {
     const inFile = (v) => v.toArray().map((value) => value * this.stage.size);
-    return {position: inFile(this.camera.position), target: inFile(this.controls.target)};
+    return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
   }
 
   /** Put the camera somewhere; onMove is not called. @param {CameraState} state */
@@ -113,7 +113,7 @@ export class Camera {
     const near = Math.min(away, 1) * 0.01;
     const far = away * 4 + 80;
     if (near === this.camera.near && far === this.camera.far) return;
-    Object.assign(this.camera, {near, far});
+    Object.assign(this.camera, { near, far });
     this.camera.updateProjectionMatrix();
   }
 
@@ -121,7 +121,7 @@ export class Camera {
   refresh() {
     this.camera.updateMatrixWorld();
     const [width, height] = this.stage.extent();
-    this._view = {width, height, upright: Math.tan((ANGLE * Math.PI) / 360)};
+    this._view = { width, height, upright: Math.tan((ANGLE * Math.PI) / 360) };
   }
 
   /**
@@ -131,7 +131,7 @@ export class Camera {
    *   pixels that one file unit takes there
    */
   project(point) {
-    const {width, height, upright} = this._view;
+    const { width, height, upright } = this._view;
     const seen = _point.fromArray(point).divideScalar(this.stage.size).applyMatrix4(this.camera.matrixWorldInverse);
     const ahead = -seen.z;
     const pixels = height / (2 * upright * Math.max(Math.abs(ahead), 1e-9));
@@ -154,11 +154,11 @@ export class Camera {
 function axesOf(camera, target) {
   const back = camera.position.clone().sub(target).normalize();
   const right = new Vector3().crossVectors(camera.up, back).normalize();
-  return {back, right, up: new Vector3().crossVectors(back, right)};
+  return { back, right, up: new Vector3().crossVectors(back, right) };
 }
 
 /** How far back from `centre` the camera has to be to see all points in a share of the picture's height. */
-function distanceFor(camera, points, centre, {back, right, up}, share) {
+function distanceFor(camera, points, centre, { back, right, up }, share) {
   const wide = Math.tan((camera.fov * Math.PI) / 360) * camera.aspect;
   const upright = (wide / camera.aspect) * share;
   let most = 0;
@@ -171,7 +171,7 @@ function distanceFor(camera, points, centre, {back, right, up}, share) {
 }
 
 /** From `centre` to what is in the middle of the picture when it is seen from `away`. */
-function shiftOf(points, centre, {back, right, up}, away) {
+function shiftOf(points, centre, { back, right, up }, away) {
   const across = [Infinity, -Infinity];
   const upwards = [Infinity, -Infinity];
   for (const point of points) {

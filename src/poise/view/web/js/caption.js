@@ -23,9 +23,19 @@ export function caption(store, slot) {
   const status = element("div", told, dot, sentence);
   const figures = element("span", { class: "caption-figures", "data-testid": `time-${letter}` });
   const left = element("span", { class: "caption-left", "data-testid": `left-${letter}` });
-  const whole = element("div", { class: "caption", "data-slot": letter },
-    element("div", { class: "caption-top" }, element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()),
-      method, figures, left), status);
+  const whole = element(
+    "div",
+    { class: "caption", "data-slot": letter },
+    element(
+      "div",
+      { class: "caption-top" },
+      element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()),
+      method,
+      figures,
+      left,
+    ),
+    status,
+  );
   store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);
     method.textContent = title(store, state.solvers[slot]?.name);

@@ -50,22 +50,48 @@ function chainItem(page, id) {
   const on = tick({ "data-testid": test("enabled"), title: "Is solved for" }, (enabled) => change({ enabled }));
   const dot = element("span", { class: "chain-dot" });
   const name = element("button", { type: "button", class: "chain-name", onclick: () => choose(page, id) });
-  const remove = element("button", {
-    type: "button", class: "small", title: "Remove this chain", "aria-label": "Remove this chain",
-    "data-testid": test("remove"), onclick: () => send({ do: "chain_remove", chain: id }),
-  }, icon("close"));
-  const kind = element("select", { "data-testid": test("kind"), title: "What is wanted", "aria-label": "Kind",
-    onchange: () => change({ kind: kind.value }) });
+  const remove = element(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      title: "Remove this chain",
+      "aria-label": "Remove this chain",
+      "data-testid": test("remove"),
+      onclick: () => send({ do: "chain_remove", chain: id }),
+    },
+    icon("close"),
+  );
+  const kind = element("select", {
+    "data-testid": test("kind"),
+    title: "What is wanted",
+    "aria-label": "Kind",
+    onchange: () => change({ kind: kind.value }),
+  });
   setOptions(kind, KINDS);
-  const weight = numberField({ min: 0, "data-testid": test("weight"), "aria-label": "Weight",
-    title: "Weight: how much this counts beside the others" }, (value) => value !== null && change({ weight: value }));
+  const weight = numberField(
+    {
+      min: 0,
+      "data-testid": test("weight"),
+      "aria-label": "Weight",
+      title: "Weight: how much this counts beside the others",
+    },
+    (value) => value !== null && change({ weight: value }),
+  );
   const pole = tick({ "data-testid": test("pole") }, (wanted) => setPole(page, id, wanted));
   const ground = tick({ "data-testid": test("ground") }, (wanted) => change({ ground: wanted }));
-  const whole = element("li", { class: "chain", "data-testid": `chain-${id}` },
+  const whole = element(
+    "li",
+    { class: "chain", "data-testid": `chain-${id}` },
     element("div", { class: "chain-line" }, on, dot, name, weight, remove),
-    element("div", { class: "chain-line second" }, kind,
+    element(
+      "div",
+      { class: "chain-line second" },
+      kind,
       check("pole", pole, "A point that the knee or elbow stays on the side of"),
-      check("ground", ground, "The target stays on the ground")));
+      check("ground", ground, "The target stays on the ground"),
+    ),
+  );
   const show = (chain, index) => {
     on.checked = chain.enabled;
     dot.style.backgroundColor = chainColour(index);

@@ -1,8 +1,8 @@
 /** The error after each iteration on a logarithmic axis: the method of A, and of B beside it. */
 
-import uPlot from "uplot";
 import { VIEW_COLOURS } from "poise/colours.js";
 import { element } from "poise/element.js";
+import uPlot from "uplot";
 
 const SMALLEST = 1e-16; // an error of zero has no place on a logarithmic axis: it is drawn here
 const HEIGHT = 168; // [px]
@@ -36,12 +36,12 @@ export class Chart {
     views.forEach((view, i) => {
       if (view.errors?.length !== 1) this.kept[i] = view.errors?.some((error) => error > 0) ? view.errors : null;
     });
-    const curves = views.map((view, i) => this.kept[i] ?? []);
+    const curves = views.map((_view, i) => this.kept[i] ?? []);
     const any = curves.some((errors) => errors.length > 0);
     this.place.hidden = !any;
     this.empty.hidden = any;
-    this.empty.textContent = views.find((view) => view.note)?.note
-      ?? "The error after each iteration appears here while a target is dragged.";
+    this.empty.textContent =
+      views.find((view) => view.note)?.note ?? "The error after each iteration appears here while a target is dragged.";
     if (!any || this.whole.clientWidth === 0) return;
     const data = table(curves);
     this.place.setAttribute("aria-label", described(curves));
@@ -59,21 +59,31 @@ export class Chart {
   build(data, count) {
     this.plot?.destroy();
     const [text, grid] = ["--text-faint", "--line"].map((name) => colourOf(this.whole, name));
-    const [lines, ticks] = [{ stroke: grid, width: 1 }, { stroke: grid, size: 4 }];
+    const [lines, ticks] = [
+      { stroke: grid, width: 1 },
+      { stroke: grid, size: 4 },
+    ];
     const axis = { stroke: text, grid: lines, ticks, font: "11px system-ui", gap: 2 };
     const filter = wholePowers;
     const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: inWords };
     const options = {
-      width: this.whole.clientWidth, height: HEIGHT,
+      width: this.whole.clientWidth,
+      height: HEIGHT,
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 5 } },
-      scales: { x: { time: false, range: (plot, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
-      axes: [{ ...axis, size: 26, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
-        { ...axis, ...powers, size: 42 }],
-      series: [{}, ...Array.from({ length: count }, (_, view) => ({
-        stroke: VIEW_COLOURS[view], width: 1.75,
-        points: { show: data[0].length < FEW, size: 4, fill: VIEW_COLOURS[view] },
-      }))],
+      scales: { x: { time: false, range: (_plot, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
+      axes: [
+        { ...axis, size: 26, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+        { ...axis, ...powers, size: 42 },
+      ],
+      series: [
+        {},
+        ...Array.from({ length: count }, (_, view) => ({
+          stroke: VIEW_COLOURS[view],
+          width: 1.75,
+          points: { show: data[0].length < FEW, size: 4, fill: VIEW_COLOURS[view] },
+        })),
+      ],
     };
     this.place.replaceChildren();
     this.plot = new uPlot(options, data, this.place);
@@ -105,7 +115,7 @@ function seen(error) {
 }
 
 /** Of the values of the axis only whole powers of ten, and of those so many that they can be read. */
-function wholePowers(plot, splits) {
+function wholePowers(_plot, splits) {
   const exponents = splits.map((value) => wholeOrNull(Math.log10(value)));
   const whole = exponents.filter((x) => x !== null);
   const every = Math.ceil(whole.length / MOST_POWERS);
@@ -116,7 +126,7 @@ function wholeOrNull(value) {
   return Math.abs(value - Math.round(value)) < 1e-6 ? Math.round(value) : null;
 }
 
-function inWords(plot, splits) {
+function inWords(_plot, splits) {
   return splits.map((value) => (value === null ? null : power(value)));
 }
 

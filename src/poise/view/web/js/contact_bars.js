@@ -24,9 +24,16 @@ export class ContactBars {
     this.whole.hidden = contacts.length === 0;
     const said = contacts.map(({ foot, intervals }) => `${foot}: ${intervals.length} contacts`);
     this.whole.setAttribute("aria-label", said.join(", "));
-    this.rows.replaceChildren(...contacts.map(({ foot, intervals }) =>
-      element("div", { class: "contact-row", title: `${foot} on the ground` },
-        element("span", { class: "foot" }, foot), ...intervals.map((interval) => this.bar(interval)))));
+    this.rows.replaceChildren(
+      ...contacts.map(({ foot, intervals }) =>
+        element(
+          "div",
+          { class: "contact-row", title: `${foot} on the ground` },
+          element("span", { class: "foot" }, foot),
+          ...intervals.map((interval) => this.bar(interval)),
+        ),
+      ),
+    );
     this.move(this.store.get("frame")?.time ?? 0);
   }
 

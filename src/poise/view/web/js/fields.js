@@ -42,14 +42,16 @@ export function showNumber(field, value, places = 12) {
  */
 export function segments(label, choices, choose) {
   const buttons = choices.map(({ value, text, testid, title }) =>
-    element("button", { type: "button", "data-testid": testid, title, onclick: () => choose(value) }, text));
+    element("button", { type: "button", "data-testid": testid, title, onclick: () => choose(value) }, text),
+  );
   const whole = element("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
-  const show = (chosen, refused = {}) => buttons.forEach((button, i) => {
-    const { value, title } = choices[i];
-    button.setAttribute("aria-pressed", String(value === chosen));
-    button.disabled = Boolean(refused[value]);
-    button.title = refused[value] ?? title ?? "";
-  });
+  const show = (chosen, refused = {}) =>
+    buttons.forEach((button, i) => {
+      const { value, title } = choices[i];
+      button.setAttribute("aria-pressed", String(value === chosen));
+      button.disabled = Boolean(refused[value]);
+      button.title = refused[value] ?? title ?? "";
+    });
   return { whole, show };
 }
 

@@ -1,7 +1,14 @@
 /** Numbers as people read them. */
 
 /** Names of a file's unit, by its length in metres. */
-const UNITS = [[1, "m"], [0.1, "dm"], [0.01, "cm"], [0.001, "mm"], [0.0254, "in"], [0.3048, "ft"]];
+const UNITS = [
+  [1, "m"],
+  [0.1, "dm"],
+  [0.01, "cm"],
+  [0.001, "mm"],
+  [0.0254, "in"],
+  [0.3048, "ft"],
+];
 
 /**
  * @param {number} value

@@ -1,6 +1,6 @@
 /** The arrows and rings that drag one handle at a time. */
 
-import {TransformControls} from "three/addons/controls/TransformControls.js";
+import { TransformControls } from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
 const TURNS = new Set(["place", "direction", "handle"]);
@@ -54,7 +54,7 @@ export class Gizmo {
   attach(key) {
     if (this.handles?.dragged) return;
     const handle = key === null ? undefined : this.handles.all.get(key);
-    this.active = handle && handle.enabled && handle.what !== "pin" ? key : null;
+    this.active = handle?.enabled && handle.what !== "pin" ? key : null;
     if (this.active === null) this.controls.detach();
     else this.controls.attach(handle.object);
     this._fit();
@@ -103,7 +103,7 @@ export class Gizmo {
   }
 
   _tell(phase) {
-    if (this.handles.all.has(this.active)) this.onDrag({...this.handles.message(this.active), phase});
+    if (this.handles.all.has(this.active)) this.onDrag({ ...this.handles.message(this.active), phase });
   }
 
   dispose() {

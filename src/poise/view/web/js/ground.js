@@ -13,9 +13,9 @@ import {
   Vector2,
   Vector3,
 } from "three";
-import {GLTFLoader} from "three/addons/loaders/GLTFLoader.js";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 
-const UP = {x: new Vector3(1, 0, 0), y: new Vector3(0, 1, 0), z: new Vector3(0, 0, 1)};
+const UP = { x: new Vector3(1, 0, 0), y: new Vector3(0, 1, 0), z: new Vector3(0, 0, 1) };
 const WIDE = 60; // figure sizes
 const LEVEL = 0.15; // figure sizes: a figure whose lowest joint is nearer to zero stands on zero
 
@@ -56,7 +56,7 @@ export class Ground {
     this.group = new Group();
     this.plane = new Group();
     this.grid = new Mesh(new PlaneGeometry(WIDE, WIDE), gridMaterial());
-    this.shade = new Mesh(new PlaneGeometry(12, 12), new ShadowMaterial({depthWrite: false}));
+    this.shade = new Mesh(new PlaneGeometry(12, 12), new ShadowMaterial({ depthWrite: false }));
     this.shade.receiveShadow = true;
     this.shade.renderOrder = -1;
     this.grid.renderOrder = -2;
@@ -66,8 +66,8 @@ export class Ground {
     this.up = "y";
     this.level = 0; // rig coordinates
     this.terrain = null;
-    this.material = new MeshLambertMaterial({side: DoubleSide});
-    this._show = {grid: true, shadows: false};
+    this.material = new MeshLambertMaterial({ side: DoubleSide });
+    this._show = { grid: true, shadows: false };
   }
 
   /** @param {import("poise/palette.js").Palette} palette */
@@ -117,7 +117,8 @@ export class Ground {
 
   /** @param {ArrayBuffer|null} glb in world coordinates */
   async setTerrain(glb) {
-    const ask = (this._ask = Symbol("terrain"));
+    const ask = Symbol("terrain");
+    this._ask = ask;
     const gltf = glb ? await new GLTFLoader().parseAsync(glb, "") : null;
     if (ask !== this._ask) return; // another one was asked for meanwhile
     this._clear();
@@ -158,11 +159,11 @@ export function stepFor(size) {
 
 function gridMaterial() {
   const uniforms = {
-    cell: {value: 0.2},
-    reach: {value: 8},
-    centre: {value: new Vector2()},
-    minor: {value: new Color()},
-    major: {value: new Color()},
+    cell: { value: 0.2 },
+    reach: { value: 8 },
+    centre: { value: new Vector2() },
+    minor: { value: new Color() },
+    major: { value: new Color() },
   };
   return new ShaderMaterial({
     uniforms,

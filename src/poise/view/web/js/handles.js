@@ -3,9 +3,8 @@
  * Each is an object in rig coordinates with a mark of constant size on the screen.
  */
 
-import {Group, Object3D, Quaternion, Vector3} from "three";
-
-import {disposeMark, markOf} from "poise/marks.js";
+import { disposeMark, markOf } from "poise/marks.js";
+import { Group, Object3D, Quaternion, Vector3 } from "three";
 
 const HOLD = 700; // [ms] that a place just dragged to stays, until the server has said the same
 const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
@@ -29,7 +28,7 @@ export function wantedIn(state, up) {
   const chains = (state.chains ?? []).flatMap((chain) => ofChain(chain, up));
   const handles = (state.handles ?? []).map((handle) => {
     const rotation = turnOf(handle.rotation);
-    const {name, position} = handle;
+    const { name, position } = handle;
     return {
       key: `handle:${name}`,
       what: "handle",
@@ -45,11 +44,11 @@ export function wantedIn(state, up) {
 }
 
 function ofChain(chain, up) {
-  const shared = {id: chain.id, tip: chain.tip, enabled: chain.enabled !== false};
+  const shared = { id: chain.id, tip: chain.tip, enabled: chain.enabled !== false };
   const still = new Quaternion();
   if (chain.kind === "pin") {
     const rotation = still.setFromUnitVectors(Y, up);
-    return [{...shared, key: `pin:${chain.id}`, what: "pin", mark: "pin", position: chain.position, rotation}];
+    return [{ ...shared, key: `pin:${chain.id}`, what: "pin", mark: "pin", position: chain.position, rotation }];
   }
   const target = {
     ...shared,
@@ -65,8 +64,8 @@ function ofChain(chain, up) {
     target.rotation = turnOf(chain.rotation);
   }
   if (!chain.pole) return [target];
-  const pole = {...shared, key: `pole:${chain.id}`, what: "pole", mark: "pole", position: chain.pole};
-  return [target, {...pole, rotation: new Quaternion()}];
+  const pole = { ...shared, key: `pole:${chain.id}`, what: "pole", mark: "pole", position: chain.pole };
+  return [target, { ...pole, rotation: new Quaternion() }];
 }
 
 /** @param {number[]|null|undefined} wxyz */
@@ -89,7 +88,7 @@ export class Handles {
   /** @param {Wanted[]} wanted */
   set(wanted) {
     this._wanted = wanted;
-    const keys = new Set(wanted.map(({key}) => key));
+    const keys = new Set(wanted.map(({ key }) => key));
     for (const key of [...this.all.keys()]) if (!keys.has(key)) this._remove(key);
     for (const one of wanted) this._take(one);
   }
@@ -101,7 +100,7 @@ export class Handles {
       handle = undefined;
     }
     if (!handle) {
-      handle = {object: new Object3D(), drawn: markOf(one.mark)};
+      handle = { object: new Object3D(), drawn: markOf(one.mark) };
       handle.object.add(handle.drawn);
       this.group.add(handle.object);
       this.all.set(one.key, handle);
@@ -110,7 +109,7 @@ export class Handles {
     if (!this._keeps(handle)) this._put(handle);
   }
 
-  _put({object, position, rotation}) {
+  _put({ object, position, rotation }) {
     object.position.fromArray(position);
     object.quaternion.copy(rotation);
   }
@@ -148,7 +147,7 @@ export class Handles {
    * @param {(point: number[]) => number[]} project
    */
   fitToScreen(project) {
-    for (const {object, drawn} of this.all.values()) {
+    for (const { object, drawn } of this.all.values()) {
       drawn.scale.setScalar(Math.min(1 / project(object.position.toArray())[3], LARGEST * this.figure.size));
     }
   }
@@ -159,7 +158,7 @@ export class Handles {
    * @param {string|null} active key
    */
   paint(palette, status, active) {
-    for (const {key, what, enabled, drawn} of this.all.values()) {
+    for (const { key, what, enabled, drawn } of this.all.values()) {
       const colour = what === "target" ? palette.status[status] : palette[what];
       drawn.material.color.setHex(enabled ? colour : palette.off);
       drawn.material.emissive.setHex(enabled ? colour : 0).multiplyScalar(key === active ? 0.5 : 0.2);
@@ -168,27 +167,27 @@ export class Handles {
 
   /** What is under a point of the canvas. @param {(point: number[]) => number[]} project @returns {string|null} key */
   at(project, x, y, within = 13) {
-    let best = {key: null, gap: within};
-    for (const {key, enabled, object, what} of this.all.values()) {
+    let best = { key: null, gap: within };
+    for (const { key, enabled, object, what } of this.all.values()) {
       const [sx, sy, ahead] = project(object.position.toArray());
       const gap = Math.hypot(sx - x, sy - (what === "pin" ? 12 : 0) - y);
-      if (enabled && ahead > 0 && gap < best.gap) best = {key, gap};
+      if (enabled && ahead > 0 && gap < best.gap) best = { key, gap };
     }
     return best.key;
   }
 
   /** What a drag of this handle tells. @param {string} key */
   message(key) {
-    const {what, id, mark, object} = this.all.get(key);
-    const {x, y, z, w} = object.quaternion;
-    const told = {what, position: object.position.toArray(), rotation: [w, x, y, z]};
-    if (what === "handle") return {...told, name: id};
+    const { what, id, mark, object } = this.all.get(key);
+    const { x, y, z, w } = object.quaternion;
+    const told = { what, position: object.position.toArray(), rotation: [w, x, y, z] };
+    if (what === "handle") return { ...told, name: id };
     if (mark === "direction") told.direction = Y.clone().applyQuaternion(object.quaternion).toArray();
-    return {...told, chain: id};
+    return { ...told, chain: id };
   }
 
   _remove(key) {
-    const {object, drawn} = this.all.get(key);
+    const { object, drawn } = this.all.get(key);
     disposeMark(drawn);
     object.removeFromParent();
     this.all.delete(key);

@@ -17,11 +17,25 @@ const POINTER = [
 export function helpSheet() {
   const close = element("button", { type: "button", class: "primary", onclick: () => sheet.close() }, "Close");
   const groups = [...Map.groupBy(SHORTCUTS, (each) => each.group)];
-  const sheet = element("dialog", { class: "sheet", "data-testid": "help-sheet", "aria-label": "Help" },
+  const sheet = element(
+    "dialog",
+    { class: "sheet", "data-testid": "help-sheet", "aria-label": "Help" },
     element("header", {}, element("h1", {}, "Keys and mouse"), close),
-    element("div", { class: "sheet-columns" },
-      ...groups.map(([group, shortcuts]) => table(group, shortcuts.map((each) => [keyCaps(each.keys), each.text]))),
-      table("Mouse and touch", POINTER.map(([act, text]) => [[act], text]))));
+    element(
+      "div",
+      { class: "sheet-columns" },
+      ...groups.map(([group, shortcuts]) =>
+        table(
+          group,
+          shortcuts.map((each) => [keyCaps(each.keys), each.text]),
+        ),
+      ),
+      table(
+        "Mouse and touch",
+        POINTER.map(([act, text]) => [[act], text]),
+      ),
+    ),
+  );
   sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
   sheet.addEventListener("keydown", (event) => {
     if (!["h", "H", "?"].includes(event.key)) return;
@@ -33,7 +47,8 @@ export function helpSheet() {
 
 function table(title, rows) {
   const lines = rows.map(([act, text]) =>
-    element("tr", {}, element("th", { scope: "row" }, ...act), element("td", {}, text)));
+    element("tr", {}, element("th", { scope: "row" }, ...act), element("td", {}, text)),
+  );
   return element("table", {}, element("caption", {}, title), element("tbody", {}, ...lines));
 }
 

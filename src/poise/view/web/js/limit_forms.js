@@ -77,15 +77,21 @@ function swingTwistForm(joint) {
   };
   const half = ([low, high]) => [low ?? toRadians(-FULL), high ?? toRadians(FULL)];
   const read = () => ({
-    type: "swing_twist", axis: axis.read(), across,
-    swing: [half(first.read()), half(second.read())], twist: twist.read(),
+    type: "swing_twist",
+    axis: axis.read(),
+    across,
+    swing: [half(first.read()), half(second.read())],
+    twist: twist.read(),
   });
   return { whole: element("div", {}, axis.whole, first.whole, second.whole, twist.whole), show, read };
 }
 
 function eulerForm() {
   const order = element("select", { "data-testid": "limit-order", "aria-label": "Order", onchange: () => rename() });
-  setOptions(order, ORDERS.map((each) => ({ value: each, text: each })));
+  setOptions(
+    order,
+    ORDERS.map((each) => ({ value: each, text: each })),
+  );
   const ends = [1, 2, 3].map((i) => endsLine("", `limit-${i}`, degrees));
   const rename = () => ends.forEach((each, i) => (each.name.textContent = `About ${order.value[i].toLowerCase()}`));
   const show = (limit) => {
@@ -105,11 +111,23 @@ const asItIs = { shown: (value) => value, read: (value) => value, unit: "" };
 /** Low and high; an empty one is no limit on that side. */
 function endsLine(text, testid, scale) {
   const name = element("span", { class: "line-name" }, text);
-  const field = (end) => numberField({ placeholder: "none", "data-testid": `${testid}-${end}`,
-    "aria-label": `${text || "Angle"} ${end}`, title: scale.unit }, () => {});
+  const field = (end) =>
+    numberField(
+      {
+        placeholder: "none",
+        "data-testid": `${testid}-${end}`,
+        "aria-label": `${text || "Angle"} ${end}`,
+        title: scale.unit,
+      },
+      () => {},
+    );
   const fields = [field("low"), field("high")];
-  const whole = element("div", { class: "line" }, name,
-    element("span", { class: "pair" }, fields[0], "to", fields[1], element("span", { class: "unit" }, scale.unit)));
+  const whole = element(
+    "div",
+    { class: "line" },
+    name,
+    element("span", { class: "pair" }, fields[0], "to", fields[1], element("span", { class: "unit" }, scale.unit)),
+  );
   const show = (ends) => ends.forEach((end, i) => showNumber(fields[i], end === null ? null : scale.shown(end), 3));
   const read = () => fields.map((each) => (each.value === "" ? null : scale.read(Number(each.value))));
   return { whole, name, show, read };
@@ -117,7 +135,8 @@ function endsLine(text, testid, scale) {
 
 function vectorLine(text, testid) {
   const fields = ["x", "y", "z"].map((axis) =>
-    numberField({ "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis }, () => {}));
+    numberField({ "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis }, () => {}),
+  );
   const whole = element("div", { class: "vector" }, element("span", { class: "line-name" }, text), ...fields);
   const show = (values) => values.forEach((value, i) => showNumber(fields[i], value, 4));
   const read = () => fields.map((each) => Number(each.value));

@@ -1,5 +1,6 @@
 /** Limits as arcs, cones and tracks about their joints, a faint face and its edge; red where the joint is at an end. */
 
+import { multiplyInto, turnInto } from "poise/figure.js";
 import {
   BufferGeometry,
   DoubleSide,
@@ -12,8 +13,6 @@ import {
   MeshBasicMaterial,
 } from "three";
 
-import {multiplyInto, turnInto} from "poise/figure.js";
-
 const SHARE = 0.4; // radius by the bone's length
 const MOST = 0.14; // and by the figure's size
 const SOME = 1e-6;
@@ -23,8 +22,8 @@ export class Limits {
   constructor(figure) {
     this.figure = figure;
     this.group = new Group();
-    this.lines = new LineBasicMaterial({transparent: true, opacity: 0.9});
-    this.faces = new MeshBasicMaterial({transparent: true, opacity: 0.13, side: DoubleSide, depthWrite: false});
+    this.lines = new LineBasicMaterial({ transparent: true, opacity: 0.9 });
+    this.faces = new MeshBasicMaterial({ transparent: true, opacity: 0.13, side: DoubleSide, depthWrite: false });
     this.hitLines = this.lines.clone();
     this.hitFaces = this.faces.clone();
     this.hitFaces.opacity = 0.34;
@@ -49,7 +48,7 @@ export class Limits {
       const text = JSON.stringify(polylines);
       if (row === undefined || this.shown.get(name)?.text === text) continue; // most messages change no limit
       this._remove(name);
-      this.shown.set(name, {text, row, ...this._draw(polylines, limits[name]?.type)});
+      this.shown.set(name, { text, row, ...this._draw(polylines, limits[name]?.type) });
     }
     this.setHit([...this.hit]);
   }
@@ -67,13 +66,13 @@ export class Limits {
     }
     faces.renderOrder = 1;
     lines.renderOrder = 2;
-    return {lines, faces};
+    return { lines, faces };
   }
 
   /** Which joints are at an end. @param {string[]} names */
   setHit(names) {
     this.hit = new Set(names);
-    for (const [name, {lines, faces}] of this.shown) {
+    for (const [name, { lines, faces }] of this.shown) {
       const hit = this.hit.has(name);
       lines.material = hit ? this.hitLines : this.lines;
       faces.material = hit ? this.hitFaces : this.faces;
@@ -82,7 +81,7 @@ export class Limits {
 
   /** Bring the drawings to where the figure's joints are now. */
   update() {
-    for (const {row, lines, faces} of this.shown.values()) {
+    for (const { row, lines, faces } of this.shown.values()) {
       frameBefore(this.figure, row, lines.matrix);
       lines.matrixWorldNeedsUpdate = true;
       faces.matrix.copy(lines.matrix);

@@ -1,11 +1,11 @@
 /** The selected bone: its value, whether it is at its limit, its limit to edit, and its pin. */
 
+import { pinned } from "poise/commands.js";
 import { element, setOptions } from "poise/element.js";
 import { line } from "poise/fields.js";
 import { short, toDegrees } from "poise/figures.js";
 import { icon } from "poise/icons.js";
 import { limitForm, TYPES, typeOf } from "poise/limit_forms.js";
-import { pinned } from "poise/commands.js";
 
 const ANSWERED = 3000; // [ms] an error this soon after Apply is about it
 
@@ -22,21 +22,43 @@ export class LimitsPanel {
     this.none = element("p", { class: "hint" }, "Click a bone, here or in the view.");
     this.name = element("span", { class: "bone-name" });
     this.kind = element("span", { class: "unit" });
-    this.pin = element("button", { type: "button", "data-testid": "pin", title: "Pin this joint where it is (P)",
-      onclick: () => commands.pin() }, icon("pin"), "Pin");
+    this.pin = element(
+      "button",
+      { type: "button", "data-testid": "pin", title: "Pin this joint where it is (P)", onclick: () => commands.pin() },
+      icon("pin"),
+      "Pin",
+    );
     this.value = element("p", { class: "bone-value", "data-testid": "bone-value" });
-    this.type = element("select", { "data-testid": "limit-type", "aria-label": "Limit",
-      onchange: () => this.showForm(this.type.value, null) });
+    this.type = element("select", {
+      "data-testid": "limit-type",
+      "aria-label": "Limit",
+      onchange: () => this.showForm(this.type.value, null),
+    });
     this.place = element("div", { class: "limit-form" });
     this.apply = element("button", { type: "submit", class: "primary", "data-testid": "limit-apply" }, "Apply");
-    this.remove = element("button", { type: "button", "data-testid": "limit-remove",
-      onclick: () => this.send(null) }, "Remove");
+    this.remove = element(
+      "button",
+      { type: "button", "data-testid": "limit-remove", onclick: () => this.send(null) },
+      "Remove",
+    );
     this.error = element("p", { class: "problem", role: "alert", "data-testid": "limit-error", hidden: true });
     this.unlimited = element("p", { class: "hint" }, "A joint of this kind has no limit.");
-    this.limit = element("form", { novalidate: true, onsubmit: (event) => this.submit(event) },
-      line("Limit", this.type), this.place, element("div", { class: "buttons" }, this.apply, this.remove), this.error);
-    this.body = element("div", { hidden: true }, element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
-      this.value, this.unlimited, this.limit);
+    this.limit = element(
+      "form",
+      { novalidate: true, onsubmit: (event) => this.submit(event) },
+      line("Limit", this.type),
+      this.place,
+      element("div", { class: "buttons" }, this.apply, this.remove),
+      this.error,
+    );
+    this.body = element(
+      "div",
+      { hidden: true },
+      element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
+      this.value,
+      this.unlimited,
+      this.limit,
+    );
     this.whole = element("div", { class: "bone" }, this.none, this.body);
     page.store.on(["selected", "state", "model"], () => this.show());
     page.store.on("answer", (answer) => this.showValue(answer));
@@ -88,7 +110,7 @@ export class LimitsPanel {
     const { joint } = this;
     if (!joint || !answer) return;
     const at = answer.at_limit.includes(joint.name);
-    const own = answer.selected?.joint === joint.name ? valueOf(joint, answer.selected) : "";
+    const own = answer.selected?.joint === joint.name ? standsAt(joint, answer.selected) : "";
     this.value.textContent = at ? `${own}${own ? ", " : ""}at its limit` : own;
     this.value.classList.toggle("at-limit", at);
   }
@@ -112,7 +134,7 @@ export class LimitsPanel {
 }
 
 /** What a joint stands at, in degrees or file units. */
-function valueOf(joint, { values, text }) {
+function standsAt(joint, { values, text }) {
   if (text) return text;
   if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)} deg`;
   if (joint.kind === "slide") return `at ${short(values[0], 4)}`;

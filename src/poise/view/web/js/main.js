@@ -1,16 +1,16 @@
 /** Starting the page: the connection, the store, the panels, and what tests may look at. */
 
-import { fillPanels } from "poise/panels.js";
 import { makeCommands } from "poise/commands.js";
-import { Connection } from "poise/socket.js";
 import { Drags, perSecond } from "poise/drags.js";
 import { parseFrame } from "poise/frames.js";
 import { helpSheet } from "poise/help.js";
 import { keep } from "poise/keep.js";
 import { Messages } from "poise/messages.js";
+import { fillPanels } from "poise/panels.js";
 import { sessionOver } from "poise/session_over.js";
 import { keepSettings } from "poise/settings.js";
 import { listenToKeys } from "poise/shortcuts.js";
+import { Connection } from "poise/socket.js";
 import { Store } from "poise/store.js";
 import { Views } from "poise/views.js";
 
@@ -48,7 +48,10 @@ class Page {
     const { sheet, toggle } = helpSheet();
     this.toggleHelp = toggle;
     fillPanels(this, at);
-    document.body.append(sheet, sessionOver(this.store, () => this.connection.open()));
+    document.body.append(
+      sheet,
+      sessionOver(this.store, () => this.connection.open()),
+    );
     listenToKeys(this.commands);
   }
 

@@ -39,8 +39,8 @@ function rod(radius, length, axis) {
  * @returns {Group & {material: MeshLambertMaterial}}
  */
 export function markOf(kind) {
-  const material = new MeshLambertMaterial({emissive: 0x000000, flatShading: kind !== "pin"});
-  const group = Object.assign(new Group(), {material});
+  const material = new MeshLambertMaterial({ emissive: 0x000000, flatShading: kind !== "pin" });
+  const group = Object.assign(new Group(), { material });
   for (const geometry of (PARTS[kind] ?? PARTS.position)()) group.add(new Mesh(geometry, material));
   return group;
 }

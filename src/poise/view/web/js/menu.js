@@ -13,9 +13,20 @@ const GAP = 4; // [px] between button and list, and from the edge of the window
 export function menu({ text, title, testid, drawing }, list) {
   list.classList.add("menu");
   list.setAttribute("popover", "auto");
-  const opener = element("button", {
-    type: "button", class: "tool", title, "data-testid": testid, "aria-haspopup": "menu", "aria-expanded": "false",
-  }, drawing ? icon(drawing) : null, element("span", { class: "tool-text" }, text), icon("down"));
+  const opener = element(
+    "button",
+    {
+      type: "button",
+      class: "tool",
+      title,
+      "data-testid": testid,
+      "aria-haspopup": "menu",
+      "aria-expanded": "false",
+    },
+    drawing ? icon(drawing) : null,
+    element("span", { class: "tool-text" }, text),
+    icon("down"),
+  );
   opener.popoverTargetElement = list;
   list.addEventListener("beforetoggle", (event) => opener.setAttribute("aria-expanded", event.newState === "open"));
   list.addEventListener("toggle", (event) => event.newState === "open" && opened(opener, list));
@@ -29,8 +40,12 @@ export function entry(testid, text, note, act) {
     event.currentTarget.closest("[popover]")?.hidePopover();
     act();
   };
-  return element("button", { type: "button", class: "entry", "data-testid": testid, onclick: choose },
-    element("span", { class: "entry-title" }, text), note ? element("span", { class: "entry-note" }, note) : null);
+  return element(
+    "button",
+    { type: "button", class: "entry", "data-testid": testid, onclick: choose },
+    element("span", { class: "entry-title" }, text),
+    note ? element("span", { class: "entry-note" }, note) : null,
+  );
 }
 
 function opened(opener, list) {

@@ -18,10 +18,19 @@ export class Messages {
   show(level, text) {
     const same = [...this.place.children].find((child) => child.textContent === text);
     same?.remove(); // the same sentence again is shown once, anew
-    const strip = element("button", {
-      class: `message ${level}`, type: "button", "data-testid": "message", "data-level": level,
-      role: level === "error" ? "alert" : "status", title: "Click to dismiss", onclick: () => strip.remove(),
-    }, text);
+    const strip = element(
+      "button",
+      {
+        class: `message ${level}`,
+        type: "button",
+        "data-testid": "message",
+        "data-level": level,
+        role: level === "error" ? "alert" : "status",
+        title: "Click to dismiss",
+        onclick: () => strip.remove(),
+      },
+      text,
+    );
     this.place.append(strip);
     while (this.place.children.length > MOST) this.place.firstElementChild?.remove();
     setTimeout(() => strip.remove(), SHOWN);

@@ -22,7 +22,7 @@ export class NameLabel {
   /** @param {"dark"|"light"} theme */
   setTheme(theme) {
     const [ink, paper] = theme === "light" ? ["#111827", "#ffffffeb"] : ["#f3f4f6", "#0b0d10e0"];
-    Object.assign(this.element.style, {color: ink, background: paper});
+    Object.assign(this.element.style, { color: ink, background: paper });
   }
 
   /** @param {string|null} text @param {number} x @param {number} y pixels in the container @param {number} width of it */

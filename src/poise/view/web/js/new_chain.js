@@ -25,10 +25,17 @@ export function newChain(page) {
   const tip = jointSelect("chain-tip", "Tip");
   const kind = element("select", { "data-testid": "chain-kind", "aria-label": "Kind" });
   setOptions(kind, KINDS);
-  const add = element("button", {
-    type: "button", "data-testid": "chain-add", title: "Add a chain from root to tip",
-    onclick: () => send({ do: "chain_add", root: root.value || null, tip: tip.value, kind: kind.value }),
-  }, icon("add"), "Add");
+  const add = element(
+    "button",
+    {
+      type: "button",
+      "data-testid": "chain-add",
+      title: "Add a chain from root to tip",
+      onclick: () => send({ do: "chain_add", root: root.value || null, tip: tip.value, kind: kind.value }),
+    },
+    icon("add"),
+    "Add",
+  );
   const enable = () => (add.disabled = !tip.value);
   tip.addEventListener("change", enable);
   store.on("model", ({ message }) => {
@@ -42,11 +49,20 @@ export function newChain(page) {
     hint.hidden = !picking;
     if (picking) hint.textContent = `Click the ${picking.what} of the new chain. Esc stops.`;
   });
-  return element("details", { class: "new-chain" }, element("summary", {}, "New chain"),
+  return element(
+    "details",
+    { class: "new-chain" },
+    element("summary", {}, "New chain"),
     line("Root", withPick(store, root, "root"), "The first joint that may move"),
     line("Tip", withPick(store, tip, "tip"), "The joint that shall reach"),
-    hint, element("div", { class: "line" }, element("span", { class: "line-name" }, "Wants"),
-      element("span", { class: "pair" }, kind, add)));
+    hint,
+    element(
+      "div",
+      { class: "line" },
+      element("span", { class: "line-name" }, "Wants"),
+      element("span", { class: "pair" }, kind, add),
+    ),
+  );
 }
 
 function jointSelect(testid, label) {
@@ -63,10 +79,18 @@ function withPick(store, select, what) {
     event.preventDefault(); // the label around it would open the list
     store.set("picking", store.get("picking")?.what === what ? null : { what, take });
   };
-  const pick = element("button", {
-    type: "button", class: "small", title: `Pick the ${what}: then click a bone`, "aria-label": `Pick the ${what}`,
-    "data-testid": `chain-${what}-pick`, onclick: toggle,
-  }, icon("pick"));
+  const pick = element(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      title: `Pick the ${what}: then click a bone`,
+      "aria-label": `Pick the ${what}`,
+      "data-testid": `chain-${what}-pick`,
+      onclick: toggle,
+    },
+    icon("pick"),
+  );
   store.on("picking", (picking) => pick.setAttribute("aria-pressed", String(picking?.what === what)));
   return element("span", { class: "pair" }, select, pick);
 }

@@ -23,21 +23,45 @@ export class Outliner {
     this.folded = new Set();
     this.marked = ""; // what the marks were drawn from
     this.search = element("input", {
-      type: "search", class: "search", placeholder: "Search joints ( / )", "aria-label": "Search joints",
-      "data-testid": "outliner-search", oninput: () => this.refresh(),
+      type: "search",
+      class: "search",
+      placeholder: "Search joints ( / )",
+      "aria-label": "Search joints",
+      "data-testid": "outliner-search",
+      oninput: () => this.refresh(),
     });
-    this.helpers = element("input", { type: "checkbox", "data-testid": "outliner-helpers",
-      onchange: () => this.refresh() });
+    this.helpers = element("input", {
+      type: "checkbox",
+      "data-testid": "outliner-helpers",
+      onchange: () => this.refresh(),
+    });
     this.list = element("div", {
-      class: "tree", role: "tree", tabindex: 0, "aria-label": "Joints", "data-testid": "outliner",
-      onclick: (event) => this.click(event), onkeydown: (event) => this.walk(event),
+      class: "tree",
+      role: "tree",
+      tabindex: 0,
+      "aria-label": "Joints",
+      "data-testid": "outliner",
+      onclick: (event) => this.click(event),
+      onkeydown: (event) => this.walk(event),
     });
     this.none = element("p", { class: "hint", hidden: true }, "No joint has this in its name.");
-    this.whole = element("div", { class: "outliner" },
-      element("div", { class: "outliner-top" }, this.search,
-        element("label", { class: "check", title: "Also nodes that are no bones: meshes, armatures, helpers" },
-          this.helpers, "all")),
-      this.none, this.list);
+    this.whole = element(
+      "div",
+      { class: "outliner" },
+      element(
+        "div",
+        { class: "outliner-top" },
+        this.search,
+        element(
+          "label",
+          { class: "check", title: "Also nodes that are no bones: meshes, armatures, helpers" },
+          this.helpers,
+          "all",
+        ),
+      ),
+      this.none,
+      this.list,
+    );
     store.on("model", ({ message }) => this.build(message));
     store.on("selected", (name) => this.choose(name));
     store.on(["state", "answer"], () => this.mark());
@@ -173,15 +197,21 @@ export class Outliner {
 }
 
 function row(joint, i) {
-  return element("div", {
-    class: `joint${joint.shown ? "" : " helper"}`, role: "treeitem", id: `joint-${i}`, "data-joint": joint.name,
-    "data-testid": `joint-${joint.name}`,
-  },
-  element("span", { class: "fold" }, icon("down")),
-  element("span", { class: "kind", title: KINDS[joint.kind] }, icon(joint.kind)),
-  element("span", { class: "joint-name", title: joint.name }, joint.name),
-  element("span", { class: "chain-dot", hidden: true, title: "in a chain" }),
-  element("span", { class: "limit-mark", title: "has a limit; red: at the limit" }),
-  element("span", { class: "pin-mark", title: "pinned" }, icon("pin")),
-  joint.role ? element("span", { class: "role", title: "humanoid role" }, joint.role) : null);
+  return element(
+    "div",
+    {
+      class: `joint${joint.shown ? "" : " helper"}`,
+      role: "treeitem",
+      id: `joint-${i}`,
+      "data-joint": joint.name,
+      "data-testid": `joint-${joint.name}`,
+    },
+    element("span", { class: "fold" }, icon("down")),
+    element("span", { class: "kind", title: KINDS[joint.kind] }, icon(joint.kind)),
+    element("span", { class: "joint-name", title: joint.name }, joint.name),
+    element("span", { class: "chain-dot", hidden: true, title: "in a chain" }),
+    element("span", { class: "limit-mark", title: "has a limit; red: at the limit" }),
+    element("span", { class: "pin-mark", title: "pinned" }, icon("pin")),
+    joint.role ? element("span", { class: "role", title: "humanoid role" }, joint.role) : null,
+  );
 }

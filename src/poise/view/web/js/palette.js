@@ -1,6 +1,6 @@
 /** The colours of what is drawn, one table a theme; every text and line keeps its contrast on both. */
 
-const SHARED = {x: 0xe5484d, y: 0x4caf50, z: 0x3b82f6};
+const SHARED = { x: 0xe5484d, y: 0x4caf50, z: 0x3b82f6 };
 
 /** @typedef {typeof PALETTES.dark} Palette */
 

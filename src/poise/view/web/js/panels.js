@@ -1,7 +1,7 @@
 /** Where each panel stands on the page. */
 
-import { Chart } from "poise/chart.js";
 import { chainsPanel } from "poise/chains.js";
+import { Chart } from "poise/chart.js";
 import { element } from "poise/element.js";
 import { LimitsPanel } from "poise/limits_panel.js";
 import { Outliner } from "poise/outliner.js";
@@ -20,16 +20,22 @@ export function fillPanels(page, at) {
   at("left").append(
     panel("Outliner", "outliner", new Outliner(store, commands).whole),
     panel("Chains", "chains", chainsPanel(page)),
-    panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole));
+    panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole),
+  );
   at("right").append(
     panel("Solver", "solver", solverPanel(page, commands)),
     panel("Effector and target", "target", targetPanel(page)),
-    panel("Convergence", "convergence", new Chart(store).whole));
+    panel("Convergence", "convergence", new Chart(store).whole),
+  );
   fillTimeline(at("timeline"), page, commands);
 }
 
 /** A panel that its title folds. */
 function panel(title, name, body) {
-  return element("details", { class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}` },
-    element("summary", {}, title), element("div", { class: "panel-body" }, body));
+  return element(
+    "details",
+    { class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}` },
+    element("summary", {}, title),
+    element("div", { class: "panel-body" }, body),
+  );
 }

@@ -1,7 +1,7 @@
 /** Which joint or handle is under the pointer, its name beside it, and what a click on it does. */
 
-import {widthOf} from "poise/bones.js";
-import {Pointer} from "poise/pointer.js";
+import { widthOf } from "poise/bones.js";
+import { Pointer } from "poise/pointer.js";
 
 const REACH = 7; // pixels beside a bone that still hit it
 const IN_FRONT = 40; // pixels that a figure's size nearer to the camera is worth
@@ -10,7 +10,7 @@ export class Picking {
   /** @param {import("poise/viewport.js").Viewport} viewport */
   constructor(viewport) {
     this.viewport = viewport;
-    const {gizmo, stage} = viewport;
+    const { gizmo, stage } = viewport;
     this.pointer = new Pointer(stage.canvas, {
       isBusy: () => gizmo.hovered || gizmo.dragging,
       onDouble: () => viewport.frameAll(),
@@ -22,7 +22,7 @@ export class Picking {
 
   /** A handle under the pointer gets the gizmo; a pin or a bone selects its joint, and so does nothing. */
   _click(x, y) {
-    const {actor, view, told} = this.viewport;
+    const { actor, view, told } = this.viewport;
     if (!actor) return;
     view.refresh();
     const key = actor.handles.at((point) => view.project(point), x, y);
@@ -32,14 +32,14 @@ export class Picking {
   }
 
   _jointAt(x, y) {
-    const {actor, view, show} = this.viewport;
+    const { actor, view, show } = this.viewport;
     if (!actor?.figure.ready || !show.bones) return -1;
     view.refresh();
     return jointAt(actor.figure, (point) => view.project(point), x, y);
   }
 
   _hover(x, y) {
-    const {actor, view, gizmo} = this.viewport;
+    const { actor, view, gizmo } = this.viewport;
     if (!actor) return;
     view.refresh();
     const handle = actor.handles.all.get(actor.handles.at((point) => view.project(point), x, y));
@@ -49,7 +49,7 @@ export class Picking {
 
   /** Show what is pointed at. @param {number} row of the joint, -1: none @param {string|null} text */
   _point(row, text, x, y) {
-    const {actor, label, stage} = this.viewport;
+    const { actor, label, stage } = this.viewport;
     label.show(text, x, y, stage.extent()[0]);
     stage.canvas.style.cursor = text === null ? "" : "pointer";
     if (!actor || row === actor.hovered) return;
@@ -72,19 +72,19 @@ export class Picking {
  * @returns {number} the row of the joint, -1 where there is none
  */
 export function jointAt(figure, screen, x, y) {
-  let best = {row: -1, score: Infinity};
+  let best = { row: -1, score: Infinity };
   for (let c = 0; c < figure.characters; c++) {
     for (let row = 0; row < figure.count; row++) {
       if (!figure.joints[row].shown) continue;
       const head = screen(figure.position(row, c));
       const tail = screen(figure.tail(row, c));
       if (head[2] <= 0 || tail[2] <= 0) continue; // behind the camera
-      const {gap, share} = gapTo(x, y, head, tail);
+      const { gap, share } = gapTo(x, y, head, tail);
       const beside = Math.max(gap - widthOf(figure.joints[row], figure.size) * head[3], 0);
       if (beside > REACH) continue;
       const depth = head[2] + share * (tail[2] - head[2]);
       const score = beside + IN_FRONT * depth; // a bone in front wins over one far behind that is a little nearer
-      if (score < best.score) best = {row, score};
+      if (score < best.score) best = { row, score };
     }
   }
   return best.row;
@@ -96,5 +96,5 @@ function gapTo(x, y, head, tail) {
   const squared = across * across + down * down;
   const along = squared > 0 ? ((x - head[0]) * across + (y - head[1]) * down) / squared : 0;
   const share = Math.min(Math.max(along, 0), 1);
-  return {gap: Math.hypot(x - head[0] - share * across, y - head[1] - share * down), share};
+  return { gap: Math.hypot(x - head[0] - share * across, y - head[1] - share * down), share };
 }

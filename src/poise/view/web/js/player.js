@@ -55,20 +55,37 @@ class Player {
     store.on("show", (all) => viewport.setShow({ ...all, ghost: false, limits: false, trail: false }));
     store.on("theme", (theme) => viewport.setTheme(theme));
     at("toolbar").append(
-      element("b", { class: "mark" }, title), element("span", { class: "spring" }),
+      element("b", { class: "mark" }, title),
+      element("span", { class: "spring" }),
       showMenu(store, { show }, ["ghost", "limits", "trail"]),
       toolButton("frame-all", "frame", "Frame all (F)", () => viewport.frameAll()),
-      themeButton(store, () => nextTheme(store)));
+      themeButton(store, () => nextTheme(store)),
+    );
   }
 
   fillTimeline() {
     this.button = toolButton("play", "pause", "Pause (Space)", () => this.toggle());
-    this.slider = element("input", { type: "range", class: "scrub", min: 0, max: this.seconds, step: "any", value: 0,
-      "aria-label": "Time", "data-testid": "seek", oninput: () => this.seek(Number(this.slider.value)) });
+    this.slider = element("input", {
+      type: "range",
+      class: "scrub",
+      min: 0,
+      max: this.seconds,
+      step: "any",
+      value: 0,
+      "aria-label": "Time",
+      "data-testid": "seek",
+      oninput: () => this.seek(Number(this.slider.value)),
+    });
     this.clock = element("output", { class: "clock", "data-testid": "clock" });
-    const speed = element("select", { "aria-label": "Speed", "data-testid": "speed",
-      onchange: () => (this.speed = Number(speed.value)) });
-    setOptions(speed, SPEEDS.map((each) => ({ value: String(each), text: `${each} x` })));
+    const speed = element("select", {
+      "aria-label": "Speed",
+      "data-testid": "speed",
+      onchange: () => (this.speed = Number(speed.value)),
+    });
+    setOptions(
+      speed,
+      SPEEDS.map((each) => ({ value: String(each), text: `${each} x` })),
+    );
     speed.value = "1";
     at("timeline").append(this.button, this.slider, this.clock, speed);
     document.addEventListener("keydown", (event) => this.press(event));
@@ -113,8 +130,12 @@ class Player {
 
   press(event) {
     const frame = this.seconds / (this.times.length - 1);
-    const keys = { " ": () => this.toggle(), f: () => this.viewport.frameAll(),
-      ArrowLeft: () => this.seek(this.time - frame), ArrowRight: () => this.seek(this.time + frame) };
+    const keys = {
+      " ": () => this.toggle(),
+      f: () => this.viewport.frameAll(),
+      ArrowLeft: () => this.seek(this.time - frame),
+      ArrowRight: () => this.seek(this.time + frame),
+    };
     if (!keys[event.key] || event.target.matches?.("input, select, button")) return;
     event.preventDefault();
     keys[event.key]();
@@ -135,9 +156,23 @@ class Player {
     const { characters, joints, width } = this.shape;
     const size = characters * joints * width;
     return {
-      kind: "pose", views: 1, width, characters, joints, frame: i, serial: 0, time: this.times[i], status: [null, null],
-      playing: this.playing, busy: false, microseconds: [0, 0], left: [NaN, NaN], iterations: [0, 0], version: 0,
-      data: this.floats.subarray(i * size, (i + 1) * size), bytes: 4 * size,
+      kind: "pose",
+      views: 1,
+      width,
+      characters,
+      joints,
+      frame: i,
+      serial: 0,
+      time: this.times[i],
+      status: [null, null],
+      playing: this.playing,
+      busy: false,
+      microseconds: [0, 0],
+      left: [NaN, NaN],
+      iterations: [0, 0],
+      version: 0,
+      data: this.floats.subarray(i * size, (i + 1) * size),
+      bytes: 4 * size,
     };
   }
 }

@@ -16,7 +16,7 @@ export class Pointer {
     this._last = -Infinity;
     this._touches = new Set();
     this._ends = new AbortController();
-    const on = (name, listener) => canvas.addEventListener(name, listener, {signal: this._ends.signal});
+    const on = (name, listener) => canvas.addEventListener(name, listener, { signal: this._ends.signal });
     on("pointerdown", (event) => this._press(event));
     on("pointermove", (event) => this._move(event));
     on("pointerup", (event) => this._release(event));

@@ -1,6 +1,6 @@
 /** Dashed lines from the pole handles to the joints they pull: the middle ones of their chains. */
 
-import {BufferAttribute, BufferGeometry, Group, Line, LineDashedMaterial} from "three";
+import { BufferAttribute, BufferGeometry, Group, Line, LineDashedMaterial } from "three";
 
 export class Poles {
   /** @param {import("poise/figure.js").Figure} figure @param {import("poise/handles.js").Handles} handles */
@@ -8,7 +8,7 @@ export class Poles {
     this.figure = figure;
     this.handles = handles;
     this.group = new Group();
-    this.material = new LineDashedMaterial({dashSize: 0.02 * figure.size, gapSize: 0.015 * figure.size});
+    this.material = new LineDashedMaterial({ dashSize: 0.02 * figure.size, gapSize: 0.015 * figure.size });
     this.lines = []; // {row, key, line}
   }
 
@@ -20,20 +20,20 @@ export class Poles {
   /** @param {{id: string, pole: number[]|null, enabled: boolean, joints: string[]}[]} chains */
   set(chains) {
     this._clear();
-    for (const chain of chains.filter(({pole, enabled}) => pole && enabled)) {
+    for (const chain of chains.filter(({ pole, enabled }) => pole && enabled)) {
       const row = middleOf(this.figure, chain.joints);
       if (row === undefined) continue;
       const points = new BufferAttribute(new Float32Array(6), 3);
       const line = new Line(new BufferGeometry().setAttribute("position", points), this.material);
       line.frustumCulled = false;
       this.group.add(line);
-      this.lines.push({row, key: `pole:${chain.id}`, line});
+      this.lines.push({ row, key: `pole:${chain.id}`, line });
     }
   }
 
   /** Bring the lines to where joints and handles are now; called before each drawing. */
   update() {
-    for (const {row, key, line} of this.lines) {
+    for (const { row, key, line } of this.lines) {
       const handle = this.handles.all.get(key);
       const points = line.geometry.attributes.position;
       if (!handle || !this.figure.ready) continue;
@@ -45,7 +45,7 @@ export class Poles {
   }
 
   _clear() {
-    for (const {line} of this.lines) {
+    for (const { line } of this.lines) {
       line.removeFromParent();
       line.geometry.dispose();
     }

@@ -27,8 +27,11 @@ const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
 export function sessionOver(store, reconnect) {
   const title = element("h1");
   const text = element("p");
-  const again = element("button", { type: "button", class: "primary", "data-testid": "reconnect", onclick: reconnect },
-    "Try now");
+  const again = element(
+    "button",
+    { type: "button", class: "primary", "data-testid": "reconnect", onclick: reconnect },
+    "Try now",
+  );
   const card = element("div", { class: "card", role: "alertdialog", "aria-live": "assertive" }, title, text, again);
   const cover = element("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
   let timer = 0;

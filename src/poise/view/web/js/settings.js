@@ -4,7 +4,14 @@ const STORED = "poise-settings";
 
 /** What is drawn at first; skinOpacity lets the bones be seen through the skin. Shadows: as the graphics can. */
 export const SHOWN_AT_FIRST = {
-  bones: true, skin: true, axes: false, limits: true, ghost: true, trail: true, grid: true, shadows: null,
+  bones: true,
+  skin: true,
+  axes: false,
+  limits: true,
+  ghost: true,
+  trail: true,
+  grid: true,
+  shadows: null,
   skinOpacity: 0.6,
 };
 

@@ -1,6 +1,6 @@
 /** The lamp and its shadow: they follow the figure, so that a walk of any length keeps its shadow. */
 
-import {PCFShadowMap, Vector3} from "three";
+import { PCFShadowMap, Vector3 } from "three";
 
 const AWAY = 4; // of the lamp from the figure [figure sizes]
 const TEXELS = 2048;
@@ -9,7 +9,7 @@ const _front = new Vector3();
 
 /** @param {import("poise/stage.js").Stage} stage @param {boolean} on */
 export function useShadows(stage, on) {
-  const {lamp} = stage.lights[0];
+  const { lamp } = stage.lights[0];
   if (stage.renderer === null || lamp.castShadow === on) return;
   stage.renderer.shadowMap.enabled = on;
   stage.renderer.shadowMap.type = PCFShadowMap;
@@ -29,11 +29,11 @@ export function useShadows(stage, on) {
  * @param {import("poise/actor.js").Actor|null} actor
  */
 export function shine(stage, view, actor) {
-  const {centre, radius} = actor?.figure.ready ? crowd(actor.figure) : {centre: new Vector3(), radius: 1};
-  const {up} = view.camera;
+  const { centre, radius } = actor?.figure.ready ? crowd(actor.figure) : { centre: new Vector3(), radius: 1 };
+  const { up } = view.camera;
   _side.set(up.y, up.z, up.x); // any two directions across
   _front.set(up.z, up.x, up.y);
-  for (const {sky, lamp, aim} of stage.lights) {
+  for (const { sky, lamp, aim } of stage.lights) {
     sky.position.copy(up);
     aim.position.copy(centre);
     lamp.position
@@ -41,7 +41,7 @@ export function shine(stage, view, actor) {
       .addScaledVector(up, AWAY)
       .addScaledVector(_front, 0.55 * AWAY);
     lamp.position.addScaledVector(_side, 0.35 * AWAY);
-    const {camera} = lamp.shadow;
+    const { camera } = lamp.shadow;
     if (camera.right === radius) continue;
     Object.assign(camera, {
       left: -radius,
@@ -58,9 +58,9 @@ export function shine(stage, view, actor) {
 /** Where the characters stand and how far they spread, in steps so that the shadow's edge does not swim. */
 function crowd(figure) {
   const centre = new Vector3();
-  const heads = Array.from({length: figure.characters}, (_, c) => new Vector3(...figure.position(0, c)));
+  const heads = Array.from({ length: figure.characters }, (_, c) => new Vector3(...figure.position(0, c)));
   for (const head of heads) centre.add(head);
   centre.divideScalar(heads.length);
   const spread = Math.max(...heads.map((head) => head.distanceTo(centre)));
-  return {centre: centre.divideScalar(figure.size), radius: Math.ceil(2 * (spread / figure.size + 0.9)) / 2};
+  return { centre: centre.divideScalar(figure.size), radius: Math.ceil(2 * (spread / figure.size + 0.9)) / 2 };
 }

@@ -29,7 +29,9 @@ export function showMenu(store, commands, leave = []) {
 
 function box(store, commands, what, text) {
   const input = element("input", {
-    type: "checkbox", "data-testid": `show-${what}`, onchange: () => commands.show(what, input.checked),
+    type: "checkbox",
+    "data-testid": `show-${what}`,
+    onchange: () => commands.show(what, input.checked),
   });
   store.on("show", (show) => (input.checked = show[what]));
   return element("label", { class: "check" }, input, text);
@@ -37,7 +39,11 @@ function box(store, commands, what, text) {
 
 function opacity(store, commands) {
   const slider = element("input", {
-    type: "range", min: 0.05, max: 1, step: 0.05, "data-testid": "skin-opacity",
+    type: "range",
+    min: 0.05,
+    max: 1,
+    step: 0.05,
+    "data-testid": "skin-opacity",
     oninput: () => commands.show("skinOpacity", Number(slider.value)),
   });
   store.on("show", (show) => {

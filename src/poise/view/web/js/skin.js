@@ -3,9 +3,9 @@
  * straight from a frame, whatever tree they hang in; three.js computes none of them.
  */
 
-import {Group, Matrix4, Vector3} from "three";
-import {GLTFLoader} from "three/addons/loaders/GLTFLoader.js";
-import {clone} from "three/addons/utils/SkeletonUtils.js";
+import { Group, Matrix4, Vector3 } from "three";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { clone } from "three/addons/utils/SkeletonUtils.js";
 
 const METAL = 0.2; // there is no room to mirror here, and metal without one is black
 const SAMPLES = 300; // corners of a mesh that stand for all
@@ -41,8 +41,8 @@ export class Skin {
   /** Remember what a material was, so that its opacity can be taken back. */
   _adopt(material) {
     if (this.materials.has(material)) return;
-    const {opacity, transparent, depthWrite} = material;
-    this.materials.set(material, {opacity, transparent, depthWrite});
+    const { opacity, transparent, depthWrite } = material;
+    this.materials.set(material, { opacity, transparent, depthWrite });
     if (material.metalness > METAL && !material.envMap) material.metalness = METAL;
   }
 
@@ -79,14 +79,14 @@ export class Skin {
       object.castShadow = object.isMesh === true;
       object.receiveShadow = object.isMesh === true;
     }
-    const joints = new Map(this.plan.flatMap(({row}, k) => (row >= 0 ? [[row, objects[k]]] : [])));
-    this.copies.push({root, objects, joints});
+    const joints = new Map(this.plan.flatMap(({ row }, k) => (row >= 0 ? [[row, objects[k]]] : [])));
+    this.copies.push({ root, objects, joints });
     this.group.add(root);
   }
 
-  _place({objects}, character, scale) {
-    this.plan.forEach(({row, parent, local}, k) => {
-      const {matrixWorld} = objects[k];
+  _place({ objects }, character, scale) {
+    this.plan.forEach(({ row, parent, local }, k) => {
+      const { matrixWorld } = objects[k];
       if (row >= 0) worldOf(this.figure, character * this.figure.count + row, scale, matrixWorld);
       else if (parent >= 0) matrixWorld.multiplyMatrices(objects[parent].matrixWorld, local);
       else this._rootMatrix(character, scale, matrixWorld);
@@ -108,7 +108,7 @@ export class Skin {
   /** Some places on the meshes as they are drawn now. @returns {number[][]} rig coordinates */
   points() {
     const found = [];
-    for (const {root, objects} of this.copies) {
+    for (const { root, objects } of this.copies) {
       if (!root.visible || !this.group.visible) continue;
       for (const object of objects) if (object.isMesh && object.visible) sample(object, this.figure.size, found);
     }
@@ -118,7 +118,7 @@ export class Skin {
   dispose() {
     this.group.removeFromParent();
     const textures = new Set();
-    for (const {root} of this.copies) {
+    for (const { root } of this.copies) {
       root.traverse((object) => {
         object.geometry?.dispose();
         object.skeleton?.dispose();
@@ -152,13 +152,13 @@ function planOf(root, associations, rowOf) {
     const node = associations.get(object)?.nodes;
     const row = node === undefined || taken.has(node) ? -1 : (rowOf.get(node) ?? -1);
     if (row >= 0) taken.add(node);
-    return {row, parent: places.get(object.parent) ?? -1, local: new Matrix4().copy(object.matrix)};
+    return { row, parent: places.get(object.parent) ?? -1, local: new Matrix4().copy(object.matrix) };
   });
 }
 
 /** Add the places of some of a mesh's corners; all of them would take long where there are many. */
 function sample(mesh, size, found) {
-  const {count} = mesh.geometry.attributes.position;
+  const { count } = mesh.geometry.attributes.position;
   const point = new Vector3();
   for (let i = 0; i < count; i += Math.ceil(count / SAMPLES)) {
     mesh.getVertexPosition(i, point).applyMatrix4(mesh.matrixWorld);
@@ -173,7 +173,7 @@ function sample(mesh, size, found) {
  * @param {number} scale
  * @param {Matrix4} out
  */
-function worldOf({maps, positions}, i, scale, out) {
+function worldOf({ maps, positions }, i, scale, out) {
   const e = out.elements;
   for (let r = 0; r < 3; r++) {
     for (let k = 0; k < 3; k++) e[4 * k + r] = maps[9 * i + 3 * r + k] * scale;

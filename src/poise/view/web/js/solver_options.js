@@ -85,8 +85,14 @@ function choiceField(attributes, option, send) {
 
 /** Names, lists of numbers, and numbers that may also be "none" or "inf": as on the command line. */
 function textField(attributes, send) {
-  const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "automatic",
-    ...attributes, onchange: () => send(field.value.trim() || null) });
+  const field = element("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "automatic",
+    ...attributes,
+    onchange: () => send(field.value.trim() || null),
+  });
   field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
   const show = (value) => {
     if (document.activeElement !== field) field.value = value === null ? "" : String(value);

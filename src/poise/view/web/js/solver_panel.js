@@ -28,24 +28,32 @@ const STARTS = [
 export function solverPanel(page, commands) {
   const { store, send } = page;
   const methods = [0, 1].map((view) => method(page, view));
-  const tolerance = numberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" },
-    (value) => send({ do: "tolerance", value }));
+  const tolerance = numberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" }, (value) =>
+    send({ do: "tolerance", value }),
+  );
   const freeRoot = tick({ "data-testid": "free-root" }, (on) => send({ do: "free_root", on }));
   const choose = (what) => (value) => send({ do: what, value });
   const mode = segments("What of the limits counts", MODES, choose("mode"));
   const run = segments("How it runs", RUNS, choose("run"));
   const from = segments("Where each solve starts", STARTS, choose("from"));
   const driven = element("p", { class: "hint" }, "A Python program shows the poses: there is nothing to solve here.");
-  const body = element("div", { class: "solver" },
-    mode.whole, run.whole,
-    element("div", { class: "buttons" },
+  const body = element(
+    "div",
+    { class: "solver" },
+    mode.whole,
+    run.whole,
+    element(
+      "div",
+      { class: "buttons" },
       button("step", "step", "Step", "One iteration (S)", commands.step),
       button("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
-      button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart)),
+      button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart),
+    ),
     line("Starts from", from.whole),
     line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
     line("Free root", freeRoot, "The root of the rig may move too"),
-    ...methods);
+    ...methods,
+  );
   store.on("state", (state) => {
     driven.hidden = !state.driven;
     body.hidden = state.driven;
@@ -67,13 +75,19 @@ function button(testid, drawing, text, title, act) {
 /** The method of one view with its options. */
 function method({ store, send }, view) {
   const letter = "ab"[view];
-  const select = element("select", { "data-testid": `solver-${letter}`, "aria-label": `Method ${letter.toUpperCase()}`,
-    onchange: () => send({ do: "solver", view, name: select.value }) });
+  const select = element("select", {
+    "data-testid": `solver-${letter}`,
+    "aria-label": `Method ${letter.toUpperCase()}`,
+    onchange: () => send({ do: "solver", view, name: select.value }),
+  });
   const text = element("p", { class: "hint" });
   const options = new SolverOptions(letter, (name, value) => send({ do: "option", view, name, value }));
   const show = () => {
     const [known, chosen] = [store.get("welcome")?.solvers ?? [], store.get("state")?.solvers[view]];
-    setOptions(select, known.map((each) => ({ value: each.name, text: each.title, title: each.text })));
+    setOptions(
+      select,
+      known.map((each) => ({ value: each.name, text: each.title, title: each.text })),
+    );
     for (const option of select.options) option.disabled = known[option.index].missing === true;
     if (!chosen) return;
     select.value = chosen.name;
@@ -82,7 +96,12 @@ function method({ store, send }, view) {
     options.show(chosen.name, solver?.options ?? [], chosen.options);
   };
   store.on(["welcome", "state"], show);
-  return element("fieldset", { class: `method method-${letter}` },
+  return element(
+    "fieldset",
+    { class: `method method-${letter}` },
     element("legend", {}, element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()), "Method"),
-    select, text, options.whole);
+    select,
+    text,
+    options.whole,
+  );
 }

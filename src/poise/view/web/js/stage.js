@@ -5,7 +5,7 @@
  * one over the figure's size: to three.js every figure is one unit tall, so that its own tolerances suit any file.
  */
 
-import {DirectionalLight, Group, HemisphereLight, Object3D, Scene, WebGLRenderer} from "three";
+import { DirectionalLight, Group, HemisphereLight, Object3D, Scene, WebGLRenderer } from "three";
 
 const MOST_PIXELS = 2; // of the device for one of the page
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
@@ -36,7 +36,7 @@ export class Stage {
     this._ends = new AbortController();
     this.canvas = document.createElement("canvas");
     this.canvas.className = "viewport-canvas";
-    Object.assign(this.canvas.style, {display: "block", width: "100%", height: "100%", outline: "none"});
+    Object.assign(this.canvas.style, { display: "block", width: "100%", height: "100%", outline: "none" });
     if (getComputedStyle(container).position === "static") container.style.position = "relative";
     container.append(this.canvas);
     this.renderer = this._renderer();
@@ -47,17 +47,17 @@ export class Stage {
 
   /** @returns {WebGLRenderer|null} null where this browser has no WebGL */
   _renderer() {
-    const context = this.canvas.getContext("webgl2", {antialias: true, powerPreference: "high-performance"});
+    const context = this.canvas.getContext("webgl2", { antialias: true, powerPreference: "high-performance" });
     if (context === null) {
       this._say("This browser draws no 3D (WebGL 2 is off or missing): the picture stays empty, the panels work.");
       return null;
     }
-    const renderer = new WebGLRenderer({canvas: this.canvas, context, antialias: true});
+    const renderer = new WebGLRenderer({ canvas: this.canvas, context, antialias: true });
     renderer.autoClear = false;
     renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, MOST_PIXELS));
-    const {signal} = this._ends;
-    this.canvas.addEventListener("webglcontextlost", (event) => this._lose(event), {signal});
-    this.canvas.addEventListener("webglcontextrestored", () => this._regain(), {signal});
+    const { signal } = this._ends;
+    this.canvas.addEventListener("webglcontextlost", (event) => this._lose(event), { signal });
+    this.canvas.addEventListener("webglcontextrestored", () => this._regain(), { signal });
     return renderer;
   }
 
@@ -90,7 +90,7 @@ export class Stage {
   /** @param {import("poise/palette.js").Palette} palette */
   setPalette(palette) {
     this.renderer?.setClearColor(palette.background, 1);
-    for (const {sky} of this.lights) {
+    for (const { sky } of this.lights) {
       sky.color.setHex(palette.sky);
       sky.groundColor.setHex(palette.soil);
     }
@@ -169,7 +169,7 @@ function sentenceIn(container) {
   const element = document.createElement("p");
   element.className = "viewport-sentence";
   element.setAttribute("role", "status");
-  Object.assign(element.style, {position: "absolute", inset: "40% 10% auto", textAlign: "center", margin: "0"});
+  Object.assign(element.style, { position: "absolute", inset: "40% 10% auto", textAlign: "center", margin: "0" });
   container.append(element);
   return element;
 }
@@ -181,5 +181,5 @@ function addLights(scene, strength) {
   const aim = new Object3D();
   lamp.target = aim;
   scene.add(sky, lamp, aim);
-  return {sky, lamp, aim};
+  return { sky, lamp, aim };
 }

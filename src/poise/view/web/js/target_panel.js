@@ -1,11 +1,11 @@
 /** The target of the active chain in numbers. */
 
-import { Euler, Quaternion } from "three";
 import { chainColour } from "poise/colours.js";
 import { element } from "poise/element.js";
 import { numberField, showNumber } from "poise/fields.js";
 import { lengthUnit, toDegrees, toRadians } from "poise/figures.js";
 import { dragged } from "poise/views.js";
+import { Euler, Quaternion } from "three";
 
 const AXES = ["x", "y", "z"];
 
@@ -60,8 +60,11 @@ function vector(text, testid, change) {
   const unit = element("span", { class: "unit" });
   let shown = [0, 0, 0];
   const fields = AXES.map((axis, i) =>
-    numberField({ "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
-      (value) => value !== null && change(shown.map((old, j) => (i === j ? value : old)))));
+    numberField(
+      { "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
+      (value) => value !== null && change(shown.map((old, j) => (i === j ? value : old))),
+    ),
+  );
   const name = element("span", { class: "line-name" }, text, " ", unit);
   const whole = element("div", { class: "vector" }, name, ...fields);
   const show = (values, unitText, places = 4) => {

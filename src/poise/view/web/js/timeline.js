@@ -16,23 +16,40 @@ const NONE = "";
 export function fillTimeline(place, page, commands) {
   const { store, send } = page;
   const player = new Player(store, send);
-  const clip = element("select", { "data-testid": "clip", "aria-label": "Clip", title: "Clip",
-    onchange: () => send({ do: "clip", name: clip.value || null }) });
+  const clip = element("select", {
+    "data-testid": "clip",
+    "aria-label": "Clip",
+    title: "Clip",
+    onchange: () => send({ do: "clip", name: clip.value || null }),
+  });
   const plant = tick({ "data-testid": "plant" }, (on) => send({ do: "plant", on }));
   const terrain = terrainChoice(store, send);
   const contacts = new ContactBars(store);
   place.append(
-    element("div", { class: "timeline-tools" },
+    element(
+      "div",
+      { class: "timeline-tools" },
       toolButton("to-start", "start", "To the start", () => send({ do: "seek", time: 0 })),
-      player.button(commands.play), clip, player.speed, player.clock,
+      player.button(commands.play),
+      clip,
+      player.speed,
+      player.clock,
       element("span", { class: "spring" }),
-      element("label", { class: "check", title: "Feet stand still where they land, on this ground" },
-        plant, "plant feet"),
-      terrain),
-    element("div", { class: "track" }, player.slider, contacts.whole));
+      element(
+        "label",
+        { class: "check", title: "Feet stand still where they land, on this ground" },
+        plant,
+        "plant feet",
+      ),
+      terrain,
+    ),
+    element("div", { class: "track" }, player.slider, contacts.whole),
+  );
   store.on("state", (state) => {
-    setOptions(clip, [{ value: NONE, text: state.clips.length ? "no clip" : "no clip in this rig" },
-      ...state.clips.map(({ name }) => ({ value: name, text: name }))]);
+    setOptions(clip, [
+      { value: NONE, text: state.clips.length ? "no clip" : "no clip in this rig" },
+      ...state.clips.map(({ name }) => ({ value: name, text: name })),
+    ]);
     clip.value = state.clip ?? NONE;
     clip.disabled = !state.clips.length;
     plant.checked = state.plant;
@@ -49,14 +66,24 @@ class Player {
     this.seeking = null; // a time that is to be sent with the next picture
     this.held = false; // the slider is in a hand: frames do not move it
     this.slider = element("input", {
-      type: "range", min: 0, step: "any", class: "scrub", "data-testid": "seek", "aria-label": "Time",
+      type: "range",
+      min: 0,
+      step: "any",
+      class: "scrub",
+      "data-testid": "seek",
+      "aria-label": "Time",
       oninput: () => this.seek(Number(this.slider.value)),
-      onpointerdown: () => (this.held = true), onpointerup: () => (this.held = false),
+      onpointerdown: () => (this.held = true),
+      onpointerup: () => (this.held = false),
       onpointercancel: () => (this.held = false),
     });
     this.clock = element("output", { class: "clock", "data-testid": "clock" });
-    this.speed = element("select", { "data-testid": "speed", "aria-label": "Speed", title: "Speed",
-      onchange: () => send({ do: "speed", value: Number(this.speed.value) }) });
+    this.speed = element("select", {
+      "data-testid": "speed",
+      "aria-label": "Speed",
+      title: "Speed",
+      onchange: () => send({ do: "speed", value: Number(this.speed.value) }),
+    });
     store.on("state", (state) => this.follow(state));
     store.on("frame", (frame) => this.tell(frame.time));
   }
@@ -77,7 +104,10 @@ class Player {
     this.slider.max = String(this.seconds || 1);
     this.slider.disabled = this.speed.disabled = !this.clip;
     const speeds = SPEEDS.includes(state.speed) ? SPEEDS : [...SPEEDS, state.speed].sort((a, b) => a - b);
-    setOptions(this.speed, speeds.map((speed) => ({ value: String(speed), text: `${speed} x` })));
+    setOptions(
+      this.speed,
+      speeds.map((speed) => ({ value: String(speed), text: `${speed} x` })),
+    );
     this.speed.value = String(state.speed);
     this.tell(this.store.get("frame")?.time ?? 0);
   }
@@ -113,18 +143,31 @@ function terrainChoice(store, send) {
     if (words.hidden) send({ do: "terrain", words: select.value || null });
     else words.focus();
   };
-  const select = element("select", { "data-testid": "terrain", "aria-label": "Ground", title: "Ground",
-    onchange: choose });
-  const words = element("input", { type: "text", class: "words", hidden: true, placeholder: "slope:12",
-    "aria-label": "Ground in words", "data-testid": "terrain-words",
-    onchange: () => words.value.trim() && send({ do: "terrain", words: words.value.trim() }) });
+  const select = element("select", {
+    "data-testid": "terrain",
+    "aria-label": "Ground",
+    title: "Ground",
+    onchange: choose,
+  });
+  const words = element("input", {
+    type: "text",
+    class: "words",
+    hidden: true,
+    placeholder: "slope:12",
+    "aria-label": "Ground in words",
+    "data-testid": "terrain-words",
+    onchange: () => words.value.trim() && send({ do: "terrain", words: words.value.trim() }),
+  });
   store.on(["welcome", "state"], () => {
     const now = store.get("state")?.terrain ?? null;
     const offered = store.get("welcome")?.terrains ?? [];
     const extra = now !== null && !offered.some((each) => each.words === now) ? [{ value: now, text: now }] : [];
-    setOptions(select, [{ value: NONE, text: "no ground" },
-      ...offered.map(({ words: value, title }) => ({ value, text: title })), ...extra,
-      { value: own, text: "in words ..." }]);
+    setOptions(select, [
+      { value: NONE, text: "no ground" },
+      ...offered.map(({ words: value, title }) => ({ value, text: title })),
+      ...extra,
+      { value: own, text: "in words ..." },
+    ]);
     if (document.activeElement === words) return;
     select.value = now ?? NONE;
     words.hidden = true;

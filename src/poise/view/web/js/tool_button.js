@@ -11,8 +11,11 @@ import { icon } from "poise/icons.js";
  * @returns {HTMLButtonElement}
  */
 export function toolButton(testid, drawing, title, act) {
-  return element("button", { type: "button", class: "tool", title, "aria-label": title, "data-testid": testid,
-    onclick: () => act() }, icon(drawing));
+  return element(
+    "button",
+    { type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: () => act() },
+    icon(drawing),
+  );
 }
 
 /** Give a button another drawing and other words. */

@@ -1,8 +1,8 @@
 /** The row of tools at the top. */
 
-import { busyIndicator } from "poise/messages.js";
 import { element } from "poise/element.js";
 import { entry, menu } from "poise/menu.js";
+import { busyIndicator } from "poise/messages.js";
 import { showMenu } from "poise/show_menu.js";
 import { themeButton, toolButton } from "poise/tool_button.js";
 
@@ -29,12 +29,21 @@ export function fillToolbar(place, page, commands) {
     element("span", { class: "mark", title: "Poise" }, "Poise"),
     sceneMenu(store, page.send),
     saveMenu(store, page),
-    group("History", historyButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
-      historyButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo)),
-    group("Gizmo", choice(store, "gizmo", "move", "move", "Move the target (W)", () => commands.gizmo("move")),
-      choice(store, "gizmo", "turn", "turn", "Turn the target (E)", () => commands.gizmo("turn"))),
-    group("Views", viewsButton(store, 1, "one", "One view (1)", commands),
-      viewsButton(store, 2, "two", "Two views: compare two methods (2)", commands)),
+    group(
+      "History",
+      historyButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
+      historyButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo),
+    ),
+    group(
+      "Gizmo",
+      choice(store, "gizmo", "move", "move", "Move the target (W)", () => commands.gizmo("move")),
+      choice(store, "gizmo", "turn", "turn", "Turn the target (E)", () => commands.gizmo("turn")),
+    ),
+    group(
+      "Views",
+      viewsButton(store, 1, "one", "One view (1)", commands),
+      viewsButton(store, 2, "two", "Two views: compare two methods (2)", commands),
+    ),
     toolButton("frame-all", "frame", "Frame all (F)", commands.frameAll),
     showMenu(store, commands),
     rigName(store),
@@ -72,8 +81,13 @@ function viewsButton(store, count, drawing, title, commands) {
 
 function sceneMenu(store, send) {
   const list = element("div", { "aria-label": "Scenes" });
-  store.on("welcome", ({ scenes }) => list.replaceChildren(...scenes.map((scene) =>
-    entry(`scene-${scene.name}`, scene.title, scene.text, () => send({ do: "scene", name: scene.name })))));
+  store.on("welcome", ({ scenes }) =>
+    list.replaceChildren(
+      ...scenes.map((scene) =>
+        entry(`scene-${scene.name}`, scene.title, scene.text, () => send({ do: "scene", name: scene.name })),
+      ),
+    ),
+  );
   store.on("state", (state) => {
     for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === `scene-${state.scene}`);
   });
@@ -87,7 +101,8 @@ function saveMenu(store, page) {
     const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
     list.replaceChildren(
       ...formats.map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
-      entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()));
+      entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()),
+    );
   });
   return menu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);
 }

@@ -1,6 +1,6 @@
 /** The ways of the chains' tips: the last places of each, older ones fainter. */
 
-import {BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Line, LineBasicMaterial} from "three";
+import { BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Line, LineBasicMaterial } from "three";
 
 const LENGTH = 240;
 const STEP = 2e-4; // of the figure's size: a tip that stands still leaves no new place
@@ -11,7 +11,7 @@ export class Trail {
   constructor(figure) {
     this.figure = figure;
     this.group = new Group();
-    this.material = new LineBasicMaterial({vertexColors: true, transparent: true, depthWrite: false});
+    this.material = new LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false });
     this.tips = new Map(); // row -> {line, count}
     this.colour = new Color();
   }
@@ -19,7 +19,7 @@ export class Trail {
   /** @param {import("poise/palette.js").Palette} palette */
   setPalette(palette) {
     this.colour.setHex(palette.trail);
-    for (const {line} of this.tips.values()) this._paint(line);
+    for (const { line } of this.tips.values()) this._paint(line);
   }
 
   /** Whose ways are drawn. @param {string[]} names of the tips */
@@ -36,13 +36,13 @@ export class Trail {
     const line = new Line(geometry, this.material);
     line.frustumCulled = false;
     this._paint(line);
-    this.tips.set(row, {line, count: 0});
+    this.tips.set(row, { line, count: 0 });
     this.group.add(line);
   }
 
   _paint(line) {
     const colours = line.geometry.attributes.color;
-    const {r, g, b} = this.colour;
+    const { r, g, b } = this.colour;
     for (let k = 0; k < LENGTH; k++) colours.array.set([r, g, b, ((k + 1) / LENGTH) ** 1.5], 4 * k);
     colours.needsUpdate = true;
   }
@@ -72,7 +72,7 @@ export class Trail {
   }
 
   _remove(row) {
-    const {line} = this.tips.get(row);
+    const { line } = this.tips.get(row);
     line.removeFromParent();
     line.geometry.dispose();
     this.tips.delete(row);

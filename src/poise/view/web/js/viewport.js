@@ -1,17 +1,16 @@
 /** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
 
-import {Quaternion, Vector3} from "three";
-
-import {Actor, SHOW} from "poise/actor.js";
-import {Camera} from "poise/camera.js";
-import {Gizmo} from "poise/gizmo.js";
-import {Ground} from "poise/ground.js";
-import {wantedIn} from "poise/handles.js";
-import {NameLabel} from "poise/name_label.js";
-import {PALETTES} from "poise/palette.js";
-import {Picking} from "poise/picking.js";
-import {shine, useShadows} from "poise/shadow.js";
-import {Stage} from "poise/stage.js";
+import { Actor, SHOW } from "poise/actor.js";
+import { Camera } from "poise/camera.js";
+import { Gizmo } from "poise/gizmo.js";
+import { Ground } from "poise/ground.js";
+import { wantedIn } from "poise/handles.js";
+import { NameLabel } from "poise/name_label.js";
+import { PALETTES } from "poise/palette.js";
+import { Picking } from "poise/picking.js";
+import { shine, useShadows } from "poise/shadow.js";
+import { Stage } from "poise/stage.js";
+import { Quaternion, Vector3 } from "three";
 
 /**
  * @typedef {object} Told what the viewport tells
@@ -31,7 +30,7 @@ export class Viewport {
     this.actor = null;
     this.state = null;
     this.answer = null;
-    this.show = {...SHOW};
+    this.show = { ...SHOW };
     this.palette = PALETTES.dark;
     this.stage = new Stage(container, () => this._beforeDraw());
     this.gizmo = new Gizmo(this.stage, (message) => told.onDrag(message));
@@ -78,7 +77,10 @@ export class Viewport {
     this.gizmo.setHandles(actor.handles);
     old?.dispose();
     this._fresh = true; // the next frame is the first of this model
-    this._carrier = Math.max(model.joints.findIndex(({role}) => role === "hips"), 0);
+    this._carrier = Math.max(
+      model.joints.findIndex(({ role }) => role === "hips"),
+      0,
+    );
     this.answer = null;
     actor.setPalette(this.palette);
     actor.setShow(this.show);
@@ -128,8 +130,8 @@ export class Viewport {
 
   /** Give the gizmo to a handle, or to the first target there is. @param {string|null} key */
   activate(key) {
-    const {all} = this.actor.handles;
-    const usable = (one) => one && one.enabled && one.what !== "pin";
+    const { all } = this.actor.handles;
+    const usable = (one) => one?.enabled && one.what !== "pin";
     const first = [...all.values()].find((one) => one.what === "target" && usable(one));
     this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
     this._paintHandles();
@@ -143,7 +145,7 @@ export class Viewport {
   }
 
   _paintHandles() {
-    const {views} = this.answer ?? {};
+    const { views } = this.answer ?? {};
     const status = views?.[Math.min(this.told.slot, views.length - 1)]?.status ?? "nothing";
     this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "nothing", this.gizmo.active);
     this.stage.invalidate();
@@ -182,7 +184,7 @@ export class Viewport {
     if (!this.actor) return;
     this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
     this.actor.paintBones();
-    const target = this.state?.chains?.find(({tip, kind}) => tip === joint && kind !== "pin");
+    const target = this.state?.chains?.find(({ tip, kind }) => tip === joint && kind !== "pin");
     if (target) this.activate(`target:${target.id}`);
     this.stage.invalidate();
   }
@@ -228,7 +230,9 @@ export class Viewport {
 
   _fit() {
     if (!this.actor?.figure.ready) return;
-    const targets = (this.state?.chains ?? []).filter(({enabled}) => enabled !== false).map(({position}) => position);
+    const targets = (this.state?.chains ?? [])
+      .filter(({ enabled }) => enabled !== false)
+      .map(({ position }) => position);
     this.view.frame([...this.actor.points(), ...targets.filter(Boolean)]);
   }
 

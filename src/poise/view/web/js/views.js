@@ -1,7 +1,7 @@
 /** The one or two viewports side by side: made, fed and taken away as the state says. */
 
-import { element } from "poise/element.js";
 import { caption } from "poise/caption.js";
+import { element } from "poise/element.js";
 import { keep } from "poise/keep.js";
 import { chooseShadows } from "poise/settings.js";
 import { Viewport } from "poise/viewport.js";
@@ -71,9 +71,16 @@ export class Views {
     const { store } = this;
     const slot = this.views.length;
     const canvas = element("div", { class: "view-canvas" });
-    const whole = element("section", {
-      class: "view", "aria-label": `View ${"AB"[slot]}`, "data-testid": `view-${"ab"[slot]}`,
-    }, canvas, caption(store, slot));
+    const whole = element(
+      "section",
+      {
+        class: "view",
+        "aria-label": `View ${"AB"[slot]}`,
+        "data-testid": `view-${"ab"[slot]}`,
+      },
+      canvas,
+      caption(store, slot),
+    );
     this.place.append(whole);
     const { onSelect, onDrag, onMessage } = this.hands;
     const onCamera = () => {
