@@ -90,6 +90,31 @@ class TestUndo:
         do(studio, "undo")
         assert_now(studio, *before)
 
+    @pytest.mark.parametrize("name", ["fabrik", "damped_least_squares", "levenberg_marquardt", "ccd"])
+    def test_so_does_what_was_missed(self, studio, name):
+        """A target out of reach: another solve from there might move on."""
+        do(studio, "solver", {"view": 0, "name": name})
+        do(studio, "target", {**CHAIN, "position": [5, 1, 0]})
+        before, sentence = now(studio), studio.stage.answer()["views"][0]["sentence"]
+        do(studio, "target", {**CHAIN, "position": HAND})
+        after = now(studio)
+        for _ in range(2):
+            do(studio, "undo")
+            assert_now(studio, *before)
+            assert studio.stage.answer()["views"][0]["sentence"] == sentence
+            do(studio, "redo")
+            assert_now(studio, *after)
+        do(studio, "target", {**CHAIN, "position": [0.3, 1.5, 0.2]})
+        assert now(studio)[1] != after[1]  # solved again from now on
+
+    def test_what_was_not_solved_yet_is_solved_after_undo(self, studio):
+        studio._do({"do": "target", **CHAIN, "position": HAND})  # and before a frame:
+        studio._do({"do": "tolerance", "value": 1e-6})
+        do(studio, "undo")
+        assert studio.stage.answer()["views"][0]["status"] == "reached"
+        hand = studio.stage.pose_of(0).world["LeftHand"].positions
+        np.testing.assert_allclose(hand, HAND, atol=2e-3)
+
     def test_a_drag_is_one_step(self, studio):
         before = studio.document
         for i, phase in enumerate(["start", *["move"] * 5, "end"]):

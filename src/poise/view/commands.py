@@ -95,9 +95,9 @@ def redo(studio: Studio, _: dict[str, Any]) -> None:
 
 
 def _restore(studio: Studio, go: Callable[[Any], Any]) -> None:
-    document, shown = go(studio.moment())
+    document, shown, outcomes = go(studio.moment())
     studio.put(document, quiet=True)
-    studio.stage.restore(shown)
+    studio.stage.restore(shown, outcomes)
     studio.tell()
 
 

@@ -8,15 +8,17 @@ from typing import NamedTuple
 from poise.arrays import Floats
 from poise.errors import InputError
 from poise.view.document import Document
+from poise.view.solving import Outcome
 
 _MOST = 200  # steps that are kept; documents share all that did not change
 
 
 class Moment(NamedTuple):
-    """A document, and q of each view as it was shown then."""
+    """A document, q of each view as it was shown then, and how it was found if it was solved to its end."""
 
     document: Document
     shown: tuple[Floats, ...]
+    outcomes: tuple[Outcome, ...] = ()
 
 
 class Step(NamedTuple):

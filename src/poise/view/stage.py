@@ -58,7 +58,7 @@ class Stage:
         self._solvings: dict[int, tuple[object, Solving]] = {}
         self._known: set[object] = set()
         self._dirty = True
-        self._settled = False
+        self._settled = self._kept = False
         self._answered, self._unsaid = 0.0, True
         self._last = 0.0
 
@@ -78,14 +78,21 @@ class Stage:
         self.shown, self.driven = self._started(), None
         self.touch()
 
-    def restore(self, shown: tuple[Floats, ...]) -> None:
-        """Show what was shown before."""
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """How the poses that are shown were found; nothing where something has changed since."""
+        return () if self._dirty else tuple(self._outcomes)
+
+    def restore(self, shown: tuple[Floats, ...], outcomes: tuple[Outcome, ...]) -> None:
+        """Show what was shown before; what was solved to its end is not solved again, for it might move on."""
         self.shown = shown
         self.touch()
+        if outcomes and self.document.run == "live" and self.playhead.clip is None:
+            self._outcomes, self._kept = list(outcomes), True
 
     def touch(self) -> None:
         """Something has changed: solve again."""
-        self._dirty, self._settled, self._unsaid = True, False, True
+        self._dirty, self._settled, self._kept, self._unsaid = True, False, False, True
         self._curves = [[], []]
 
     def say_again(self) -> None:
@@ -141,7 +148,7 @@ class Stage:
         if self.document.driven:
             return self._framed([self._given()])
         base = self._base()
-        for view in range(self.document.views):
+        for view in range(0 if self._kept else self.document.views):
             self._solve(view, base)
         self.steps, self._unsaid = max(self.steps - 1, 0), True
         self._settled = all(self._rests(view) for view in range(self.document.views))

@@ -154,7 +154,7 @@ class Studio:
 
     def moment(self) -> Moment:
         """What undo comes back to."""
-        return Moment(self.stage.document, self.stage.shown)
+        return Moment(self.stage.document, self.stage.shown, self.stage.outcomes)
 
     def put(self, document: Document, *, quiet: bool = False) -> None:
         """Make this the document. `quiet`: the page knows already, it is dragging."""
