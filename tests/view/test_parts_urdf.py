@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+import trimesh
 
 import poise
 from poise import euler, rotations, samples
@@ -155,6 +156,15 @@ def test_a_mesh_is_scaled_and_a_mirrored_one_still_faces_outwards(tmp_path):
     assert volume(*scaled[:2]) == pytest.approx(24 / 6)
     np.testing.assert_allclose(mirrored[0].min(axis=0), [-1, 0, 0])
     assert volume(*mirrored[:2]) == pytest.approx(1 / 6)
+
+
+def test_a_dae_file_is_read_with_its_nodes(tmp_path):
+    box = trimesh.creation.box(extents=(1.0, 2.0, 3.0))
+    scene = trimesh.Scene()
+    scene.add_geometry(box, transform=trimesh.transformations.translation_matrix([10.0, 0.0, 0.0]))
+    (tmp_path / "box.dae").write_bytes(scene.export(file_type="dae"))
+    ((_, ((points, *_),)),) = parts_of(model_of(robot(tmp_path, mesh("box.dae"))))
+    assert np.allclose([points.min(axis=0), points.max(axis=0)], [[9.5, -1.0, -1.5], [10.5, 1.0, 1.5]])
 
 
 def test_an_obj_file_keeps_its_normals(tmp_path):
