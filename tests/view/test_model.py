@@ -121,7 +121,7 @@ def test_a_batch_is_a_frame_each():
 
 def test_the_sample_is_described():
     rig = poise.load(samples.path("humanoid.glb"))
-    model = model_of(rig, rig.pose, [(0, 0, 0), (1, 0, 0)])
+    model = model_of(rig, [(0, 0, 0), (1, 0, 0)])
     message = model.message
     assert (message["kind"], message["name"], message["format"], message["up"]) == ("model", "humanoid.glb", "glb", "y")
     assert message["places"] == [[0, 0, 0], [1, 0, 0]]

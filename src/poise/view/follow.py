@@ -33,7 +33,7 @@ def follow(studio: Studio, old: Document) -> None:
 def send_model(studio: Studio) -> None:
     """Send the rig: names and lengths, meshes, the start pose."""
     document = studio.document
-    model = model_of(document.rig, document.started, document.places)
+    model = model_of(document.rig, document.places)
     studio.models += 1
     formats = [*formats_of(document.rig), "html"]
     message = {

@@ -17,6 +17,7 @@ from poise.rig import Rig
 from poise.terrain.terrain import Terrain
 from poise.terrain.words import terrain_of
 from poise.view.chains import Vector, vector
+from poise.view.model import up_of
 from poise.view.parts.terrain import terrain_glb
 
 _AROUND = 6.0  # heights of the figure that its ground is wide
@@ -59,7 +60,7 @@ def land_of(rig: Rig, words: str) -> Land:
 
 
 def _land(rig: Rig, words: str) -> Land:
-    up = up_of(rig)
+    up = _ground_up(rig)
     terrain, height = _made(words, up), height_of(rig)
     if terrain.unit is None:
         terrain = terrain.for_figure(height)
@@ -67,9 +68,9 @@ def _land(rig: Rig, words: str) -> Land:
     return Land(terrain, height, float(rig.rest.world.positions[:, axis].min()), axis)
 
 
-def up_of(rig: Rig) -> str:
-    """The rig's up axis, y or z: the file's word, else y."""
-    return "z" if rig.skeleton.up == "z" else "y"
+def _ground_up(rig: Rig) -> str:
+    """The axis that terrain counts as up: y or z."""
+    return "z" if up_of(rig) == "z" else "y"
 
 
 def ground_mesh(rig: Rig, words: str, centre: Vector) -> bytes:
@@ -80,7 +81,7 @@ def ground_mesh(rig: Rig, words: str, centre: Vector) -> bytes:
 
 def planted(rig: Rig, clip: Clip, words: str) -> Planted:
     """The clip with its feet on the ground of these words; PoiseError where it has no feet or no ground is there."""
-    return plant_feet(clip, _made(words, up_of(rig)), rig=rig)
+    return plant_feet(clip, _made(words, _ground_up(rig)), rig=rig)
 
 
 @lru_cache(maxsize=8)

@@ -11,10 +11,9 @@ import numpy as np
 from poise.arrays import Bools
 from poise.bones import BONES
 from poise.ground.figure import _up as up_of_legs
-from poise.humanoid import Roles, humanoid
+from poise.humanoid import humanoid
 from poise.io._gltf_container import GltfDocument
 from poise.io._urdf_document import UrdfDocument
-from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Kind, Skeleton
 from poise.view.parts.bones import bones_of, shown_rows, size_of
@@ -50,12 +49,12 @@ class _Meshes:
     notes: tuple[str, ...] = ()
 
 
-def model_of(rig: Rig, pose: Pose | None = None, places: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),)) -> Model:
-    """The model of a rig for the page. `pose` tells which way is up where the file does not; `places` shift copies."""
+def model_of(rig: Rig, places: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),)) -> Model:
+    """The model of a rig for the page; `places` shift the copies of a crowd."""
     skeleton = rig.skeleton
     roles = humanoid(rig)
     role_of = {joint: role for role, joint in roles.joints.items() if role in BONES}
-    up = skeleton.up or _up(rig.pose if pose is None else pose, roles)
+    up = up_of(rig)
     shown = shown_rows(rig)
     size = size_of(skeleton, shown)
     meshes = _meshes(rig)
@@ -100,10 +99,10 @@ def _joints(
     ]
 
 
-def _up(pose: Pose, roles: Roles) -> str:
-    """Where the file does not say: the way from feet to hips; y without legs."""
-    single = pose[(0,) * len(pose.shape)] if pose.shape else pose
-    return up_of_legs(single, roles.legs) if roles.legs else "y"
+def up_of(rig: Rig) -> str:
+    """Which way is up: the file's word, else the way from the feet to the hips, else y."""
+    legs = () if rig.skeleton.up else humanoid(rig).legs
+    return rig.skeleton.up or (up_of_legs(rig.pose, legs) if legs else "y")
 
 
 def _format(skeleton: Skeleton) -> str:
