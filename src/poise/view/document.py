@@ -22,7 +22,7 @@ from poise.skeleton import Kind, Skeleton
 from poise.view.chains import Chain, default_chains
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
-Run: TypeAlias = Literal["live", "iterate"]
+Run: TypeAlias = Literal["live", "iterate", "step"]
 From: TypeAlias = Literal["last", "start"]
 Vector: TypeAlias = tuple[float, float, float]
 
@@ -70,7 +70,7 @@ class Document:
     solvers    of view A and view B
     views      1 or 2
     mode       "limits": joints keep them; "hinge": hinges keep their axes but turn freely; "plain": balls turn freely
-    run        "live": solve to the end for each target; "iterate": one iteration a frame
+    run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one when asked
     origin     "last": solve from the pose that is shown; "start": from the start pose each time
     tolerance  [file units] None: the library's own
     free_root  whether the free root moves too
@@ -130,13 +130,13 @@ class Document:
 
     @property
     def started(self) -> Pose:
-        """The start pose on the skeleton that is solved on, inside its limits; one value per pose and skeleton."""
-        known: dict[int, Pose] = self.start.__dict__.setdefault("_on", {})
-        working = self.working
-        if id(working) not in known or known[id(working)].skeleton is not working:
-            inside = working.legal(self.start.q)[0]
-            known[id(working)] = dataclasses.replace(self.start, skeleton=working, q=inside)
-        return known[id(working)]
+        """The start pose on the skeleton that is solved on, inside its limits; the same value while neither changes."""
+        known: Pose | None = self.start.__dict__.get("_started")
+        if known is None or known.skeleton is not self.working:
+            inside = self.working.legal(self.start.q)[0]
+            known = dataclasses.replace(self.start, skeleton=self.working, q=inside)
+            self.start.__dict__["_started"] = known  # poses are compared by identity to see what has changed
+        return known
 
     @property
     def active(self) -> tuple[Chain, ...]:

@@ -15,6 +15,7 @@ from poise.view.saving import formats_of
 
 if TYPE_CHECKING:
     from poise.view.studio import Studio
+_KEPT = 8  # planted clips
 
 
 def follow(studio: Studio, old: Document) -> None:
@@ -75,6 +76,8 @@ def follow_clip(studio: Studio) -> None:
     words = document.terrain
 
     def put(made: Clip) -> None:
+        if len(studio.planted) >= _KEPT:
+            del studio.planted[next(iter(studio.planted))]
         studio.planted[key] = made
         now = studio.document
         if now.plant and (now.rig, now.clip, now.terrain) == key:

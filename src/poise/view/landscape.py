@@ -52,11 +52,12 @@ class Land:
 
 
 def land_of(rig: Rig, words: str) -> Land:
-    """The ground of these words, remembered per rig. InputError or FileError where they name none."""
-    known: dict[str, Land] = rig.__dict__.setdefault("_lands", {})
-    if words not in known:
-        known[words] = _land(rig, words)
-    return known[words]
+    """The ground of these words; a rig remembers its last. InputError or FileError where they name none."""
+    last: tuple[str, Land] | None = rig.__dict__.get("_land")
+    if last is None or last[0] != words:
+        last = (words, _land(rig, words))
+        rig.__dict__["_land"] = last
+    return last[1]
 
 
 def _land(rig: Rig, words: str) -> Land:

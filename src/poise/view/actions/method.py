@@ -62,8 +62,8 @@ def mode(document: Document, args: dict[str, Any]) -> Document:
 
 
 def run(document: Document, args: dict[str, Any]) -> Document:
-    """Solve to the end for each target, or one iteration a frame."""
-    return document.but(run=one_of(args, "value", ("live", "iterate")))
+    """Solve to the end for each target, one iteration a frame, or one when it is asked for."""
+    return document.but(run=one_of(args, "value", ("live", "iterate", "step")))
 
 
 def origin(document: Document, args: dict[str, Any]) -> Document:
