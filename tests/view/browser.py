@@ -7,6 +7,7 @@ Real mouse moves are slow too: a drag is pressed by a real mouse and then moved 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from concurrent.futures import Future
@@ -25,7 +26,7 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc",
 )  # fmt: skip
-PATIENCE = 60.0  # [s] a machine may be busy, and a kernel may compile
+PATIENCE = float(os.environ.get("POISE_PATIENCE", "60"))  # [s] a machine may be busy, and a kernel may compile
 
 #: Everything but the drawing itself: a frame then costs what the page's own work costs.
 UNDRAWN = """
@@ -140,6 +141,27 @@ class Tab:
     def chain(self, name):
         """A chain as the page was told."""
         return next(chain for chain in self.state["chains"] if chain["id"] == name)
+
+    @property
+    def shown_document(self):
+        """What the page was told of the document, without what changes by itself and what says how it came about."""
+        passing = ("version", "undo", "redo", "time", "playing", "kind")
+        return {name: value for name, value in self.state.items() if name not in passing}
+
+    def undone_and_redone(self, act, done):
+        """Do something on the page until `done`, undo it by its button and redo it by its keys; undo it by keys."""
+        before = self.shown_document
+        act()
+        self.until_state(done)
+        after = self.shown_document
+        assert after != before
+        for go, wanted in ((lambda: self.click("undo"), before), (lambda: self.key("Control+Shift+Z"), after)):
+            version = self.state["version"]
+            go()
+            self.until_state(f"state.version > {version}")
+            assert self.shown_document == wanted
+        self.answered()
+        return after
 
     def answered(self):
         """Wait until all that was asked for is solved, drawn and told; the newest answer."""

@@ -103,11 +103,11 @@ def test_a_long_zigzag_ends_where_the_hand_let_go(served):
     rng = np.random.default_rng(5)
     x, y = tab.press()
     steps = rng.uniform(-80, 80, size=(60, 2))
-    tab.move(steps + (x, y))
+    tab.move(steps + np.array([x, y]))
     tab.answered()
     position = tab.studio.document.chains[0].position
     np.testing.assert_allclose(tab.get(HANDLE), position, atol=1e-5)
-    np.testing.assert_allclose(tab.handle(), steps[-1] + (x, y), atol=2.0)
+    np.testing.assert_allclose(tab.handle(), steps[-1] + np.array([x, y]), atol=2.0)
 
 
 def test_a_touch_that_is_taken_away_ends_the_drag(served):
