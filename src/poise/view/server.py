@@ -84,7 +84,7 @@ class Server:
     @property
     def url(self) -> str:
         """The address that opens the viewer, once; after it was used there is a new one."""
-        host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104  (compared, not bound)
+        host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
 
     def on_gone(self, callback: Callable[[], None]) -> None:
@@ -113,10 +113,10 @@ class Server:
         except (OSError, ValueError, OverflowError) as error:  # taken; a host that is no name; a port that is no number
             self._failure = error
             return
-        async with serving:
-            self.port = _port(serving)
-            self._started.set()
-            await self._ended.wait()
+        self.port = _port(serving)
+        self._started.set()
+        await self._ended.wait()
+        await self._end(serving)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()
@@ -128,11 +128,18 @@ class Server:
         return connection
 
     def _stop(self) -> None:
-        for connection in self._connections:  # browsers open some that they may need later
-            if connection.state is State.CONNECTING:
-                connection.transport.abort()
         if self._ended is not None:
             self._ended.set()
+
+    async def _end(self, serving: SocketServer) -> None:
+        """Close every connection. Browsers open some that they may need later: nobody waits for what they will ask."""
+        serving.close()
+        closed = asyncio.ensure_future(serving.wait_closed())
+        while not closed.done():
+            for connection in self._connections:
+                if connection.state is State.CONNECTING and hasattr(connection, "transport"):
+                    connection.transport.abort()
+            await asyncio.wait([closed], timeout=0.02)
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Serve a file, or let the socket through; None means the latter."""
