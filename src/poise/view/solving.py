@@ -65,7 +65,7 @@ class Solving:
         self.base, self.choice = base, choice
         self.places = np.array(document.places) - np.array(document.places[0])
         self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
-        self._iterate = document.run == "iterate"
+        self._iterate = document.run != "live"
         self._prepared: dict[int, Prepared] = {}
         self._solver: solvers.Solver | None = None
         self._groups: tuple[tuple[int, ...], ...] = ()
