@@ -36,11 +36,12 @@ for (const name of ["drawElements", "drawArrays", "drawElementsInstanced", "draw
 
 #: Whether the page has nothing on its way, and has heard the newest of everything.
 TOLD = """
-(() => {
+(sentences) => {
   const {state, frame, answer, viewports, ready} = window.poise;
   const held = viewports.some((view) => view.actor.handles.dragged !== null || view.actor.handles._held.size > 0);
-  return ready && !held && state.version === frame.version && answer?.version === state.version;
-})()
+  const newest = answer?.version === state.version && sentences.every((each, i) => each === answer.views[i]?.sentence);
+  return ready && !held && state.version === frame.version && newest;
+}
 """
 
 #: A drag as a hand makes it: one move a picture along the points, then the button is let go.
@@ -166,7 +167,7 @@ class Tab:
     def answered(self):
         """Wait until all that was asked for is solved, drawn and told; the newest answer."""
         end = time.monotonic() + PATIENCE
-        while not (self._idle() and self.get(TOLD)):
+        while not (self._idle() and self.get(TOLD, self._sentences())):
             assert time.monotonic() < end, f"it never came to rest; {self.said()}"
             self.page.wait_for_timeout(15)
         return self.get("window.poise.answer")
@@ -175,8 +176,16 @@ class Tab:
         """Whether the studio has nothing to do and the page has drawn all that it made; asked on its own thread."""
         stage, outbox, inbox = self.studio.stage, self.studio.outbox, self.studio.inbox
         found = Future()
-        inbox.put({"do": "after", "work": lambda: found.set_result(outbox.free and not stage.due() and not inbox)})
+
+        def look():
+            found.set_result(outbox.free and not stage.due() and not stage._unsaid and not inbox)
+
+        inbox.put({"do": "after", "work": look})
         return found.result(PATIENCE)
+
+    def _sentences(self):
+        stage = self.studio.stage
+        return [outcome.sentence for outcome in stage._outcomes[: stage.document.views]]
 
     # --- what is done --------------------------------------------------------------------------------------------
 
