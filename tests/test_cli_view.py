@@ -36,7 +36,7 @@ def document_of(served, *arguments):
 class TestWhatIsOpened:
     def test_the_first_scene(self, opened):
         assert document_of(opened).scene == scenes.names()[0]
-        assert opened[0][1] == {"host": "127.0.0.1", "port": 0, "open_browser": True, "plays": False}
+        assert opened[0][1] == {"host": "127.0.0.1", "port": 0, "open_browser": True}
 
     def test_a_scene(self, opened):
         assert document_of(opened, "--scene", "crowd", "--no-browser").scene == "crowd"
@@ -63,7 +63,6 @@ class TestWhatIsOpened:
         assert document.clip == "walk"
         assert not document.plant
         assert document.active == ()  # they would hold hands and feet where they rest
-        assert opened[0][1]["plays"]
 
     def test_a_clip_with_a_chain(self, opened):
         assert len(document_of(opened, HUMANOID, "--clip", "walk", "--joint", "Head").active) == 1

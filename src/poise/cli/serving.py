@@ -14,7 +14,7 @@ from poise.view.document import Document
 _LOOK = 1.0  # [s] between two chances for Ctrl-C, on systems where a wait cannot be interrupted
 
 
-def serve(document: Document, *, host: str, port: int, open_browser: bool, plays: bool = False) -> None:
+def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
     """Serve a document until Ctrl-C; InputError where the address cannot be used."""
     from poise.view.access import is_loopback  # noqa: PLC0415  (only when something is served)
     from poise.view.server import Server  # noqa: PLC0415  (needs the extra `view`)
@@ -22,11 +22,8 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool, plays
 
     if not is_loopback(host):
         typer.echo(f"warning: {host} can be reached by others; whoever has the link can use this viewer", err=True)
-    studio = Studio(document)
-    with Server(studio, host=host, port=port) as server:
+    with Server(Studio(document), host=host, port=port) as server:
         server.on_gone(lambda: typer.echo(f"the page was closed; open it again: {server.url}"))
-        if plays:
-            studio.post({"do": "play", "on": True})
         typer.echo(f"{document.name}: {server.url}")
         typer.echo("Ctrl-C ends it")
         if open_browser:

@@ -76,7 +76,7 @@ def view(
         write_page(document, html)
         typer.echo(f"written: {html}")
         return
-    serve(document, host=host, port=port, open_browser=not no_browser, plays=clip is not None)
+    serve(document, host=host, port=port, open_browser=not no_browser)
 
 
 def as_shown(document: Document, shown: Shown) -> Document:

@@ -64,6 +64,15 @@ class Handle:
             moved, self._moved = self._moved, False
         return moved
 
+    @property
+    def placed(self) -> documents.Handle:
+        """What a document has of it."""
+        from poise.view.document import Handle as Placed  # noqa: PLC0415  (import poise is quick; viewers are rare)
+
+        with self._lock:
+            x, y, z = self._position.tolist()
+            return Placed(self.name, (x, y, z), tuple(self._rotation.tolist()))
+
     def __repr__(self) -> str:
         return f"Handle({self.name!r}, at {np.array2string(self._position, precision=4)})"
 
@@ -84,13 +93,9 @@ class Handle:
 
     def _changed(self, document: Document) -> Document:
         """The document with the handle where it was put last. On the studio's thread."""
-        from poise.view.document import Handle as Placed  # noqa: PLC0415  (import poise is quick; viewers are rare)
-
         with self._lock:
             self._pending -= 1
-            x, y, z = self._position.tolist()
-            placed = Placed(self.name, (x, y, z), tuple(self._rotation.tolist()))
-        others = document.handles
+        placed, others = self.placed, document.handles
         if any(one.name == self.name for one in others):
             return document.but(handles=tuple(placed if one.name == self.name else one for one in others))
         return document.but(handles=(*others, placed))

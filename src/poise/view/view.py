@@ -59,18 +59,17 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     Raises InputError for something else than a rig, a pose or a clip, FileError or InputError where the port is in use,
     and UnsupportedError without the extra: pip install 'poise[view]'.
     """
-    return View(_document(thing), host=host, port=port, open_browser=open_browser, plays=isinstance(thing, Clip))
+    return View(_document(thing), host=host, port=port, open_browser=open_browser)
 
 
 class View:
     """A viewer; made by `poise.view()`. A context manager: the server runs until the block ends."""
 
     def __init__(
-        self, document: Document, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True,
-        plays: bool = False,
-    ) -> None:  # fmt: skip
+        self, document: Document, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True
+    ) -> None:
         self._first, self._host, self._port = document, host, port
-        self._opens_browser, self._plays = open_browser, plays
+        self._opens_browser = open_browser
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._studio: Studio | None = None
@@ -130,8 +129,6 @@ class View:
         server = Server(studio, host=self._host, port=self._port)
         server.on_gone(self._left.set)
         server.start()
-        if self._plays:
-            studio.post({"do": "play", "on": True})
         return studio, server
 
     # --- what is shown -----------------------------------------------------------------------------------------------
@@ -165,17 +162,22 @@ class View:
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
-        document, studio = self.document, self._start()[0]
-        names = document.skeleton.names
+        names, studio = self._first.skeleton.names, self._start()[0]
         if not isinstance(pose, Pose) or pose.skeleton.names != names or len(pose.shape) > 1:
             raise InputError(
                 f"view.pose is a pose of the skeleton that is shown, {len(names)} joints, or a row of such poses"
             )
         shape, self._driven = None if self._driven is None else self._driven.shape, pose
-        if shape != pose.shape:
-            places = _side_by_side(document, pose)
-            studio.call(lambda now: _driven(now, places))
+        if shape != pose.shape or studio.document.rig is not self._first.rig:
+            places = _side_by_side(self._first, pose)
+            studio.call(lambda now: _driven(self._ours(now), places))
         studio.show(pose)
+
+    def _ours(self, now: Document) -> Document:
+        """The document, or where the page has gone to a scene, the first one with its handles."""
+        if now.rig is self._first.rig:
+            return now
+        return self._first.but(handles=tuple(handle.placed for handle in self._handles.values()))
 
     # --- handles -----------------------------------------------------------------------------------------------------
 
