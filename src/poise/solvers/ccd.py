@@ -197,7 +197,9 @@ def _stiffness(value: Any) -> float | tuple[tuple[str, float], ...]:
     """One number for all joints, or pairs of name and number."""
     if not isinstance(value, Mapping | tuple):
         return _mu(value, "stiffness")
-    pairs = value.items() if isinstance(value, Mapping) else value
+    pairs: tuple[Any, ...] = tuple(value.items()) if isinstance(value, Mapping) else value
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):  # noqa: PLR2004
+        raise InputError(f"stiffness is a number, or joint=number for some joints, not {short(value)}")
     return tuple((name, _mu(mu, f"stiffness of {name!r}")) for name, mu in pairs)
 
 

@@ -95,8 +95,9 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, tuple | list):
-        parts: Sequence[Any] = typing.cast("Sequence[Any]", value)
+    if isinstance(value, tuple | list | dict):
+        given = typing.cast("Sequence[Any] | dict[str, Any]", value)
+        parts = tuple(given.items()) if isinstance(given, dict) else given
         return ",".join(f"{p[0]}={p[1]}" if isinstance(p, tuple) else str(p) for p in parts)  # as they are typed
     return str(value)
 

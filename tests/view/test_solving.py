@@ -1,0 +1,259 @@
+"""One view's solver: what it finds is what poise.solve finds, live, iterated, chain after chain and in crowds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import solvers
+from poise.status import Status
+from poise.view import scenes
+from poise.view.chains import chain_of
+from poise.view.document import Choice, document_of
+from poise.view.protocol import NOTHING, REFUSED
+from poise.view.solving import Solving
+from tests.strategies import figure
+from tests.view.action_cases import HAND, everything
+from tests.view.watcher import is_sentence, refusal
+
+SLOW = ("autodiff",)  # compiles for each kind of problem; one scene will do
+PAIRS = [(name, scene) for name in solvers.names() for scene in scenes.names() if name not in SLOW or scene == "ccd"]
+ITERATIVE = [name for name in solvers.names() if name != "two_bone"]
+TOLERANCE = 1e-3  # [file units] of the scenes, metres; the library's own is finer
+
+
+def solved(document, q=None):
+    """Outcome of view A."""
+    start = document.started.q[None] if q is None else q
+    return Solving(document, document.started, document.solvers[0])(document.active, start)
+
+
+def with_solver(document, name, **options):
+    return document.but(solvers=(Choice(name, tuple(options.items())), Choice()))
+
+
+def goals_of(document):
+    return [goal for chain in document.active for goal in chain.goals(document.working)]
+
+
+def one_at_a_time(name):
+    handles = solvers.named(name).handles
+    return handles.one_joint or not handles.several
+
+
+class TestEverySolver:
+    @pytest.mark.parametrize(("name", "scene"), PAIRS)
+    def test_on_a_scene_it_finds_what_solve_finds_or_says_why_not(self, name, scene):
+        document = with_solver(scenes.scene(scene), name)
+        document = document.but(chains=(document.chains[0].but(enabled=True),), places=document.places[:1])
+        outcome = solved(document)
+        settings = {"solver": name, "tolerance": document.tolerance, "free_root": document.free_root}
+        results = []
+        sentence = refusal(lambda: results.append(poise.solve(document.started, goals_of(document), **settings)))
+        if sentence is not None:
+            assert (outcome.status, outcome.sentence) == (REFUSED, sentence)
+            assert is_sentence(sentence)
+            np.testing.assert_array_equal(outcome.q, document.started.q[None])
+            return
+        (result,) = results
+        np.testing.assert_array_equal(outcome.q[0], result.q)
+        assert outcome.status == int(result.codes)
+        assert outcome.iterations == int(result.iterations)
+        assert outcome.solver == result.solver
+        assert outcome.sentence.partition(",")[0] == result.message().partition(",")[0]
+        if not np.isnan(result.position_errors).all():
+            assert outcome.left == float(np.nanmax(result.position_errors))
+
+    @pytest.mark.parametrize("scene", scenes.names())
+    def test_auto_is_what_solve_chooses(self, scene):
+        document = scenes.scene(scene)
+        document = with_solver(document, "auto").but(chains=(document.chains[0].but(enabled=True),))
+        document = document.but(places=document.places[:1])
+        result = poise.solve(document.started, goals_of(document), free_root=document.free_root)
+        np.testing.assert_array_equal(solved(document).q[0], result.q)
+
+    def test_options_reach_the_solver(self):
+        document = scenes.scene("ccd")
+        one = solved(with_solver(document, "ccd", iterations=1, restarts=0))
+        assert (one.iterations, one.status) == (1, Status.stalled)
+        assert solved(document).iterations > 1
+
+    def test_so_do_tolerance_and_the_free_root(self):
+        document = scenes.scene("biped")
+        document = with_solver(document.but(chains=document.chains[:1]), "levenberg_marquardt")
+        first = document.working.q_slice("Hips").start
+        hips = slice(first, first + 3)  # where they are; how they are turned is the chain's
+        assert not np.array_equal(solved(document).q[0, hips], document.started.q[hips])
+        still = solved(document.but(free_root=False))
+        np.testing.assert_array_equal(still.q[0, hips], document.started.q[hips])
+        coarse = solved(document.but(tolerance=0.2))
+        fine = solved(document.but(tolerance=1e-9))
+        assert fine.left <= 1e-9 < coarse.left <= 0.2
+
+
+class TestModes:
+    def test_each_keeps_what_it_says(self):
+        """The arm's hinges: free, on their axes, inside their ranges."""
+        found = {}
+        for name in ("ccd", "ccd_hinge", "ccd_hinge_range"):
+            document = scenes.scene(name)
+            outcome = solved(document)
+            assert outcome.status == Status.reached
+            assert document.working.legal(outcome.q[0])[1] == ()
+            found[document.mode] = outcome.q[0]
+        plain = scenes.scene("ccd")
+        assert plain.but(mode="hinge").working.legal(found["plain"])[1] != ()
+        assert plain.but(mode="limits").working.legal(found["limits"])[1] == ()
+
+    def test_limits_are_kept_where_they_are_in_the_way(self):
+        document = scenes.scene("ccd_hinge")
+        behind = document.with_chain(document.chain("arm").but(position=(0.0, 0.15, -0.1)))
+        for mode in ("hinge", "limits"):
+            now = behind.but(mode=mode)
+            assert now.working.legal(solved(now).q[0])[1] == ()
+
+
+class TestSingleIterations:
+    @pytest.mark.parametrize("name", ITERATIVE)
+    @pytest.mark.parametrize("run", ["iterate", "step"])
+    def test_enough_of_them_converge_as_a_whole_solve_does(self, name, run):
+        document = with_solver(scenes.scene("ccd"), name).but(tolerance=TOLERANCE)
+        live = solved(document)
+        assert live.status == Status.reached
+        stepped = document.but(run=run)
+        solving = Solving(stepped, stepped.started, stepped.solvers[0])
+        q, outcome, count = stepped.started.q[None], None, 0
+        while (outcome is None or outcome.status != Status.reached) and count < 2000:
+            outcome = solving(stepped.active, q)
+            assert outcome.iterations <= 1 or name == "anneal"  # it has starts, not iterations
+            q, count = outcome.q, count + 1
+        assert outcome.left <= TOLERANCE
+        assert live.left <= TOLERANCE
+        assert count > 1 or name in ("anneal", "fabrik")
+
+    def test_closed_forms_need_one(self):
+        document = with_solver(everything(), "two_bone").but(run="iterate")
+        document = document.with_chain(document.chain("left_arm").but(position=tuple(HAND)))
+        assert solved(document).status == Status.reached
+
+
+class TestChainAfterChain:
+    def reaching(self, name):
+        """Both arms, and a leg, somewhere they can reach."""
+        document = everything()
+        pose = document.started
+        chains = tuple(
+            chain_of(pose, tip, root, tip).but(position=at)
+            for root, tip, at in (
+                ("LeftArm", "LeftHand", (0.45, 1.25, 0.3)),
+                ("RightArm", "RightHand", (-0.4, 1.3, 0.3)),
+                ("LeftUpLeg", "LeftFoot", (0.15, 0.3, 0.3)),
+            )
+        )
+        return with_solver(document.but(chains=chains), name)
+
+    @pytest.mark.parametrize("name", [name for name in solvers.names() if name not in SLOW])
+    def test_several_are_reached_by_every_solver(self, name):
+        document = self.reaching(name)
+        outcome = solved(document)
+        assert outcome.status == Status.reached, outcome.sentence
+        pose = document.started.with_q(outcome.q[0])
+        for chain in document.chains:
+            np.testing.assert_allclose(pose.world[chain.tip].positions, chain.position, atol=2e-3)
+        assert (outcome.note is not None) == one_at_a_time(name)
+
+    @pytest.mark.parametrize("name", [name for name in solvers.names() if one_at_a_time(name)])
+    def test_each_starts_where_the_one_before_ended(self, name):
+        document = self.reaching(name)
+        pose, iterations = document.started, 0
+        for chain in document.chains:
+            result = poise.solve(pose, chain.goals(document.working), solver=name)
+            pose, iterations = pose.with_q(result.q), iterations + int(result.iterations)
+        outcome = solved(document)
+        np.testing.assert_array_equal(outcome.q[0], pose.q)
+        assert outcome.iterations == iterations
+
+    def test_of_several_the_worst_is_said(self):
+        document = self.reaching("ccd")
+        document = document.with_chain(document.chain("RightHand").but(position=(-3.0, 1.0, 0.0)))
+        outcome = solved(document)
+        assert outcome.status == Status.out_of_reach
+        assert outcome.left > 1.0
+        assert "out of reach" in outcome.sentence
+
+
+class TestCrowds:
+    @pytest.mark.parametrize("name", ["auto", "ccd", "levenberg_marquardt"])
+    def test_everybody_reaches_the_same_place(self, name):
+        document = with_solver(scenes.scene("crowd"), name)
+        q = np.repeat(document.started.q[None], len(document.places), axis=0)
+        outcome = solved(document, q)
+        assert outcome.q.shape == q.shape
+        assert outcome.status == Status.reached
+        assert outcome.sentence.startswith("10 of 10 characters:")
+        (chain,) = document.active
+        for place, row in zip(document.places, outcome.q, strict=True):
+            at = document.started.with_q(row).world["LeftHand"].positions + place
+            np.testing.assert_allclose(at, np.add(chain.position, document.places[0]), atol=2e-3)
+
+    def test_it_is_what_solve_finds_for_the_batch(self):
+        document = with_solver(scenes.scene("crowd"), "levenberg_marquardt")
+        q = np.repeat(document.started.q[None], 10, axis=0)
+        (chain,) = document.active
+        targets = np.array(chain.position) - (np.array(document.places) - document.places[0])
+        (goal,) = chain.goals(document.working)
+        result = poise.solve(poise.Pose(document.working, q), goal.with_target(targets), solver="levenberg_marquardt")
+        np.testing.assert_array_equal(solved(document, q).q, result.q)
+
+    def test_those_who_cannot_are_counted(self):
+        document = scenes.scene("crowd")
+        far = document.but(places=(*document.places[:2], (9.0, 0.0, 0.0)))
+        outcome = solved(far, np.repeat(document.started.q[None], 3, axis=0))
+        assert outcome.status == Status.out_of_reach
+        assert outcome.sentence.startswith("2 of 3 characters: ")
+        assert is_sentence(outcome.sentence)
+
+
+class TestRefusals:
+    def test_what_cannot_be_solved_is_a_sentence(self):
+        document = scenes.scene("five_axes")
+        for name in ("fabrik", "two_bone"):
+            outcome = solved(with_solver(document, name))
+            assert outcome.status == REFUSED
+            assert is_sentence(outcome.sentence)
+            assert not outcome.moved
+
+    def test_a_pole_without_a_bend(self):
+        skeleton = figure(free=False)
+        pose = poise.Pose(skeleton, skeleton.rest_q)
+        chain = chain_of(pose, "leg", "l_knee", "l_foot").but(pole=(0.0, 0.0, 1.0))
+        document = document_of(poise.Rig(skeleton, pose), chains=(chain,))
+        outcome = solved(document)
+        assert (outcome.status, "two joints or more" in outcome.sentence) == (REFUSED, True)
+
+    @pytest.mark.parametrize("position", [(1e12, 0.0, 0.0), (-1e12, 1e12, 1e12), (1e-300, 0.0, 0.0)])
+    @pytest.mark.parametrize("name", ["ccd", "levenberg_marquardt", "fabrik", "two_bone"])
+    def test_the_farthest_that_may_be_typed(self, name, position):
+        document = with_solver(everything(), name)
+        outcome = solved(document.with_chain(document.chain("left_arm").but(position=position)))
+        assert np.isfinite(outcome.q).all()
+        assert is_sentence(outcome.sentence)
+        assert outcome.status != NOTHING
+
+
+class TestCurves:
+    @pytest.mark.parametrize("name", ["ccd", "fabrik", "levenberg_marquardt", "damped_least_squares"])
+    def test_they_end_where_the_solve_ends(self, name):
+        document = with_solver(scenes.scene("ccd"), name)
+        outcome = solved(document)
+        curve = Solving(document, document.started, document.solvers[0]).curve(document.chains[0], outcome.start)
+        start = document.started.world["tip"].positions
+        assert curve[0] == pytest.approx(np.linalg.norm(start - document.chains[0].position))
+        assert curve[-1] == pytest.approx(outcome.left, abs=1e-9)
+        assert len(curve) == outcome.iterations + 1
+
+    def test_there_is_none_where_a_solver_refuses(self):
+        document = with_solver(scenes.scene("five_axes"), "fabrik")
+        solving = Solving(document, document.started, document.solvers[0])
+        assert solving.curve(document.chains[0], document.started.q[None]) is None
