@@ -13,6 +13,9 @@ import pytest
 
 import poise
 from poise import samples
+from poise.view.document import Handle as Placed
+from poise.view.document import document_of
+from poise.view.handle import Handle
 from tests.view.page import page_at
 
 HUMANOID, ARM = (samples.path(name) for name in ("humanoid.glb", "arm.urdf"))
@@ -162,11 +165,23 @@ class TestHandles:
             assert page.state["handles"][0]["position"] == [0, 0, 2]
         assert not ball.moved
 
-    def test_what_the_page_says_before_it_knows_is_older(self, view):
+    def test_what_the_page_says_before_it_knows_is_older(self, rig):
+        changes, document = [], document_of(rig)
+        ball = Handle("a", TARGET, (1, 0, 0, 0), changes.append)
+        ball.position = (1, 0, 0)
+        ball.follow(Placed("a", (9.0, 9.0, 9.0)))  # said before the change arrived
+        np.testing.assert_array_equal(ball.position, (1, 0, 0))
+        for change in changes:
+            document = change(document)
+        assert [(handle.name, handle.position) for handle in document.handles] == [("a", (1, 0, 0))]
+        ball.follow(Placed("a", (9.0, 9.0, 9.0)))
+        np.testing.assert_array_equal(ball.position, (9, 9, 9))
+
+    def test_many_changes_end_where_the_last_was(self, view):
         ball, other = view.handle("a", at=TARGET), view.handle("b")
         for i in range(50):
             ball.position = (i, 0, 0)
-            other.position = (0, i, 0)  # every change tells all handles where the document has them
+            other.position = (0, i, 0)
             assert ball.position[0] == i
         eventually(lambda: placed(view) == {"a": (49, 0, 0), "b": (0, 49, 0)})
         assert ball.position[0] == 49
