@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import webbrowser
 from types import SimpleNamespace
 
@@ -164,6 +165,8 @@ class TestServing:
 def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
     arguments = [sys.executable, "-u", "-m", "poise", "view", "--scene", "ccd", "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        late = threading.Timer(PROCESS, process.kill)  # a line that never comes ends the wait for it
+        late.start()
         try:
             url = process.stdout.readline().split()[-1]
             assert process.stdout.readline() == "Ctrl-C ends it\n"
@@ -176,6 +179,7 @@ def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
                 process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=PROCESS)
         finally:
+            late.cancel()
             process.kill()
     assert process.returncode == 0, errors
     assert out.strip() == "closed"
