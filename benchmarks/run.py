@@ -27,6 +27,7 @@ NAMES = (
     "start_up",
     "loading",
     "robots",
+    "viewer",
 )
 
 

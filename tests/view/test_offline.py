@@ -137,21 +137,15 @@ def test_frames_that_do_not_fit_are_refused(page, walk, frames, times):
         offline_page(model_of(walk[0]), frames, times, "", page=page)
 
 
-def test_a_browser_plays_it_and_nothing_gets_out(page, walk, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if not Path("/usr/bin/chromium").exists():
-        pytest.skip("no chromium: the file is not opened in a browser")
+def test_a_browser_plays_it_and_nothing_gets_out(chromium, page, walk, tmp_path):
     file = tmp_path / "walk.html"
     file.write_text(made(page, walk, "A <walk>", extras={"said": "</script>"}), encoding="utf-8")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        tab = browser.new_page()
+    with chromium.new_page() as tab:
         asked: list[str] = []
         tab.on("request", lambda request: asked.append(request.url))
         tab.goto(file.as_uri())
         tab.wait_for_function("window.result", timeout=30_000)
         result = tab.evaluate("window.result")
-        browser.close()
     assert result["title"] == "A <walk>"
     assert result["said"] == "</script>"
     assert result["meshes"] == 1

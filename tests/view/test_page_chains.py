@@ -29,8 +29,7 @@ def test_the_outliner_finds_and_folds(tab):
     tab.page.keyboard.type("left fore")
     found = tab.get(JOINTS)
     assert found[-1] == "LeftForeArm"
-    assert found == [name for name in names if name in ("Hips", "Spine", "Chest", "LeftShoulder", "LeftArm", "LeftForeArm")
-                     or name in above(tab, "LeftForeArm")]  # fmt: skip
+    assert found == [name for name in names if name in above(tab, "LeftForeArm")]
     tab.at("outliner-search").fill("nothing has this")
     assert tab.get(JOINTS) == []
     assert tab.page.get_by_text("No joint has this in its name.").is_visible()
@@ -109,9 +108,7 @@ def test_chains_of_every_kind_are_added_and_changed(tab, kind):
     assert chain.kind == kind
     tab.answered()
     before, other = chain.kind, "place" if kind != "place" else "look"
-    tab.undone_and_redone(
-        lambda: tab.pick(f"chain-{chain.id}-kind", other), f"state.chains.at(-1).kind === {other!r}"
-    )
+    tab.undone_and_redone(lambda: tab.pick(f"chain-{chain.id}-kind", other), f"state.chains.at(-1).kind === {other!r}")
     tab.undone_and_redone(
         lambda: tab.pick(f"chain-{chain.id}-kind", before), f"state.chains.at(-1).kind === {before!r}"
     )
@@ -149,6 +146,7 @@ def test_a_joint_is_pinned_and_let_go(tab):
 HINGE = {"limit-axis-x": "0", "limit-axis-y": "1", "limit-axis-z": "0", "limit-low": "-30", "limit-high": "120"}
 SWING = {"limit-swing-1-low": "-20", "limit-swing-1-high": "40", "limit-swing-2-low": "-10", "limit-swing-2-high": "15",
          "limit-twist-low": "-5", "limit-twist-high": "25"}  # fmt: skip
+RANGES = poise.EulerBox("XYZ", x=np.radians([-90, 90]), y=np.radians([-45, 45]), z=(-math.inf, math.radians(10)))
 EULER = {"limit-1-low": "-90", "limit-1-high": "90", "limit-2-low": "-45", "limit-2-high": "45", "limit-3-high": "10"}
 
 
@@ -157,7 +155,7 @@ EULER = {"limit-1-low": "-90", "limit-1-high": "90", "limit-2-low": "-45", "limi
     [
         ("hinge", HINGE, poise.Range.degrees(-30, 120, axis=(0, 1, 0))),
         ("swing_twist", SWING, None),
-        ("euler", EULER, poise.EulerBox("XYZ", x=np.radians([-90, 90]), y=np.radians([-45, 45]), z=(-math.inf, math.radians(10)))),
+        ("euler", EULER, RANGES),
     ],
 )  # fmt: skip
 def test_limits_of_a_ball_are_made_edited_and_removed(tab, kind, fields, limit):

@@ -190,7 +190,25 @@ def test_help_lists_every_key(served):
     tab.click("help")
     sheet = tab.at("help-sheet")
     assert sheet.is_visible()
-    for key in ("W", "E", "P", "S", "R", "1", "2", "F", "G", "Space", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "/", "Esc", "H", "?"):
+    for key in (
+        "W",
+        "E",
+        "P",
+        "S",
+        "R",
+        "1",
+        "2",
+        "F",
+        "G",
+        "Space",
+        "Ctrl+Z",
+        "Ctrl+Shift+Z",
+        "Ctrl+Y",
+        "/",
+        "Esc",
+        "H",
+        "?",
+    ):
         assert sheet.locator("kbd", has_text=key).first.is_visible()
     tab.page.keyboard.press("Escape")
     assert not sheet.is_visible()

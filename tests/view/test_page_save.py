@@ -40,7 +40,9 @@ def test_a_posed_rig_is_saved_and_loaded(tab, tmp_path, suffix):
     assert len(names) >= len(pose.skeleton) - 1
     for name in names:
         np.testing.assert_allclose(world[name].positions, pose.world[name].positions, atol=1e-4)
-    tab.until(f"[...document.querySelectorAll('[data-testid=message]')].some((m) => m.innerText.includes({path.name!r}))")
+    tab.until(
+        f"[...document.querySelectorAll('[data-testid=message]')].some((m) => m.innerText.includes({path.name!r}))"
+    )
 
 
 def test_joint_values_are_saved(tab, tmp_path):
@@ -71,11 +73,13 @@ def test_chains_and_limits_are_saved_beside_the_rig(tab, tmp_path):
     rig.write_bytes(samples.path("humanoid.glb").read_bytes())
     assert sidecar.name == "humanoid.ik.toml"
     loaded = poise.load(rig)
-    assert np.degrees([loaded.skeleton["Chest"].limit.low, loaded.skeleton["Chest"].limit.high]) == pytest.approx([-20, 30])
+    assert np.degrees([loaded.skeleton["Chest"].limit.low, loaded.skeleton["Chest"].limit.high]) == pytest.approx(
+        [-20, 30]
+    )
     assert {tip for _, tip in loaded.skeleton.chains.values()} == {chain.tip for chain in tab.studio.document.chains}
 
 
-def test_what_a_rig_cannot_be_saved_as_is_not_offered_or_said(served, tmp_path):
+def test_what_a_rig_cannot_be_saved_as_is_not_offered_or_said(served):
     tab = served("ccd")
     offered = tab.get("[...document.querySelectorAll('[data-testid^=save-]')].map((e) => e.dataset.testid)")
     for name in (name for name in offered if name not in ("save-menu", "save-png")):

@@ -81,8 +81,8 @@ def test_clips_are_chosen_and_left(resting):
 
 def test_ground_is_chosen_in_the_list_and_in_words(resting):
     tab = resting
-    offered = [value for value in tab.get("[...document.querySelectorAll('[data-testid=terrain] option')].map((o) => o.value)")
-               if value not in ("", "...")]  # fmt: skip
+    offered = tab.get("[...document.querySelectorAll('[data-testid=terrain] option')].map(({value}) => value)")
+    offered = [words for words in offered if words not in ("", "...")]
     assert len(offered) > 2
     for words in offered:
         tab.undone_and_redone(lambda words=words: tab.pick("terrain", words), f"state.terrain === {words!r}")

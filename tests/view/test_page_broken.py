@@ -1,0 +1,175 @@
+"""What goes wrong in the life of a page: tabs closed mid-drag, reloads, breaks, second tabs, solvers that raise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.view.document import document_of
+from poise.view.solving import Solving
+from tests.view.browser import Tab, assert_shown_is_solved
+
+OVER = "document.querySelector('[data-testid=session-over]')"
+
+
+def another(tab, chromium, **looks):
+    """A second tab on the same server, by a fresh link."""
+    made = Tab(chromium, tab.server.url, **looks)
+    made.studio, made.server = tab.studio, tab.server
+    return made
+
+
+def test_a_tab_closed_mid_drag_and_a_fresh_one(served, chromium):
+    tab = served("ccd")
+    x, y = tab.press()
+    tab.move([(x + i, y - i) for i in range(20)], let_go=False)
+    position = tab.studio.document.chains[0].position
+    tab.page.close()
+    other = another(tab, chromium).open()
+    other.answered()
+    np.testing.assert_allclose(other.chain("arm")["position"], tab.studio.document.chains[0].position)
+    assert tab.studio.document.chains[0].position == pytest.approx(position, abs=0.2)
+    other.drag(*[(-i, i) for i in range(20)])
+    assert_shown_is_solved(other)
+    other.click("undo")
+    other.until_state("state.redo !== null")
+    other.close()
+
+
+def test_a_reload_goes_on_where_it_was(served):
+    tab = served("ccd")
+    tab.drag(*[(i, -i) for i in range(20)])
+    tab.click("mode-limits")
+    tab.until_state("state.mode === 'limits'")
+    tab.answered()
+    before, drawn = tab.shown_document, tab.get("window.poise.viewports[0].jointPosition(6)")
+    tab.page.reload()
+    tab.until("window.poise && window.poise.ready")
+    tab.answered()
+    assert tab.shown_document == before
+    np.testing.assert_allclose(tab.get("window.poise.viewports[0].jointPosition(6)"), drawn, atol=2e-3)
+    assert tab.state["undo"] is not None
+    tab.drag(*[(-i, i) for i in range(20)])  # the serials go on
+    assert_shown_is_solved(tab)
+
+
+def test_twenty_breaks_of_the_connection(served):
+    tab = served("ccd")
+    for i in range(20):
+        frames = tab.get("window.poise.frames")
+        tab.server._loop.call_soon_threadsafe(lambda: tab.server._loop.create_task(tab.server._page.close(1011)))
+        tab.until(f"window.poise.frames > {frames} && window.poise.ready")
+        assert tab.server.connected, i
+    tab.drag(*[(i, -i) for i in range(20)])
+    assert_shown_is_solved(tab)
+    assert not tab.get(f"!{OVER}.hidden")
+    tab.errors[:] = [error for error in tab.errors if "WebSocket" not in error]
+
+
+def test_reloads_one_after_the_other(served):
+    tab = served("biped")
+    for _ in range(4):
+        tab.page.reload()
+        tab.until("window.poise")  # without waiting for more
+    tab.until("window.poise.ready")
+    assert_shown_is_solved(tab)
+
+
+def test_a_second_tab_takes_over_and_the_first_says_so(served, chromium):
+    tab = served("ccd")
+    other = another(tab, chromium).open()
+    tab.until(f"!{OVER}.hidden")
+    assert "another window" in tab.at("session-over").inner_text()
+    assert not tab.at("reconnect").is_visible()
+    tab.page.wait_for_timeout(700)  # longer than the first tries to come back would take
+    assert other.get(f"{OVER}.hidden")
+    other.drag(*[(i, -i) for i in range(10)])
+    assert_shown_is_solved(other)
+    other.close()
+
+
+def test_a_used_link_says_so(served, chromium):
+    tab = served("ccd")
+    url = tab.url
+    other = Tab(chromium, url)
+    other.page.goto(url)
+    other.until(f"window.poise && !{OVER}.hidden")
+    assert "used already" in other.at("session-over").inner_text()
+    assert not other.at("reconnect").is_visible()
+    other.page.wait_for_timeout(700)
+    assert other.get("window.poise.frames") == 0
+    other.close()
+    assert tab.get("window.poise.frames") > 0
+    assert tab.server.connected
+
+
+def test_a_solver_that_raises_is_said_and_dragging_goes_on(served, monkeypatch):
+    tab = served("ccd")
+    call = Solving.__call__
+
+    def broken(*_):
+        raise ZeroDivisionError("the solver is broken")
+
+    monkeypatch.setattr(Solving, "__call__", broken)
+    tab.drag(*[(i, -i) for i in range(20)])
+    tab.until("document.querySelector('[data-testid=message][data-level=error]')")
+    assert "ZeroDivisionError: the solver is broken" in tab.said()[0]
+    monkeypatch.setattr(Solving, "__call__", call)
+    tab.drag(*[(-i, i) for i in range(20)])
+    assert tab.answered()["views"][0]["status"] == "reached"
+    assert_shown_is_solved(tab)
+
+
+def test_a_solver_that_refuses_says_why_and_another_goes_on(served):
+    tab = served("biped")
+    tab.pick("solver-a", "fabrik")  # it knows no look-at
+    tab.until("window.poise.answer.views[0].status === 'refused'")
+    assert "fabrik" in tab.at("status-a").inner_text().lower()
+    tab.pick("solver-a", "levenberg_marquardt")
+    tab.until("window.poise.answer.views[0].status === 'reached'")
+    assert_shown_is_solved(tab)
+
+
+def test_a_clip_of_4500_frames(served, data):
+    file = data / "bvh" / "cmu_01_03_climb_ladder.bvh"
+    if not file.exists():
+        pytest.skip(f"no {file.name} in the data")
+    rig = poise.load(file)
+    assert len(rig.clips[0]) > 4000
+    tab = served(document_of(rig, clip=rig.clips[0].name, chains=()))
+    if not tab.state["playing"]:
+        tab.click("play")
+    frames = tab.get("window.poise.frames")
+    tab.until(f"window.poise.frames > {frames + 20}")
+    tab.click("play")
+    tab.until_state("!state.playing")
+    for share in (0.99, 0.5):
+        time = share * tab.state["duration"]
+        tab.at("seek").evaluate(f"(e) => {{ e.value = {time}; e.dispatchEvent(new Event('input')); }}")
+        tab.until(f"Math.abs(window.poise.frame.time - {time}) < 1e-2")
+        assert_shown_is_solved(tab)
+
+
+def test_ten_characters_follow_one_target(served):
+    tab = served("crowd")
+    frames = tab.get("window.poise.frames")
+    tab.drag(*[(i, -i) for i in range(40)])
+    assert tab.get("window.poise.frames") > frames + 2
+    answer = tab.answered()["views"][0]
+    assert "characters" in answer["sentence"]
+    assert tab.get("window.poise.frame.characters") == 10
+    assert_shown_is_solved(tab)
+
+
+def test_the_graphics_driver_may_take_the_picture_away(served):
+    tab = served("ccd")
+    tab.get("window.lost = window.poise.viewports[0].renderer.getContext().getExtension('WEBGL_lose_context')")
+    tab.get("window.lost.loseContext()")
+    tab.until("document.querySelector('.viewport-sentence')?.checkVisibility()")
+    tab.get("window.poise.send({do: 'views', count: 1})")
+    tab.get("window.lost.restoreContext()")
+    tab.until("!document.querySelector('.viewport-sentence').checkVisibility()")
+    tab.drag(*[(i, -i) for i in range(10)])
+    assert_shown_is_solved(tab)
+    tab.errors[:] = [error for error in tab.errors if "Context" not in error]
