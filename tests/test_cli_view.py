@@ -19,6 +19,14 @@ from tests.patience import PROCESS
 from tests.view.page import page_at
 
 
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background hands down that it is ignored
+from poise.cli import main
+main()
+"""
+
+
 @pytest.fixture
 def opened(monkeypatch):
     """What would be served: the documents, with the arguments."""
@@ -163,7 +171,7 @@ class TestServing:
 
 
 def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
-    arguments = [sys.executable, "-u", "-m", "poise", "view", "--scene", "ccd", "--no-browser"]
+    arguments = [sys.executable, "-u", "-c", INTERRUPTIBLE, "view", "--scene", "ccd", "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         late = threading.Timer(PROCESS, process.kill)  # a line that never comes ends the wait for it
         late.start()
