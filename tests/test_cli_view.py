@@ -18,7 +18,6 @@ from tests.command_line import ARM, HUMANOID, run
 from tests.patience import PROCESS
 from tests.view.page import page_at
 
-
 INTERRUPTIBLE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background hands down that it is ignored
