@@ -1,0 +1,66 @@
+"""Pictures of the viewer's page, to be looked at: `python scripts/make_viewer_pictures.py FOLDER [SCENE ...]`.
+
+Every scene in a small window, dark and light; two of them in a large and in a narrow window, too. Needs Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from poise.view import scenes
+from poise.view.server import Server
+from poise.view.studio import Studio
+
+sys.path.append(str(Path(__file__).parent.parent))
+from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
+
+SMALL, LARGE, NARROW = (1000, 600), (1600, 1000), (400, 800)
+THEMES = ("dark", "light")
+ALSO = {"biped": (LARGE, NARROW), "walk_on_hills": (LARGE, NARROW)}
+
+
+def main() -> int:
+    """Make the pictures of the named scenes, by default of all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help=f"one of {', '.join(scenes.names())}")
+    given = parser.parse_args()
+    if CHROMIUM is None:
+        sys.exit(MISSING)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        for name in given.scenes or scenes.names():
+            for size in (SMALL, *ALSO.get(name, ())):
+                for theme in THEMES:
+                    path = given.folder / f"{name}-{size[0]}x{size[1]}-{theme}.png"
+                    picture(browser, name, size, theme, path)
+                    print(path)
+        browser.close()
+    return 0
+
+
+def picture(browser: Any, name: str, size: tuple[int, int], theme: str, path: Path) -> None:
+    """A scene as it opens, its first targets reached; a clip that plays rests in its middle."""
+    with Server(Studio(scenes.scene(name))) as server:
+        tab = Tab(browser, server.url, width=size[0], height=size[1], scheme=theme, drawn=True)
+        tab.studio, tab.server = server.studio, server
+        tab.open()
+        if tab.state["clip"] is not None:
+            tab.until_state("state.contacts.length > 0 || !state.plant")
+            server.studio.post({"do": "play", "on": False})
+            server.studio.post({"do": "seek", "time": 0.5 * tab.state["duration"]})
+            tab.until_state("!state.playing")
+        tab.answered()
+        tab.page.wait_for_timeout(300)
+        tab.page.screenshot(path=path)
+        tab.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
