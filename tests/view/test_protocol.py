@@ -35,12 +35,12 @@ class TestPoses:
         """Offset by offset, as the page's DataView does it."""
         rows = np.arange(2 * 3 * 4 * 7, dtype=np.float32).reshape(2, 3, 4, 7)
         solved = (Solved(1, 12.5, 0.25, 7), Solved(3, 99.0, 0.5, 70_000))
-        head = Head(serial=0xFFFFFFF0, time=1.5, flags=3, version=0x01020304, solved=solved)
+        head = Head(serial=0xFFFFFFF0, time=1.5, flags=3, version=0x81020304, solved=solved)
         message = pack_poses(protocol.POSE, rows, 0x0A0B0C0D, head)
         fields = {
             0: ("B", 1), 1: ("B", 1), 2: ("B", 2), 3: ("B", 7), 4: ("H", 3), 6: ("H", 4), 8: ("I", 0x0A0B0C0D),
             12: ("I", 0xFFFFFFF0), 16: ("f", 1.5), 20: ("B", 1), 21: ("B", 3), 22: ("H", 3), 24: ("f", 12.5),
-            28: ("f", 99.0), 32: ("f", 0.25), 36: ("f", 0.5), 40: ("H", 7), 42: ("H", 65_535), 44: ("I", 0x01020304),
+            28: ("f", 99.0), 32: ("f", 0.25), 36: ("f", 0.5), 40: ("H", 7), 42: ("H", 65_535), 44: ("I", 0x81020304),
         }  # fmt: skip
         assert sum(struct.calcsize(kind) for kind, _ in fields.values()) == 48  # no byte is left out
         for offset, (kind, value) in fields.items():

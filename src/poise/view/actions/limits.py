@@ -20,13 +20,7 @@ def limit(document: Document, args: dict[str, Any]) -> Document:
     joint = document.skeleton.names[document.skeleton.index(text(args, "joint"))]
     given = args.get("limit")
     made = None if given is None else read_limit(given)
-    row = document.skeleton.limited({_escaped(joint): made})
-    return document.but(skeleton=row)
-
-
-def _escaped(joint: str) -> str:
-    """The name as a pattern that means this joint only."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in joint)
+    return document.but(skeleton=document.skeleton.limited({joint: made}))
 
 
 def read_limit(given: Any) -> Limit:
