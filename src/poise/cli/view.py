@@ -83,6 +83,9 @@ def as_shown(document: Document, shown: Shown) -> Document:
     """The document with what the options say; PoiseError for a name that does not exist or what cannot be."""
     if shown.root is not None and shown.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
+    if shown.clip is not None or (shown.plant and document.clip is None):
+        name = frames.clip_of(document.rig, shown.clip, "--plant").name
+        document = timeline.clip(document, {"name": name})
     if shown.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(shown.joint)]
         document = document.but(chains=(chain_of(document.start, tip, shown.root, tip),))
@@ -91,11 +94,6 @@ def as_shown(document: Document, shown: Shown) -> Document:
     if shown.terrain is not None:
         land_of(document.rig, shown.terrain)  # refuses what is no ground
         document = document.but(terrain=shown.terrain)
-    if shown.clip is not None or (shown.plant and document.clip is None):
-        name = frames.clip_of(document.rig, shown.clip, "--plant").name
-        document = timeline.clip(document, {"name": name})
-        if shown.joint is None:  # the chains of a rig would hold its hands and feet where they are at rest
-            document = document.but(chains=tuple(chain.but(enabled=False) for chain in document.chains))
     return timeline.plant(document, {"on": True}) if shown.plant else document
 
 
