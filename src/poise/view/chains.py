@@ -64,6 +64,13 @@ class Chain:
         """The chain with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    def placed(self, pose: Pose) -> Chain:
+        """The chain with its target where a pose has its tip; a look goes on looking at its point."""
+        if self.kind == "look":
+            return self
+        there = chain_of(pose, self.id, self.root, self.tip, self.kind, axis=self.axis)
+        return self.but(position=there.position, rotation=there.rotation, direction=there.direction)
+
     @property
     def shape(self) -> Chain:
         """The chain without its targets: what a solver is packed for."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def hello(studio: Studio, args: dict[str, Any]) -> None:
     """A page has come: tell it everything."""
-    studio.outbox.say(welcome(text(args, "key"), version("poise")))
+    opened = None if studio.opened.scene is not None else studio.opened.name
+    studio.outbox.say({**welcome(text(args, "key"), version("poise")), "opened": opened})
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != studio.document.scene:
         try:
@@ -43,15 +44,19 @@ def select(studio: Studio, args: dict[str, Any]) -> None:
 def step(studio: Studio, _: dict[str, Any]) -> None:
     """One iteration; from now on poses change by steps only."""
     if studio.document.run != "step":
+        studio.history.add("change pace", studio.moment())
         studio.put(studio.document.but(run="step"))
     studio.stage.steps += 1
 
 
 def reset(studio: Studio, _: dict[str, Any]) -> None:
-    """Go back to the start pose."""
+    """Go back to the start pose; while solving is live the targets come along, else it would come back at once."""
+    document = studio.document
     studio.history.add("reset", studio.moment())
     studio.stage.reset()
-    studio.tell()
+    if document.run == "live":
+        document = document.but(chains=tuple(chain.placed(document.started) for chain in document.chains))
+    studio.put(document)
 
 
 def keep_start(studio: Studio, _: dict[str, Any]) -> None:
@@ -102,9 +107,10 @@ def _restore(studio: Studio, go: Callable[[Any], Any]) -> None:
 
 
 def scene(studio: Studio, args: dict[str, Any]) -> None:
-    """Show a demo scene; what was done before cannot be undone there."""
-    document = scenes.scene(text(args, "name"))
-    studio.history.clear()
+    """Show a demo scene, or with null what the viewer was started with."""
+    name = text_or_none(args, "name")
+    document = studio.opened if name is None else scenes.scene(name)
+    studio.history.add("open", studio.moment())
     studio.stage.selected = None
     studio.put(document, quiet=True)
     studio.stage.reset()

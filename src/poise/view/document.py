@@ -107,6 +107,12 @@ class Document:
         """The document with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    def same(self, other: Document) -> bool:
+        """Whether nothing differs."""
+        fields = (field.name for field in dataclasses.fields(self))
+        pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
+        return all(a is b or a == b for a, b in pairs)
+
     def chain(self, name: str) -> Chain:
         """Find a chain; UnknownNameError lists what there is."""
         for chain in self.chains:

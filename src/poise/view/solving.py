@@ -77,10 +77,15 @@ class Solving:
         except PoiseError as error:
             return Outcome(start, start, REFUSED, str(error), self.choice.name)
 
-    def curve(self, chain: Chain, start: Floats) -> list[float] | None:
-        """The error of the first character after each iteration, for one chain alone; None where there is no trace."""
+    def curve(self, chains: Sequence[Chain], watched: int, start: Floats) -> list[float] | None:
+        """The error of the first character after each iteration, for one chain and those that are solved with it.
+
+        None where there is no trace.
+        """
         try:
-            goals, pose = chain.goals(self.base.skeleton), self.base.with_q(start[0])
+            group = next((group for group in self._groups if watched in group), (watched,))
+            goals = [goal for i in group for goal in chains[i].goals(self.base.skeleton)]
+            pose = self.base.with_q(start[0])
             trace = solve(pose, goals, solver=self._made(goals), trace=True, **self._settings).trace
         except PoiseError:
             return None
@@ -93,11 +98,18 @@ class Solving:
             self._groups = _groups(self._solver, goals)
         q, results = start, list[Result]()
         for number, group in enumerate(self._groups):
-            result = self._run(number, [goal for i in group for goal in goals[i]], q)
+            result = self._run(number, [goal for i in group for goal in self._each(chains[i], goals[i])], q)
             results.append(result)
             q = result.q.reshape(start.shape)
         note = "chain after chain: this solver takes one at a time" if len(self._groups) > 1 else None
         return _outcome(results, q, start, note)
+
+    def _each(self, chain: Chain, goals: list[Goal]) -> list[Goal]:
+        """The goals of a chain for each character of a crowd; pins are where each has its own."""
+        if len(self.places) == 1:
+            return goals
+        places = np.zeros_like(self.places) if chain.kind == "pin" else self.places
+        return [_shifted(goal, places) for goal in goals]
 
     def _made(self, goals: Sequence[Goal]) -> solvers.Solver:
         made = chosen_solver(self.choice.made(), self.base, tuple(goals), free_root=self._settings["free_root"])
@@ -106,9 +118,7 @@ class Solving:
     def _run(self, number: int, goals: list[Goal], q: Floats) -> Result:
         if len(q) > 1:
             start = Pose(self.base.skeleton, q, *repeated(self.base, len(q)))
-            return solve(
-                start, [_shifted(goal, self.places) for goal in goals], solver=self._solver_made, **self._settings
-            )
+            return solve(start, goals, solver=self._solver_made, **self._settings)
         prepared = self._prepared.get(number)
         if prepared is None:
             prepared = self._prepared[number] = prepare(self.base, goals, solver=self._solver_made, **self._settings)
@@ -154,9 +164,10 @@ def _shifted(goal: Goal, places: Floats) -> Goal:
 def _outcome(results: Sequence[Result], q: Floats, start: Floats, note: str | None) -> Outcome:
     """Several results as one: the worst status with its sentence, everything else added up."""
     codes = [int(np.max(result.codes)) for result in results]
-    worst = int(np.argmax(codes))
+    lefts = [_left(result) for result in results]
+    worst = max(range(len(results)), key=lambda i: (codes[i], lefts[i].max()))
     result = results[worst]
-    index = int(np.argmax(result.codes.ravel()))
+    index = int(np.argmax(np.where(result.codes.ravel() == codes[worst], lefts[worst], -1.0)))
     sentence = result.message(index)
     if len(q) > 1:
         done = int((result.codes == Status.reached).sum())
@@ -166,3 +177,9 @@ def _outcome(results: Sequence[Result], q: Floats, start: Floats, note: str | No
         q, start, codes[worst], sentence, result.solver, sum(int(np.sum(one.iterations)) for one in results),
         sum(one.seconds for one in results), max(left, default=math.nan), note,
     )  # fmt: skip
+
+
+def _left(result: Result) -> Floats:
+    """(k,) the largest distance left of each target, or angle where nothing else is asked for."""
+    errors = result.angle_errors if np.isnan(result.position_errors).all() else result.position_errors
+    return np.nan_to_num(errors.reshape(result.codes.size, -1)).max(axis=1)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.pose import Pose
 from poise.status import Status
-from poise.view.chains import Chain
 from poise.view.document import Document
 from poise.view.parts.rows import frame_rows, width_of
 from poise.view.playing import Playhead
@@ -50,6 +49,7 @@ class Stage:
         self.serial = 0
         self.version = 1
         self.selected: str | None = None
+        self.dragged: str | None = None  # the chain whose target moved last
         self.steps = 0  # single iterations that were asked for
         self.driven: Pose | None = None
         self.shown = self._started()
@@ -58,7 +58,7 @@ class Stage:
         self._solvings: dict[int, tuple[object, Solving]] = {}
         self._known: set[object] = set()
         self._dirty = True
-        self._settled = self._kept = False
+        self._settled = self._kept = self._afresh = False
         self._answered, self._unsaid = 0.0, True
         self._last = 0.0
 
@@ -94,6 +94,11 @@ class Stage:
         """Something has changed: solve again."""
         self._dirty, self._settled, self._kept, self._unsaid = True, False, False, True
         self._curves = [[], []]
+
+    def start_over(self) -> None:
+        """Solve from the start pose next, so that what another method does can be seen."""
+        self._afresh = True
+        self.touch()
 
     def say_again(self) -> None:
         """Nothing has moved, but something else is asked of the answer."""
@@ -150,7 +155,7 @@ class Stage:
         base = self._base()
         for view in range(0 if self._kept else self.document.views):
             self._solve(view, base)
-        self.steps, self._unsaid = max(self.steps - 1, 0), True
+        self.steps, self._unsaid, self._afresh = max(self.steps - 1, 0), True, False
         self._settled = all(self._rests(view) for view in range(self.document.views))
         return self._framed([self._posed(base, view) for view in range(self.document.views)])
 
@@ -188,7 +193,7 @@ class Stage:
     def _solve(self, view: int, base: Pose) -> None:
         document, q = self.document, self.shown[view]
         plays, iterates = self.playhead.clip is not None, document.run != "live"
-        if plays or (document.origin == "start" and not iterates):
+        if plays or self._afresh or (document.origin == "start" and not iterates):
             q = np.repeat(base.q[None], len(q), axis=0)
         if not document.active:
             outcome = Outcome(q, q, sentence=_PLAYS if plays else _NO_CHAIN)
@@ -260,8 +265,10 @@ class Stage:
         return {
             "kind": "answer",
             "version": self.version,
-            "views": [answer_view(self._outcomes[view], self._curve(view, base)) for view in range(document.views)],
-            "at_limit": at_limit(single, list(joints)),
+            "views": [
+                answer_view(self._outcomes[view], self._curve(view, base), at_limit(self.pose_of(view), list(joints)))
+                for view in range(document.views)
+            ],
             "selected": None if self.selected is None else selected(single, self.selected),
         }
 
@@ -272,13 +279,12 @@ class Stage:
             return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
         if document.driven or not document.active:
             return None
-        return self.solving(view, base).curve(self._watched(), outcome.start)
+        return self.solving(view, base).curve(document.active, self._watched(), outcome.start)
 
-    def _watched(self) -> Chain:
-        """The chain whose curve is drawn: the one that leads to the selected joint, else the first."""
-        active = self.document.active
-        chosen = (chain for chain in active if self.selected in (chain.tip, chain.id))
-        return next(chosen, active[0])
+    def _watched(self) -> int:
+        """The number of the chain whose curve is drawn: the one whose target moved last, else the first."""
+        names = [chain.id for chain in self.document.active]
+        return names.index(self.dragged) if self.dragged in names else 0
 
 
 def _rows(poses: list[Pose]) -> NDArray[np.float32]:

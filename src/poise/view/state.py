@@ -155,13 +155,13 @@ def _outlines(document: Document) -> dict[str, list[list[list[float]]]]:
 # --- answer --------------------------------------------------------------------------------------------------------
 
 
-def answer_view(outcome: Outcome, errors: list[float] | None) -> dict[str, Any]:
-    """How one view was solved."""
+def answer_view(outcome: Outcome, errors: list[float] | None, at_limit: list[str]) -> dict[str, Any]:
+    """How one view was solved: the error after each iteration, and the joints that stand at an end of their limits."""
     status = _WORDS.get(outcome.status) or Status(outcome.status).name
     return {
         "status": status, "sentence": outcome.sentence, "solver": outcome.solver, "iterations": outcome.iterations,
         "microseconds": outcome.seconds * 1e6, "left": None if math.isnan(outcome.left) else outcome.left,
-        "errors": errors, "note": outcome.note,
+        "errors": errors, "note": outcome.note, "at_limit": at_limit,
     }  # fmt: skip
 
 

@@ -40,6 +40,7 @@ class Studio:
         self.inbox = Inbox()
         self.history = History()
         self.stage = Stage(document)
+        self.opened = document  # what the menu of scenes leads back to
         self.models = self.files = 0  # how many were sent
         self.planted: dict[tuple[Rig, str, str], Clip] = {}  # by clip and ground: planting takes longer than playing
         self.listeners: list[Callable[[Document], None]] = []
@@ -121,6 +122,7 @@ class Studio:
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.say("error", f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})")
             self.stage.failed()
+            self.tell()
 
     def say(self, level: str, sentence: str) -> None:
         """Show a sentence on the page."""
@@ -133,22 +135,37 @@ class Studio:
             self._dragged = None if name in _ENDS_DRAG else self._dragged
             command(self, action)
         elif name in ACTIONS:
-            self._change(name, action)
+            try:
+                self._change(name, action)
+            except PoiseError:
+                self.tell()  # so that fields show again what is
+                raise
         else:
             raise UnknownNameError("action", name, [*ACTIONS, *commands.COMMANDS])
 
     def _change(self, name: str, args: dict[str, Any]) -> None:
         """Change the document; all moves of one drag are one step of undo."""
         before, action = self.moment(), ACTIONS[name]
-        changed = action.make(before.document, args)
-        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name"))))
-        continues = phase in _DRAGS[1:] and self._dragged == what
-        self._dragged = what if phase in _DRAGS[:2] else None
-        if not continues:
+        changed = action.make(before.document, args, self.stage.pose_of(0))
+        differs = not changed.same(before.document)
+        continues = self._drags_on(name, args, differs=differs)
+        if differs and action.undoable and not continues:
             self.history.add(action.label, before)
         serial = args.get("serial")
         self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
-        self.put(changed, quiet=phase == "move" and continues)
+        if name in ("target", "pole"):
+            self.stage.dragged = text(args, "chain")
+        if action.afresh and differs:
+            self.stage.start_over()
+        grounded = name == "target" and changed.chain(text(args, "chain")).ground
+        self.put(changed, quiet=args.get("phase") == "move" and continues and not grounded)
+
+    def _drags_on(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
+        """Whether this goes on with a drag that has moved something; one that has not is no step of undo yet."""
+        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name"))))
+        continues = phase in _DRAGS[1:] and self._dragged == what
+        self._dragged = what if phase in _DRAGS[:2] and (differs or continues) else None
+        return continues
 
     # --- for commands --------------------------------------------------------------------------------------------
 
@@ -169,7 +186,10 @@ class Studio:
 
     def tell(self) -> None:
         """Send the state."""
-        self.outbox.say(state_of(self.stage.document, self.stage.playhead, self.history, self.stage.version))
+        stage = self.stage
+        self.outbox.say(
+            {**state_of(stage.document, stage.playhead, self.history, stage.version), "serial": stage.serial}
+        )
 
     def job(
         self,
@@ -199,9 +219,11 @@ class Studio:
         compiling = self.stage.compiles()
         if compiling is not None:
             self.outbox.say({"kind": "busy", "text": f"preparing {compiling} ..."})
-        frame = self.stage.frame()
-        if compiling is not None:
-            self.outbox.say({"kind": "busy", "text": None})
+        try:
+            frame = self.stage.frame()
+        finally:
+            if compiling is not None:
+                self.outbox.say({"kind": "busy", "text": None})
         self.outbox.show(frame.packed)
 
     def _answer(self) -> None:

@@ -13,11 +13,12 @@ from poise.view.protocol import text_or_none, truth
 
 
 def clip(document: Document, args: dict[str, Any]) -> Document:
-    """Play a clip below the chains; null: none."""
+    """Play a clip as it is, its chains switched off: their targets are those of another pose. Null: none."""
     name = text_or_none(args, "name")
-    if name is not None:
-        document.rig.clip(name)
-    return document.but(clip=name, plant=document.plant and name is not None)
+    if name is None:
+        return document.but(clip=None, plant=False)
+    document.rig.clip(name)
+    return document.but(clip=name, chains=tuple(chain.but(enabled=False) for chain in document.chains))
 
 
 def plant(document: Document, args: dict[str, Any]) -> Document:

@@ -4,7 +4,7 @@ import { Axes } from "poise/axes.js";
 import { Bones } from "poise/bones.js";
 import { Figure } from "poise/figure.js";
 import { viewOf } from "poise/frames.js";
-import { Handles } from "poise/handles.js";
+import { Handles, wantedIn } from "poise/handles.js";
 import { Limits } from "poise/limits.js";
 import { Poles } from "poise/poles.js";
 import { Skin } from "poise/skin.js";
@@ -89,15 +89,15 @@ export class Actor {
     if (this.figure.ready) this.axes.update();
   }
 
-  /** @param {object} state the message @param {import("poise/handles.js").Wanted[]} wanted what can be dragged */
-  setState(state, wanted) {
+  /** @param {object} state the message @param {import("three").Vector3} up */
+  setState(state, up) {
     const chains = (state.chains ?? []).filter(({ enabled, kind }) => enabled !== false && kind !== "pin");
     const rows = chains.flatMap(({ joints }) => joints).map((name) => this.figure.rows.get(name));
     this.moving = new Set(rows.filter((row) => row !== undefined));
     this.trail.setTips(chains.map(({ tip }) => tip));
     this.limits.set(state.outlines ?? {}, state.limits ?? {});
     if (this.figure.ready) this.limits.update();
-    this.handles.set(wanted);
+    this.handles.set(wantedIn(state, up), state.serial, up);
     this.poles.set(state.chains ?? []);
     this.paintBones();
   }

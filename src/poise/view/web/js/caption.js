@@ -6,13 +6,10 @@ import { distance, duration, median } from "poise/figures.js";
 const NEWEST = 30; // solves that the median is taken over
 const EVERY = 100; // [ms] between two changes of the figures: faster cannot be read
 
-/** Codes of a pose message; an answer carries the names. */
-const STATUS = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "refused"];
-
 /**
  * @param {import("poise/store.js").Store} store
  * @param {number} slot 0 of A, 1 of B
- * @returns {HTMLElement}
+ * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */
 export function caption(store, slot) {
   const letter = "ab"[slot];
@@ -36,20 +33,21 @@ export function caption(store, slot) {
     ),
     status,
   );
-  store.on("state", (state) => {
+  const ofState = store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);
     method.textContent = title(store, state.solvers[slot]?.name);
     whole.hidden = state.driven;
   });
-  store.on("answer", (answer) => {
+  const ofAnswer = store.on("answer", (answer) => {
     const view = answer.views[slot];
     if (!view) return;
+    left.hidden = / left\b/.test(view.sentence); // it says so itself, of the same solve
     sentence.textContent = view.sentence || "Drag a target.";
     status.title = view.note ?? "";
-    dot.dataset.status = typeof view.status === "number" ? (STATUS[view.status] ?? "nothing") : view.status;
+    dot.dataset.status = view.status;
   });
-  showFigures(store, slot, figures, left);
-  return whole;
+  const ofFigures = showFigures(store, slot, figures, left);
+  return { whole, forget: () => [ofState, ofAnswer, ofFigures].forEach((forget) => forget()) };
 }
 
 function title(store, name) {
@@ -58,26 +56,34 @@ function title(store, name) {
 
 function showFigures(store, slot, figures, left) {
   const newest = [];
-  let shownAt = 0;
+  let frame = null; // the newest
+  let [shownAt, timer] = [0, 0];
   let method = "";
-  store.on("state", (state) => {
+  const clear = () => {
+    newest.length = 0;
+    figures.textContent = figures.title = left.textContent = "";
+    delete figures.dataset.newest;
+  };
+  const ofState = store.on("state", (state) => {
     const now = JSON.stringify([state.solvers[slot], state.mode]);
-    if (now === method) return;
+    if (now !== method) clear(); // times of another method say nothing of this one
     method = now;
-    newest.length = 0; // times of another method say nothing of this one
-    figures.textContent = "";
   });
-  store.on("frame", (frame) => {
-    const microseconds = frame.microseconds[slot];
-    if (microseconds > 0 && frame.status[slot] !== "error") newest.push(microseconds);
-    if (newest.length > NEWEST) newest.shift();
-    const now = performance.now();
-    left.hidden = !Number.isFinite(frame.left[slot]);
-    if (now - shownAt < EVERY || !newest.length) return;
-    shownAt = now;
+  const show = () => {
+    [shownAt, timer] = [performance.now(), 0];
+    if (!newest.length) return;
     figures.textContent = `${duration(median(newest))} a solve`;
     figures.title = `median of the last ${newest.length}; the newest took ${duration(newest[newest.length - 1])}`;
     figures.dataset.newest = String(newest[newest.length - 1]);
-    left.textContent = `${distance(frame.left[slot], store.get("model")?.message)} left`;
+    const away = frame.left[slot];
+    left.textContent = Number.isFinite(away) ? `${distance(away, store.get("model")?.message)} left` : "";
+  };
+  const ofFrame = store.on("frame", (arrived) => {
+    frame = arrived;
+    if (frame.status[slot] === "nothing") return clear();
+    if (frame.microseconds[slot] > 0) newest.push(frame.microseconds[slot]);
+    if (newest.length > NEWEST) newest.shift();
+    timer ||= window.setTimeout(show, Math.max(shownAt + EVERY - performance.now(), 0)); // the last of a drag, too
   });
+  return () => [ofState, ofFrame].forEach((forget) => forget());
 }

@@ -2,40 +2,42 @@
 
 import { nextTheme } from "poise/settings.js";
 
+/** Why the gizmo does not turn what it has. */
+export const NO_TURN = "a position target has no rotation: choose 'place' for its chain";
+
 /**
  * @typedef {object} Page
  * @property {import("poise/store.js").Store} store
  * @property {(action: any) => boolean} send
  * @property {import("poise/views.js").Views} views
+ * @property {import("poise/playhead.js").Playhead} playhead
+ * @property {import("poise/messages.js").Messages} messages
  * @property {() => void} toggleHelp
  */
 
 /** @param {Page} page */
 export function makeCommands(page) {
-  const { store, send } = page;
-  const state = () => store.get("state");
   return {
-    ...editing(store, send),
+    ...editing(page),
     ...looking(page),
     /** Play, or pause. */
-    play: () => state()?.clip && send({ do: "play", on: !state().playing }),
+    play: () => page.playhead.toggle(),
     /** @param {number} frames how many frames of the clip onwards */
-    scrub(frames) {
-      const clip = state()?.clips.find((each) => each.name === state().clip);
-      if (!clip) return;
-      const time = (store.get("frame")?.time ?? 0) + frames / (clip.fps || 30);
-      send({ do: "seek", time: Math.min(Math.max(time, 0), clip.seconds) });
-    },
+    scrub: (frames) => page.playhead.step(frames),
   };
 }
 
-function editing(store, send) {
+function editing(page) {
+  const { store, send } = page;
   const state = () => store.get("state");
   return {
     undo: () => send({ do: "undo" }),
     redo: () => send({ do: "redo" }),
     step: () => send({ do: "step" }),
-    reset: () => send({ do: "reset" }),
+    reset() {
+      send({ do: "reset" });
+      page.views.clearTrails();
+    },
     keepStart: () => send({ do: "keep_start" }),
     /** Select a joint, or give it to whoever asked for the next one. @param {string|null} joint */
     select(joint) {
@@ -46,7 +48,8 @@ function editing(store, send) {
         return;
       }
       store.set("selected", joint);
-      const chain = state()?.chains.find((each) => each.tip === joint);
+      const chains = state()?.chains.filter((each) => each.tip === joint) ?? [];
+      const chain = chains.find((each) => each.kind !== "pin") ?? chains[0];
       if (chain) store.set("active", chain.id);
       send({ do: "select", joint });
     },
@@ -67,7 +70,12 @@ function looking(page) {
   const { store, send } = page;
   return {
     /** @param {"move"|"turn"} mode */
-    gizmo: (mode) => store.set("gizmo", mode),
+    gizmo(mode) {
+      store.set("gizmo", mode);
+      if (mode === "turn" && !store.get("holds")?.turns) page.messages.show("note", NO_TURN);
+    },
+    /** The arrows and rings along the world's axes, or along the target's own. */
+    space: () => store.set("space", store.get("space") === "local" ? "world" : "local"),
     /** @param {1|2} count */
     countViews: (count) => send({ do: "views", count }),
     /** @param {string} what one of `show` @param {any} value */

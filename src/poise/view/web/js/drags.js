@@ -17,8 +17,13 @@ export class Drags {
     this.sent = [];
   }
 
-  /** A drag of anything; the first move after a picture goes out at once, of later ones only the newest. */
-  drag(action) {
+  /**
+   * A drag of anything; the first move after a picture goes out at once, of later ones only the newest.
+   * @returns {number} its serial: a state with the same or a later one contains it
+   */
+  drag(given) {
+    this.serial += 1;
+    const action = { ...given, serial: this.serial };
     if (action.phase !== "move") {
       this.flush();
       this.out(action);
@@ -28,6 +33,7 @@ export class Drags {
       this.open = true;
       requestAnimationFrame(() => this.nextPicture());
     }
+    return action.serial;
   }
 
   /** Numbers typed into a field: the end of a drag that was none, one step of undo. */
@@ -50,10 +56,9 @@ export class Drags {
   }
 
   out(action) {
-    this.serial += 1;
-    if (!this.send({ ...action, serial: this.serial })) return;
+    if (!this.send(action)) return;
     const now = performance.now();
-    this.sentAt.set(this.serial, now);
+    this.sentAt.set(action.serial, now);
     this.sent.push(now);
     if (this.sent.length > KEPT) this.sent.shift();
   }

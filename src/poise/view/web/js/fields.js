@@ -12,9 +12,16 @@ import { element } from "poise/element.js";
 export function numberField(attributes, change) {
   const field = element("input", { type: "number", step: "any", autocomplete: "off", ...attributes });
   field.addEventListener("change", () => {
+    delete field.dataset.late;
     if (!field.validity.badInput) change(field.value === "" ? null : Number(field.value));
+    else if (!field.form) field.value = field.dataset.told ?? "";
   });
-  field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
+  field.addEventListener("blur", () => {
+    if (field.dataset.late !== undefined) field.value = field.dataset.late;
+    delete field.dataset.late;
+  });
+  // In a form Enter sends the whole form, which a field that has lost the focus does not do.
+  field.addEventListener("keydown", (event) => event.key === "Enter" && !field.form && field.blur());
   return field;
 }
 
@@ -26,10 +33,11 @@ export function numberField(attributes, change) {
  * @param {number} [places] at most so many after the point: what is smaller is zero to who reads a coordinate
  */
 export function showNumber(field, value, places = 12) {
-  if (document.activeElement === field) return;
   const known = value !== null && value !== undefined && Number.isFinite(value);
   const text = known ? String(Number(Number(value.toPrecision(6)).toFixed(places)) + 0) : "";
-  if (field.value !== text) field.value = text;
+  field.dataset.told = text;
+  if (document.activeElement === field) field.dataset.late = text;
+  else if (field.value !== text) field.value = text;
 }
 
 /**

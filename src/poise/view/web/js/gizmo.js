@@ -1,5 +1,6 @@
 /** The arrows and rings that drag one handle at a time. */
 
+import { far } from "poise/pointer.js";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
@@ -9,7 +10,7 @@ export class Gizmo {
   /**
    * Make it before the camera's controls: both listen to the canvas, and this one has to come first.
    * @param {import("poise/stage.js").Stage} stage
-   * @param {(message: object) => void} onDrag
+   * @param {(message: object) => number} onDrag what is sent with it: its serial
    */
   constructor(stage, onDrag) {
     this.stage = stage;
@@ -18,15 +19,20 @@ export class Gizmo {
     this.camera = null;
     this.active = null; // key of a handle
     this.mode = "move";
+    this._pressedAt = [0, 0]; // pixels
+    this._still = true; // what is pressed has not moved: a click
+    this._moved = this._told = false; // since the last drawing; at all
     this.controls = new TransformControls(stage.camera, stage.canvas);
     this.controls.setSize(SIZE);
     stage.overlay.add(this.controls.getHelper());
     this.controls.addEventListener("change", () => stage.invalidate());
     this.controls.addEventListener("mouseDown", () => this._start());
-    this.controls.addEventListener("objectChange", () => (this._moved = true)); // sent once a drawing
+    this.controls.addEventListener("objectChange", () => this._move());
     this.controls.addEventListener("mouseUp", () => this._end());
     this._cancel = () => this.controls.pointerUp(null); // a touch that the system takes over ends the drag
     stage.canvas.addEventListener("pointercancel", this._cancel);
+    this._watch = (event) => this._pointed(event);
+    for (const name of ["pointerdown", "pointermove"]) stage.canvas.addEventListener(name, this._watch);
   }
 
   /** @param {import("poise/camera.js").Camera} camera */
@@ -37,12 +43,26 @@ export class Gizmo {
 
   /** @param {import("poise/handles.js").Handles} handles */
   setHandles(handles) {
+    this._abort();
     this.handles = handles;
     this.attach(null);
   }
 
+  /** What is dragged is gone: nobody is told of it any more. */
+  _abort() {
+    if (this.handles) this.handles.dragged = null;
+    this._moved = false;
+    this.controls.pointerUp(null);
+    this.camera.controls.enabled = true;
+  }
+
   get dragging() {
-    return this.handles?.dragged !== null;
+    return Boolean(this.handles?.dragged);
+  }
+
+  /** Whether what it has can be turned. */
+  get turns() {
+    return this.active !== null && TURNS.has(this.handles.all.get(this.active)?.mark);
   }
 
   /** Whether the pointer is on an arrow or ring. */
@@ -52,7 +72,8 @@ export class Gizmo {
 
   /** @param {string|null} key */
   attach(key) {
-    if (this.handles?.dragged) return;
+    if (this.handles.all.has(this.handles.dragged)) return;
+    if (this.controls.dragging) this._abort();
     const handle = key === null ? undefined : this.handles.all.get(key);
     this.active = handle?.enabled && handle.what !== "pin" ? key : null;
     if (this.active === null) this.controls.detach();
@@ -61,8 +82,8 @@ export class Gizmo {
     this.stage.invalidate();
   }
 
-  /** @param {"move"|"turn"} mode @param {"world"|"local"} [space] */
-  setMode(mode, space = "world") {
+  /** @param {"move"|"turn"} mode @param {"world"|"local"} space whose axes the arrows and rings have */
+  setMode(mode, space) {
     this.mode = mode;
     this.controls.setSpace(space);
     this._fit();
@@ -71,8 +92,7 @@ export class Gizmo {
 
   /** A point cannot be turned. */
   _fit() {
-    const turns = this.mode === "turn" && this.active !== null && TURNS.has(this.handles.all.get(this.active).mark);
-    this.controls.setMode(turns ? "rotate" : "translate");
+    this.controls.setMode(this.mode === "turn" && this.turns ? "rotate" : "translate");
   }
 
   /** @param {import("poise/palette.js").Palette} palette */
@@ -82,32 +102,51 @@ export class Gizmo {
 
   _start() {
     this.camera.controls.enabled = false;
-    this.handles.startDrag(this.active);
-    this._moved = false;
-    this._tell("start");
+    this.handles.dragged = this.active;
+    this._moved = this._told = false;
+  }
+
+  /** A press that stays where it is does nothing; it may be a click on something behind the gizmo. */
+  _pointed(event) {
+    const at = [event.clientX, event.clientY];
+    if (event.type === "pointerdown") [this._pressedAt, this._still] = [at, true];
+    else if (far(this._pressedAt, at)) this._still = false;
+  }
+
+  _move() {
+    if (!this.dragging) return;
+    if (this._still) this.handles.putBack(this.active);
+    else this.handles.land(this.active);
+    this._moved = !this._still; // sent once a drawing
   }
 
   /** Tell of a move, at most once an animation frame; called before each drawing. */
   flush() {
     if (!this._moved) return;
     this._moved = false;
-    if (this.dragging) this._tell("move");
+    if (!this.dragging) return;
+    this._tell(this._told ? "move" : "start");
+    this._told = true;
   }
 
   _end() {
     this.camera.controls.enabled = true;
     if (!this.dragging) return;
     this.flush();
-    this._tell("end");
-    this.handles.endDrag(() => this.stage.invalidate());
+    if (this._told) this._tell("end");
+    else this.handles.putBack(this.active);
+    this.handles.dragged = null;
   }
 
   _tell(phase) {
-    if (this.handles.all.has(this.active)) this.onDrag({ ...this.handles.message(this.active), phase });
+    if (!this.handles.all.has(this.active)) return;
+    const serial = this.onDrag({ ...this.handles.message(this.active), phase });
+    this.handles.hold(this.active, serial);
   }
 
   dispose() {
     this.stage.canvas.removeEventListener("pointercancel", this._cancel);
+    for (const name of ["pointerdown", "pointermove"]) this.stage.canvas.removeEventListener(name, this._watch);
     this.controls.detach();
     this.controls.dispose();
   }

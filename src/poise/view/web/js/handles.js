@@ -6,10 +6,10 @@
 import { disposeMark, markOf } from "poise/marks.js";
 import { Group, Object3D, Quaternion, Vector3 } from "three";
 
-const HOLD = 700; // [ms] that a place just dragged to stays, until the server has said the same
+const REACH = 13; // pixels beside a mark that still hit it
 const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
 const Y = new Vector3(0, 1, 0);
-const _at = new Vector3();
+const _last = new Vector3();
 
 /**
  * @typedef {object} Wanted one thing as the document has it
@@ -21,11 +21,12 @@ const _at = new Vector3();
  * @property {Quaternion} rotation
  * @property {string|null} tip
  * @property {boolean} enabled
+ * @property {boolean} [ground] the document puts it on the ground, wherever a hand lifts it
  */
 
 /** Everything in a state message that can be dragged. @returns {Wanted[]} */
 export function wantedIn(state, up) {
-  const chains = (state.chains ?? []).flatMap((chain) => ofChain(chain, up));
+  const chains = (state.chains ?? []).flatMap((chain) => ofChain(chain, up, Boolean(state.terrain)));
   const handles = (state.handles ?? []).map((handle) => {
     const rotation = turnOf(handle.rotation);
     const { name, position } = handle;
@@ -43,7 +44,7 @@ export function wantedIn(state, up) {
   return [...chains, ...handles];
 }
 
-function ofChain(chain, up) {
+function ofChain(chain, up, terrain) {
   const shared = { id: chain.id, tip: chain.tip, enabled: chain.enabled !== false };
   const still = new Quaternion();
   if (chain.kind === "pin") {
@@ -57,6 +58,7 @@ function ofChain(chain, up) {
     mark: chain.kind,
     position: chain.position,
     rotation: still,
+    ground: chain.ground && terrain,
   };
   if (chain.kind === "direction") {
     target.rotation = still.setFromUnitVectors(Y, new Vector3(...chain.direction).normalize());
@@ -81,13 +83,13 @@ export class Handles {
     this.group = new Group();
     this.all = new Map(); // key -> Wanted with `object` and `drawn`
     this.dragged = null; // key
-    this._held = new Map(); // key -> time until which the place dragged to stays
-    this._wanted = [];
+    this._held = new Map(); // key -> serial of the newest place dragged to, until the document has it
   }
 
-  /** @param {Wanted[]} wanted */
-  set(wanted) {
-    this._wanted = wanted;
+  /** @param {Wanted[]} wanted @param {number} serial of the newest drag that they contain @param {Vector3} up */
+  set(wanted, serial, up) {
+    this._serial = serial;
+    this._up = up;
     const keys = new Set(wanted.map(({ key }) => key));
     for (const key of [...this.all.keys()]) if (!keys.has(key)) this._remove(key);
     for (const one of wanted) this._take(one);
@@ -116,30 +118,46 @@ export class Handles {
 
   /** Whether what the user has dragged stands against what the document says: echoes of older places come late. */
   _keeps(handle) {
-    if (handle.key === this.dragged) return true;
-    const until = this._held.get(handle.key);
-    if (until === undefined) return false;
-    const near = handle.object.position.distanceTo(_at.fromArray(handle.position)) < 1e-5 * this.figure.size;
-    const same = near && handle.object.quaternion.angleTo(handle.rotation) < 1e-3;
-    if (!same && performance.now() < until) return true;
-    this._held.delete(handle.key);
-    return false;
+    const newest = this._held.get(handle.key);
+    if (newest === undefined) return handle.key === this.dragged;
+    if (this._serial >= newest) {
+      this._held.delete(handle.key);
+      return false;
+    }
+    this.land(handle.key);
+    return true;
   }
 
-  /** @param {string} key */
-  startDrag(key) {
-    this.dragged = key;
+  /** A place that was told of: it stands until the document has it. @param {string} key @param {number} serial */
+  hold(key, serial) {
+    this._held.set(key, serial);
   }
 
-  /** What was dragged stays where it is for a moment; then the document is right again. @param {() => void} onSettled */
-  endDrag(onSettled) {
-    if (this.dragged === null) return;
-    this._held.set(this.dragged, performance.now() + HOLD);
-    this.dragged = null;
-    setTimeout(() => {
-      this.set(this._wanted);
-      onSettled();
-    }, HOLD + 1);
+  /** The connection is new: the document is right, whatever was under way. */
+  forgetHeld() {
+    this._held.clear();
+  }
+
+  /** Put a handle where a hand in another view has it. @param {string} key @param {number} serial */
+  move(key, { position, rotation }, serial) {
+    const object = this.all.get(key)?.object;
+    if (!object) return;
+    object.position.fromArray(position);
+    object.quaternion.copy(turnOf(rotation));
+    this.hold(key, serial);
+  }
+
+  /** What stays on the ground has the height that the document has found for it last. @param {string} key */
+  land(key) {
+    const { object, position, ground } = this.all.get(key) ?? {};
+    if (!ground) return;
+    const height = _last.fromArray(position).sub(object.position).dot(this._up);
+    object.position.addScaledVector(this._up, height);
+  }
+
+  /** Back to where it was taken: a press that has not moved moves nothing. @param {string} key */
+  putBack(key) {
+    if (this.all.has(key)) this._put(this.all.get(key));
   }
 
   /**
@@ -165,10 +183,16 @@ export class Handles {
     }
   }
 
-  /** What is under a point of the canvas. @param {(point: number[]) => number[]} project @returns {string|null} key */
-  at(project, x, y, within = 13) {
-    let best = { key: null, gap: within };
+  /**
+   * What is under a point of the canvas.
+   * @param {(point: number[]) => number[]} project
+   * @param {string|null} [except] what is there is not meant
+   * @returns {string|null} key
+   */
+  at(project, x, y, except = null) {
+    let best = { key: null, gap: REACH };
     for (const { key, enabled, object, what } of this.all.values()) {
+      if (key === except) continue;
       const [sx, sy, ahead] = project(object.position.toArray());
       const gap = Math.hypot(sx - x, sy - (what === "pin" ? 12 : 0) - y);
       if (enabled && ahead > 0 && gap < best.gap) best = { key, gap };

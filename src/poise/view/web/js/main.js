@@ -7,9 +7,10 @@ import { helpSheet } from "poise/help.js";
 import { keep } from "poise/keep.js";
 import { Messages } from "poise/messages.js";
 import { fillPanels } from "poise/panels.js";
+import { Playhead } from "poise/playhead.js";
 import { sessionOver } from "poise/session_over.js";
 import { keepSettings } from "poise/settings.js";
-import { listenToKeys } from "poise/shortcuts.js";
+import { letGo, listenToKeys } from "poise/shortcuts.js";
 import { Connection } from "poise/socket.js";
 import { Store } from "poise/store.js";
 import { Views } from "poise/views.js";
@@ -37,12 +38,13 @@ class Page {
     this.send = (action) => this.connection.send(action);
     this.drags = new Drags(this.send);
     keepSettings(this.store);
+    this.playhead = new Playhead(this.store, this.send);
     this.commands = makeCommands(this);
     this.messages = new Messages(at("messages"));
     this.views = new Views(at("views"), this.store, {
       onSelect: (joint) => this.commands.select(joint),
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
-      onMessage: (text) => this.messages.show("note", text),
+      onMessage: (level, text) => this.messages.show(level, text),
     });
     this.store.on("model", ({ message }) => this.forgetJoint(message));
     const { sheet, toggle } = helpSheet();
@@ -53,6 +55,7 @@ class Page {
       sessionOver(this.store, () => this.connection.open()),
     );
     listenToKeys(this.commands);
+    letGo();
   }
 
   receive(message) {
@@ -96,14 +99,14 @@ class Page {
     this.files.delete(id);
     if (!file) return;
     keep(new Blob([data], { type: file.mime }), file.name);
-    this.messages.show("done", `Saved ${file.name}`);
   }
 
   sendDrag({ what, phase, ...rest }, viewport) {
     const { store } = this;
     if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
-    this.drags.drag({ do: what, ...rest, phase });
-    store.set("dragged", { what, ...rest, viewport });
+    const serial = this.drags.drag({ do: what, ...rest, phase });
+    store.set("dragged", { what, ...rest, viewport, serial });
+    return serial;
   }
 
   changeStatus(status) {

@@ -5,6 +5,7 @@ import { Chart } from "poise/chart.js";
 import { element } from "poise/element.js";
 import { LimitsPanel } from "poise/limits_panel.js";
 import { Outliner } from "poise/outliner.js";
+import { closeDrawersBeside, edges } from "poise/sides.js";
 import { solverPanel } from "poise/solver_panel.js";
 import { targetPanel } from "poise/target_panel.js";
 import { fillTimeline } from "poise/timeline.js";
@@ -28,6 +29,8 @@ export function fillPanels(page, at) {
     panel("Convergence", "convergence", new Chart(store).whole),
   );
   fillTimeline(at("timeline"), page, commands);
+  document.body.append(...edges(store));
+  closeDrawersBeside();
 }
 
 /** A panel that its title folds. */

@@ -14,21 +14,28 @@ export class Picking {
     this.pointer = new Pointer(stage.canvas, {
       isBusy: () => gizmo.hovered || gizmo.dragging,
       onDouble: () => viewport.frameAll(),
-      onClick: (x, y) => this._click(x, y),
+      onClick: (x, y, busy) => this._click(x, y, busy),
       onHover: (x, y) => this._hover(x, y),
       onLeave: () => this._point(-1, null, 0, 0),
     });
   }
 
-  /** A handle under the pointer gets the gizmo; a pin or a bone selects its joint, and so does nothing. */
-  _click(x, y) {
-    const { actor, view, told } = this.viewport;
+  /**
+   * A handle under the pointer gets the gizmo, also one that the gizmo lies over; a pin or a bone selects its joint,
+   * and what is nothing unselects.
+   */
+  _click(x, y, busy) {
+    const { actor, gizmo, told } = this.viewport;
     if (!actor) return;
+    const handle = this._handleAt(x, y, gizmo.active) ?? (busy ? null : this._handleAt(x, y));
+    if (handle && handle.what !== "pin") this.viewport.take(handle);
+    else if (!busy) told.onSelect(handle?.tip ?? actor.figure.joints[this._jointAt(x, y)]?.name ?? null);
+  }
+
+  _handleAt(x, y, except = null) {
+    const { actor, view } = this.viewport;
     view.refresh();
-    const key = actor.handles.at((point) => view.project(point), x, y);
-    const handle = actor.handles.all.get(key);
-    if (handle && handle.what !== "pin") this.viewport.activate(key);
-    else told.onSelect(handle?.tip ?? actor.figure.joints[this._jointAt(x, y)]?.name ?? null);
+    return actor.handles.all.get(actor.handles.at((point) => view.project(point), x, y, except)) ?? null;
   }
 
   _jointAt(x, y) {
@@ -39,10 +46,9 @@ export class Picking {
   }
 
   _hover(x, y) {
-    const { actor, view, gizmo } = this.viewport;
+    const { actor, gizmo } = this.viewport;
     if (!actor) return;
-    view.refresh();
-    const handle = actor.handles.all.get(actor.handles.at((point) => view.project(point), x, y));
+    const handle = this._handleAt(x, y);
     const row = handle || gizmo.hovered ? -1 : this._jointAt(x, y);
     this._point(row, handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null), x, y);
   }

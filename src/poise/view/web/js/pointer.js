@@ -1,13 +1,13 @@
 /** What the pointer does besides orbiting and dragging gizmos: clicks, double clicks, and what it hovers over. */
 
-const STILL = 5; // pixels: farther is a drag, not a click
+const STILL = 4; // pixels: farther is a drag, not a click
 const SOON = 350; // [ms] between the clicks of a double click
 
 export class Pointer {
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {{onClick(x: number, y: number): void, onDouble(): void, onHover(x: number, y: number): void,
-   *   onLeave(): void, isBusy(): boolean}} told pixels on the canvas; isBusy: a gizmo has the pointer
+   * @param {{onClick(x: number, y: number, busy: boolean): void, onDouble(): void, onHover(x: number, y: number): void,
+   *   onLeave(): void, isBusy(): boolean}} told pixels on the canvas; busy: a gizmo had the pointer
    */
   constructor(canvas, told) {
     this.canvas = canvas;
@@ -27,7 +27,8 @@ export class Pointer {
   _press(event) {
     this._touches.add(event.pointerId);
     const single = this._touches.size === 1 && event.button === 0;
-    this._down = single && !this.told.isBusy() ? at(event) : null; // two fingers pan and zoom
+    this._down = single ? at(event) : null; // two fingers pan and zoom
+    this._busy = this.told.isBusy();
   }
 
   _move(event) {
@@ -49,11 +50,11 @@ export class Pointer {
     const down = this._down;
     this._forget(event);
     if (!down || event.button !== 0 || far(down, at(event))) return;
-    const again = event.timeStamp - this._last < SOON && !far(this._lastPlace, down);
-    this._last = again ? -Infinity : event.timeStamp;
+    const again = !this._busy && event.timeStamp - this._last < SOON && !far(this._lastPlace, down);
+    this._last = again || this._busy ? -Infinity : event.timeStamp;
     this._lastPlace = down;
     if (again) this.told.onDouble();
-    else this.told.onClick(...down);
+    else this.told.onClick(...down, this._busy);
   }
 
   _forget(event) {
@@ -72,6 +73,7 @@ function at(event) {
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
-function far(a, b) {
+/** Whether a pointer that went from one place to the other drags. */
+export function far(a, b) {
   return Math.hypot(a[0] - b[0], a[1] - b[1]) > STILL;
 }

@@ -1,6 +1,8 @@
-/** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown. */
+/** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown, sides, what is folded. */
 
 const STORED = "poise-settings";
+const KEPT = ["show", "gizmo", "space", "sides", "options", "themeChoice"]; // topics
+const TALL = 850; // [px] a window in which the options of a solver have room
 
 /** What is drawn at first; skinOpacity lets the bones be seen through the skin. Shadows: as the graphics can. */
 export const SHOWN_AT_FIRST = {
@@ -24,6 +26,9 @@ export function keepSettings(store) {
   const kept = read();
   store.set("show", { ...SHOWN_AT_FIRST, ...kept.show });
   store.set("gizmo", kept.gizmo === "turn" ? "turn" : "move");
+  store.set("space", kept.space === "local" ? "local" : "world");
+  store.set("sides", { ...kept.sides });
+  store.set("options", kept.options ?? innerHeight >= TALL);
   store.set("themeChoice", ["dark", "light"].includes(kept.themeChoice) ? kept.themeChoice : "auto");
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const follow = () => {
@@ -34,7 +39,7 @@ export function keepSettings(store) {
   };
   dark.addEventListener("change", follow);
   store.on("themeChoice", follow);
-  store.on(["show", "gizmo", "themeChoice"], () => write(store));
+  store.on(KEPT, () => write(store));
 }
 
 /** Where nobody has chosen, shadows are as the viewport begins: without, where it is drawn in software. */
@@ -60,7 +65,7 @@ function read() {
 }
 
 function write(store) {
-  const kept = { show: store.get("show"), gizmo: store.get("gizmo"), themeChoice: store.get("themeChoice") };
+  const kept = Object.fromEntries(KEPT.map((topic) => [topic, store.get(topic)]));
   try {
     localStorage.setItem(STORED, JSON.stringify(kept));
   } catch {

@@ -13,6 +13,7 @@
 export const SHORTCUTS = [
   { keys: "W", text: "Gizmo moves the target", group: "Target", command: "gizmo", value: "move" },
   { keys: "E", text: "Gizmo turns the target", group: "Target", command: "gizmo", value: "turn" },
+  { keys: "X", text: "Gizmo along the world's axes, or the target's own", group: "Target", command: "space" },
   { keys: "P", text: "Pin the selected joint, or let it go", group: "Target", command: "pin" },
   { keys: "S", text: "Step: one iteration", group: "Solving", command: "step" },
   { keys: "R", text: "Reset to the start pose", group: "Solving", command: "reset" },
@@ -44,9 +45,10 @@ export function listenToKeys(commands) {
   const table = new Map(SHORTCUTS.flatMap((each) => each.keys.split(" or ").map((keys) => [keys, each])));
   document.addEventListener("keydown", (event) => {
     const pressed = written(event);
+    if (document.querySelector("dialog[open], :popover-open")) return; // Esc closes these itself
     if (event.defaultPrevented || event.altKey || isMeantForAField(event, pressed)) return;
     const shortcut = table.get(pressed);
-    if (!shortcut || document.querySelector("dialog[open]")) return;
+    if (!shortcut) return;
     event.preventDefault();
     commands[shortcut.command](shortcut.value);
   });
@@ -60,9 +62,29 @@ function written(event) {
   return `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${shifted ? "Shift+" : ""}${key}`;
 }
 
+/**
+ * Let controls that were used with the mouse go, so that the next key is not theirs: a list would take letters for
+ * its entries, a button Space. Who goes from one to the next with the keyboard stays where he is.
+ */
+export function letGo() {
+  let pressed = null; // what the mouse has opened
+  document.addEventListener("pointerdown", ({ target }) => (pressed = target));
+  document.addEventListener("keydown", ({ key }) => key === "Tab" && (pressed = null));
+  document.addEventListener("change", ({ target }) => target === pressed && target.matches("select") && target.blur());
+  document.addEventListener("click", (event) => {
+    const focused = document.activeElement;
+    const used = event.detail > 0 && focused?.matches(CLICKED); // keys click without detail
+    if (used && !focused.closest("dialog[open], :popover-open")) focused.blur();
+  });
+}
+
+const TYPED = "input:not([type=checkbox], [type=range]), textarea"; // what has an undo of its own
+const CLICKED = "button, summary, input[type=checkbox], input[type=range]";
+
 /** Who types into a field, works a menu or walks the tree wants the key for that; Esc leaves the field. */
 function isMeantForAField(event, pressed) {
   const target = event.target instanceof HTMLElement ? event.target : document.body;
+  if (pressed.startsWith("Ctrl+")) return target.matches(TYPED);
   if (pressed === "Esc" && target.matches("input, select, textarea")) {
     target.blur();
     return true;

@@ -3,7 +3,9 @@
 /**
  * Topics: welcome, model ({message, asset}), terrain ({message, asset}), state, answer, frame, ghost, busy,
  * connection ("opening" | "open" | "lost" | "used" | "elsewhere"), and what only this page knows:
- * selected (joint name), active (chain id), picking ({what, take}), show, gizmo, theme ("dark" | "light").
+ * selected (joint name), active (chain id), picking ({what, take}), show, gizmo ("move" | "turn"), space
+ * ("world" | "local"), holds ({turns, why}: whether what the gizmo has can be turned), asked (the time that was asked
+ * for and is not shown yet), sides (widths), options (whether a solver's options are unfolded), theme ("dark" | "light").
  */
 export class Store {
   constructor() {
@@ -32,6 +34,7 @@ export class Store {
    *
    * @param {string|string[]} topics
    * @param {(value: any) => void} listener
+   * @returns {() => void} to listen no longer
    */
   on(topics, listener) {
     for (const topic of [topics].flat()) {
@@ -39,5 +42,8 @@ export class Store {
       this.listeners.get(topic)?.add(listener);
       if (this.values.has(topic)) listener(this.values.get(topic));
     }
+    return () => {
+      for (const topic of [topics].flat()) this.listeners.get(topic)?.delete(listener);
+    };
   }
 }

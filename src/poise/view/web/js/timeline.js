@@ -15,7 +15,7 @@ const NONE = "";
  */
 export function fillTimeline(place, page, commands) {
   const { store, send } = page;
-  const player = new Player(store, send);
+  const player = new Player(page);
   const clip = element("select", {
     "data-testid": "clip",
     "aria-label": "Clip",
@@ -60,11 +60,9 @@ export function fillTimeline(place, page, commands) {
 
 /** Play, scrub, speed and the clock; time comes with each frame. */
 class Player {
-  constructor(store, send) {
+  constructor({ store, send, playhead }) {
     this.store = store;
-    this.send = send;
-    this.seeking = null; // a time that is to be sent with the next picture
-    this.held = false; // the slider is in a hand: frames do not move it
+    this.playhead = playhead;
     this.slider = element("input", {
       type: "range",
       min: 0,
@@ -72,10 +70,8 @@ class Player {
       class: "scrub",
       "data-testid": "seek",
       "aria-label": "Time",
-      oninput: () => this.seek(Number(this.slider.value)),
-      onpointerdown: () => (this.held = true),
-      onpointerup: () => (this.held = false),
-      onpointercancel: () => (this.held = false),
+      onpointerdown: () => playhead.pause(),
+      oninput: () => playhead.seek(Number(this.slider.value)),
     });
     this.clock = element("output", { class: "clock", "data-testid": "clock" });
     this.speed = element("select", {
@@ -85,7 +81,7 @@ class Player {
       onchange: () => send({ do: "speed", value: Number(this.speed.value) }),
     });
     store.on("state", (state) => this.follow(state));
-    store.on("frame", (frame) => this.tell(frame.time));
+    store.on(["frame", "asked"], () => this.tell(playhead.time));
   }
 
   button(act) {
@@ -109,7 +105,7 @@ class Player {
       speeds.map((speed) => ({ value: String(speed), text: `${speed} x` })),
     );
     this.speed.value = String(state.speed);
-    this.tell(this.store.get("frame")?.time ?? 0);
+    this.tell(this.playhead.time);
   }
 
   tell(time) {
@@ -118,20 +114,10 @@ class Player {
       this.slider.value = "0";
       return;
     }
-    if (!this.held) this.slider.value = String(time);
+    this.slider.value = String(time);
     const frame = Math.round(time * this.clip.fps) + 1;
     const words = `${time.toFixed(2)} / ${this.seconds.toFixed(2)} s   frame ${frame} / ${this.clip.frames}`;
     if (this.clock.textContent !== words) this.clock.textContent = words;
-  }
-
-  seek(time) {
-    const waiting = this.seeking !== null;
-    this.seeking = time;
-    if (waiting) return;
-    requestAnimationFrame(() => {
-      this.send({ do: "seek", time: this.seeking });
-      this.seeking = null;
-    });
   }
 }
 
@@ -157,6 +143,7 @@ function terrainChoice(store, send) {
     "aria-label": "Ground in words",
     "data-testid": "terrain-words",
     onchange: () => words.value.trim() && send({ do: "terrain", words: words.value.trim() }),
+    onkeydown: (event) => event.key === "Enter" && words.blur(),
   });
   store.on(["welcome", "state"], () => {
     const now = store.get("state")?.terrain ?? null;

@@ -1,14 +1,19 @@
 /** The row of tools at the top. */
 
+import { NO_TURN } from "poise/commands.js";
 import { element } from "poise/element.js";
 import { entry, menu } from "poise/menu.js";
 import { busyIndicator } from "poise/messages.js";
 import { showMenu } from "poise/show_menu.js";
+import { drawer } from "poise/sides.js";
 import { themeButton, toolButton } from "poise/tool_button.js";
+
+const TURN = "Turn the target (E)";
 
 /** What each way to save is for. */
 const FORMATS = {
   glb: ["GLB", "the posed rig with its mesh"],
+  gltf: ["glTF", "the same as text, in one file"],
   bvh: ["BVH", "the posed skeleton"],
   urdf: ["URDF", "the robot, as it was read"],
   json: ["Joint values, JSON", "q of every joint"],
@@ -36,8 +41,7 @@ export function fillToolbar(place, page, commands) {
     ),
     group(
       "Gizmo",
-      choice(store, "gizmo", "move", "move", "Move the target (W)", () => commands.gizmo("move")),
-      choice(store, "gizmo", "turn", "turn", "Turn the target (E)", () => commands.gizmo("turn")),
+      ...gizmoButtons(store, commands),
     ),
     group(
       "Views",
@@ -67,10 +71,21 @@ function historyButton(store, name, word, keys, act) {
   return button;
 }
 
-function choice(store, topic, value, drawing, title, act) {
-  const button = toolButton(`${topic}-${value}`, drawing, title, act);
-  store.on(topic, (chosen) => button.setAttribute("aria-pressed", chosen === value));
-  return button;
+/** Which of both the gizmo does, not which was asked for last: a point cannot be turned. */
+function gizmoButtons(store, commands) {
+  const move = toolButton("gizmo-move", "move", "Move the target (W)", () => commands.gizmo("move"));
+  const turn = toolButton("gizmo-turn", "turn", TURN, () => commands.gizmo("turn"));
+  const local = toolButton("gizmo-local", "local", "Along the target's own axes, not the world's (X)", commands.space);
+  store.on(["gizmo", "holds", "space"], () => {
+    const turns = store.get("holds")?.turns === true;
+    const turning = turns && store.get("gizmo") === "turn";
+    move.setAttribute("aria-pressed", String(!turning));
+    turn.setAttribute("aria-pressed", String(turning));
+    turn.disabled = !turns;
+    turn.title = turns ? TURN : NO_TURN;
+    local.setAttribute("aria-pressed", String(store.get("space") === "local"));
+  });
+  return [move, turn, local];
 }
 
 function viewsButton(store, count, drawing, title, commands) {
@@ -81,15 +96,17 @@ function viewsButton(store, count, drawing, title, commands) {
 
 function sceneMenu(store, send) {
   const list = element("div", { "aria-label": "Scenes" });
-  store.on("welcome", ({ scenes }) =>
+  const go = (name) => () => send({ do: "scene", name });
+  store.on("welcome", ({ scenes, opened }) => {
+    const back = opened ? [entry("scene-opened", opened, "what the viewer was started with", go(null))] : [];
     list.replaceChildren(
-      ...scenes.map((scene) =>
-        entry(`scene-${scene.name}`, scene.title, scene.text, () => send({ do: "scene", name: scene.name })),
-      ),
-    ),
-  );
-  store.on("state", (state) => {
-    for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === `scene-${state.scene}`);
+      ...back,
+      ...scenes.map(({ name, title, text }) => entry(`scene-${name}`, title, text, go(name))),
+    );
+  });
+  store.on("state", ({ scene }) => {
+    const chosen = `scene-${scene ?? "opened"}`;
+    for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === chosen);
   });
   return menu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
 }
@@ -118,17 +135,4 @@ function rigName(store) {
     name.title = `${message.name}: ${message.joints.filter((joint) => joint.shown).length} joints, ${message.format}`;
   });
   return name;
-}
-
-/** Opens and closes a side; in a narrow window the sides lie over the view and start closed. */
-function drawer(side, what) {
-  const toggle = () => {
-    const narrow = matchMedia("(max-width: 759px)").matches;
-    const name = `${narrow ? "open" : "closed"}-${side}`;
-    document.body.classList.toggle(name);
-    if (narrow) document.body.classList.remove(`open-${side === "left" ? "right" : "left"}`);
-  };
-  const button = toolButton(`panel-${side}`, side, `${what}: show or hide`, toggle);
-  button.classList.add("drawer-button");
-  return button;
 }

@@ -4,7 +4,6 @@ import { Actor, SHOW } from "poise/actor.js";
 import { Camera } from "poise/camera.js";
 import { Gizmo } from "poise/gizmo.js";
 import { Ground } from "poise/ground.js";
-import { wantedIn } from "poise/handles.js";
 import { NameLabel } from "poise/name_label.js";
 import { PALETTES } from "poise/palette.js";
 import { Picking } from "poise/picking.js";
@@ -13,11 +12,15 @@ import { Stage } from "poise/stage.js";
 import { Quaternion, Vector3 } from "three";
 
 /**
+ * @typedef {{what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[], rotation: number[],
+ *   direction?: number[], phase: "start"|"move"|"end"}} Drag rig coordinates, w x y z
+ *
  * @typedef {object} Told what the viewport tells
  * @property {number} slot 0: view A, 1: view B
  * @property {(joint: string|null) => void} onSelect
- * @property {(drag: {what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[],
- *   rotation: number[], direction?: number[], phase: "start"|"move"|"end"}) => void} onDrag rig coordinates, w x y z
+ * @property {(drag: Drag) => number} [onDrag] the serial that it is sent with; without it nothing can be dragged
+ * @property {(chain: string) => void} [onTake] a click gives the gizmo to a target or pole of this chain
+ * @property {(turns: boolean) => void} [onHold] the gizmo has got something that can be turned, or that cannot
  * @property {(state: import("poise/camera.js").CameraState) => void} onCamera
  * @property {(text: string) => void} [onMessage] what could not be drawn, and why
  */
@@ -33,7 +36,7 @@ export class Viewport {
     this.show = { ...SHOW };
     this.palette = PALETTES.dark;
     this.stage = new Stage(container, () => this._beforeDraw());
-    this.gizmo = new Gizmo(this.stage, (message) => told.onDrag(message));
+    this.gizmo = new Gizmo(this.stage, (message) => told.onDrag?.(message) ?? 0);
     this.view = new Camera(this.stage, (state) => told.onCamera(state));
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
@@ -124,29 +127,59 @@ export class Viewport {
     if (this.state && (this.state.clip !== state.clip || this.state.name !== state.name)) this._fresh = true;
     this.state = state;
     if (!this.actor) return;
-    this.actor.setState(state, wantedIn(state, this.camera.up));
+    this.actor.setState(state, this.camera.up);
     this.activate(this.gizmo.active);
   }
 
   /** Give the gizmo to a handle, or to the first target there is. @param {string|null} key */
   activate(key) {
     const { all } = this.actor.handles;
-    const usable = (one) => one?.enabled && one.what !== "pin";
+    const usable = (one) => one?.enabled && one.what !== "pin" && this.told.onDrag !== undefined;
     const first = [...all.values()].find((one) => one.what === "target" && usable(one));
     this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
+    this.told.onHold?.(this.gizmo.turns);
     this._paintHandles();
+  }
+
+  /** A click on a handle. @param {import("poise/handles.js").Wanted} handle */
+  take({ key, what, id }) {
+    this.activate(key);
+    if (what !== "handle") this.told.onTake?.(String(id));
+  }
+
+  /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string} chain */
+  activateChain(chain) {
+    const { all } = this.actor?.handles ?? {};
+    const key = `target:${chain}`;
+    if (all?.get(key)?.enabled && all.get(this.gizmo.active)?.id !== chain) this.activate(key);
+  }
+
+  /** Something is dragged in another view. @param {Drag} drag @param {number} serial */
+  moveHandle(drag, serial) {
+    this.actor?.handles.move(`${drag.what}:${drag.chain ?? drag.name}`, drag, serial);
+    this.stage.invalidate();
+  }
+
+  /** The connection is new: drags that were under way have got lost. */
+  forgetDrags() {
+    this.actor?.handles.forgetHeld();
   }
 
   /** @param {object} answer the message */
   setAnswer(answer) {
     this.answer = answer;
-    this.actor?.setHit(answer?.at_limit ?? []);
+    this.actor?.setHit(this._answered?.at_limit ?? []);
     this._paintHandles();
   }
 
+  /** How this view was solved; the first view's where it is not told yet. */
+  get _answered() {
+    const views = this.answer?.views ?? [];
+    return views[this.told.slot] ?? views[0];
+  }
+
   _paintHandles() {
-    const { views } = this.answer ?? {};
-    const status = views?.[Math.min(this.told.slot, views.length - 1)]?.status ?? "nothing";
+    const status = this._answered?.status ?? "nothing";
     this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "nothing", this.gizmo.active);
     this.stage.invalidate();
   }
@@ -184,8 +217,6 @@ export class Viewport {
     if (!this.actor) return;
     this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
     this.actor.paintBones();
-    const target = this.state?.chains?.find(({ tip, kind }) => tip === joint && kind !== "pin");
-    if (target) this.activate(`target:${target.id}`);
     this.stage.invalidate();
   }
 
@@ -198,7 +229,7 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** @param {"move"|"turn"} mode @param {"world"|"local"} [space] */
+  /** @param {"move"|"turn"} mode @param {"world"|"local"} space */
   setGizmo(mode, space) {
     this.gizmo.setMode(mode, space);
   }

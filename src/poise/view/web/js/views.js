@@ -9,8 +9,8 @@ import { Viewport } from "poise/viewport.js";
 /**
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
- * @property {(drag: any, viewport: any) => void} onDrag with the viewport in which it is done
- * @property {(text: string) => void} onMessage what could not be drawn
+ * @property {(drag: any, viewport: any) => number} onDrag with the viewport in which it is done; its serial
+ * @property {(level: "note"|"done", text: string) => void} onMessage
  */
 
 export class Views {
@@ -23,7 +23,7 @@ export class Views {
     this.place = place;
     this.store = store;
     this.hands = hands;
-    /** @type {{viewport: any, whole: HTMLElement, loading: boolean}[]} */
+    /** @type {{viewport: any, whole: HTMLElement, forget: () => void, loading: boolean}[]} */
     this.views = [];
     this.turned = false; // by hand: then the camera is left alone
     store.on("model", (model) => this.each((view) => this.load(view, model)));
@@ -35,7 +35,9 @@ export class Views {
     store.on("ghost", (frame) => this.each((view) => view.loading || view.viewport.setGhost(frame)));
     store.on("selected", (joint) => this.each(({ viewport }) => viewport.setSelected(joint)));
     store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
-    store.on("gizmo", (mode) => this.each(({ viewport }) => viewport.setGizmo(mode)));
+    store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
+    store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
+    store.on("connection", (status) => status === "open" && this.each(({ viewport }) => viewport.forgetDrags()));
     store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
     new ResizeObserver(() => this.each(({ viewport }) => viewport.resize())).observe(place);
   }
@@ -61,16 +63,18 @@ export class Views {
 
   /** The state comes when a drag has ended; until then the other view is told by the one in which it is done. */
   followDrag(drag) {
-    const others = this.viewports.filter((viewport) => viewport !== drag.viewport);
-    if (!others.length) return;
-    const state = dragged(this.store.get("state"), drag);
-    for (const viewport of others) viewport.setState(state);
+    for (const viewport of this.viewports) if (viewport !== drag.viewport) viewport.moveHandle(drag, drag.serial);
+  }
+
+  setGizmo({ viewport }) {
+    viewport.setGizmo(this.store.get("gizmo"), this.store.get("space"));
   }
 
   add() {
     const { store } = this;
     const slot = this.views.length;
     const canvas = element("div", { class: "view-canvas" });
+    const { whole: words, forget } = caption(store, slot);
     const whole = element(
       "section",
       {
@@ -79,7 +83,7 @@ export class Views {
         "data-testid": `view-${"ab"[slot]}`,
       },
       canvas,
-      caption(store, slot),
+      words,
     );
     this.place.append(whole);
     const { onSelect, onDrag, onMessage } = this.hands;
@@ -88,8 +92,16 @@ export class Views {
       this.lookAlike(viewport);
     };
     const drag = (what) => onDrag(what, viewport);
-    const viewport = new Viewport(canvas, { slot, onSelect, onDrag: drag, onMessage, onCamera });
-    const view = { viewport, whole, loading: false };
+    const viewport = new Viewport(canvas, {
+      slot,
+      onSelect,
+      onDrag: drag,
+      onTake: (chain) => store.set("active", chain),
+      onHold: (turns) => store.set("holds", { turns }),
+      onMessage: (text) => onMessage("note", text),
+      onCamera,
+    });
+    const view = { viewport, whole, forget, loading: false };
     this.views.push(view);
     chooseShadows(store, viewport);
     this.fill(view);
@@ -102,7 +114,7 @@ export class Views {
     const terrain = store.get("terrain");
     viewport.setTheme(store.get("theme"));
     viewport.setShow(store.get("show"));
-    viewport.setGizmo(store.get("gizmo"));
+    this.setGizmo(view);
     if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
     if (store.get("model")) this.load(view, store.get("model"));
     else view.loading = true;
@@ -121,12 +133,14 @@ export class Views {
     give("frame", view.viewport.setFrame);
     give("answer", view.viewport.setAnswer);
     view.viewport.setSelected(store.get("selected"));
+    view.viewport.activateChain(store.get("active"));
     if (view !== this.views[0]) this.lookAlike();
     store.set("shown", message.id);
   }
 
   remove() {
     const view = this.views.pop();
+    view?.forget();
     view?.viewport.dispose();
     view?.whole.remove();
   }
@@ -134,6 +148,11 @@ export class Views {
   /** All views look from the same place: what differs is the answer, not the angle. */
   lookAlike(from = this.viewports[0]) {
     for (const viewport of this.viewports) if (viewport !== from) viewport.setCamera(from.view.state());
+  }
+
+  /** Forget the ways of the tips. */
+  clearTrails() {
+    this.each(({ viewport }) => viewport.clearTrail());
   }
 
   frameAll() {
@@ -154,16 +173,10 @@ export class Views {
       x += picture.width;
     }
     const name = (this.store.get("model")?.message.name ?? "poise").replace(/\.[a-z]+$/i, "");
-    sheet.toBlob((blob) => blob && keep(blob, `${name}.png`), "image/png");
+    const save = (blob) => {
+      keep(blob, `${name}.png`);
+      this.hands.onMessage("done", `saved ${name}.png`);
+    };
+    sheet.toBlob((blob) => blob && save(blob), "image/png");
   }
-}
-
-/** The state with what is dragged where it is now. */
-export function dragged(state, { what, chain, name, position, rotation, direction }) {
-  const moved = Object.fromEntries(Object.entries({ position, rotation, direction }).filter(([, value]) => value));
-  if (what === "handle") {
-    return { ...state, handles: state.handles.map((each) => (each.name === name ? { ...each, ...moved } : each)) };
-  }
-  const change = what === "pole" ? { pole: position } : moved;
-  return { ...state, chains: state.chains.map((each) => (each.id === chain ? { ...each, ...change } : each)) };
 }
