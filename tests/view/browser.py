@@ -44,6 +44,15 @@ TOLD = """
 }
 """
 
+#: How far the page is.
+WHERE = """
+(() => {
+  const {state, frame, answer, viewports, ready} = window.poise;
+  const held = viewports.map((view) => [view.actor.handles.dragged, view.actor.handles._held.size]);
+  return [ready, state.version, frame.version, answer?.version, answer?.views.map((each) => each.sentence), held];
+})()
+"""
+
 #: A drag as a hand makes it: one move a picture along the points, then the button is let go.
 DRAG = """
 ([points, letGo]) => new Promise((done) => {
@@ -168,7 +177,7 @@ class Tab:
         """Wait until all that was asked for is solved, drawn and told; the newest answer."""
         end = time.monotonic() + PATIENCE
         while not (self._idle() and self.get(TOLD, self._sentences())):
-            assert time.monotonic() < end, f"it never came to rest; {self.said()}"
+            assert time.monotonic() < end, f"it never came to rest: {self._idle()}, {self.get(WHERE)}, {self.said()}"
             self.page.wait_for_timeout(15)
         return self.get("window.poise.answer")
 

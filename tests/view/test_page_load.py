@@ -137,7 +137,7 @@ def test_it_works_from_a_wheel(chromium, installed, tmp_path):
         url = re.search(r"http://\S+", running.stdout.readline())[0]
         tab = Tab(chromium, url)
         tab.open()
-        assert tab.answered()["views"][0]["status"] == "reached"
+        tab.until("window.poise.answer?.views[0].status === 'reached'")
         where = Path(f"/proc/{running.pid}/cmdline")
         assert not where.exists() or str(installed) in where.read_text()
         tab.close()
