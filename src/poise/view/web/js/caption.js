@@ -47,7 +47,7 @@ export function caption(store, slot) {
     dot.dataset.status = view.status;
   });
   const ofFigures = showFigures(store, slot, figures, left);
-  return { whole, forget: () => [ofState, ofAnswer, ofFigures].forEach((forget) => forget()) };
+  return { whole, forget: () => [ofState, ofAnswer, ofFigures].forEach((each) => each()) };
 }
 
 function title(store, name) {
@@ -85,5 +85,8 @@ function showFigures(store, slot, figures, left) {
     if (newest.length > NEWEST) newest.shift();
     timer ||= window.setTimeout(show, Math.max(shownAt + EVERY - performance.now(), 0)); // the last of a drag, too
   });
-  return () => [ofState, ofFrame].forEach((forget) => forget());
+  return () => {
+    clearTimeout(timer);
+    for (const forget of [ofState, ofFrame]) forget();
+  };
 }

@@ -4,6 +4,7 @@ import { chainColour } from "poise/colours.js";
 import { element, setOptions } from "poise/element.js";
 import { numberField, showNumber, tick } from "poise/fields.js";
 import { icon } from "poise/icons.js";
+import { shortener } from "poise/names.js";
 import { KINDS, newChain } from "poise/new_chain.js";
 
 const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside the knee
@@ -18,7 +19,10 @@ export function chainsPanel(page) {
   const none = element("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
   /** @type {Map<string, {whole: HTMLElement, show: (chain: any, index: number) => void}>} */
   const items = new Map();
+  let known = null; // ids of the chains before
   store.on("state", ({ chains }) => {
+    const added = known && chains.filter(({ id }) => !known.has(id));
+    const one = added?.length === 1 && chains.length === known.size + 1 && added[0].kind !== "pin" ? added[0].id : null;
     const there = new Set(chains.map((chain) => chain.id));
     for (const [id, item] of items) {
       if (there.has(id)) continue;
@@ -32,11 +36,15 @@ export function chainsPanel(page) {
       item?.show(chain, i);
     });
     none.hidden = chains.length > 0;
-    if (!there.has(store.get("active"))) store.set("active", firstDragged(chains)?.id ?? null);
+    known = there;
+    if (one !== null || !there.has(store.get("active"))) store.set("active", one ?? firstDragged(chains)?.id ?? null);
   });
-  store.on("model", () => store.set("active", null)); // another rig may have a chain of the same name
+  store.on("model", () => {
+    known = null;
+    store.set("active", null); // another rig may have a chain of the same name
+  });
   store.on("active", (active) => items.forEach((item, id) => item.whole.classList.toggle("active", id === active)));
-  return element("div", {}, none, list, newChain(page));
+  return element("div", {}, newChain(page), none, list);
 }
 
 function firstDragged(chains) {
@@ -72,11 +80,12 @@ function chainItem(page, id) {
   const weight = numberField(
     {
       min: 0,
+      required: true,
       "data-testid": test("weight"),
       "aria-label": "Weight",
       title: "Weight: how much this counts beside the others",
     },
-    (value) => value !== null && change({ weight: value }),
+    (value) => change({ weight: value }),
   );
   const pole = tick({ "data-testid": test("pole") }, (wanted) => setPole(page, id, wanted));
   const ground = tick({ "data-testid": test("ground") }, (wanted) => change({ ground: wanted }));
@@ -95,10 +104,12 @@ function chainItem(page, id) {
   const show = (chain, index) => {
     on.checked = chain.enabled;
     dot.style.backgroundColor = chainColour(index);
-    const from = chain.root ?? chain.joints[0];
-    const note = chain.kind === "pin" ? " pinned" : ` from ${from}`;
-    name.replaceChildren(chain.tip, element("span", { class: "unit" }, note));
-    name.title = chain.joints.join(" → ");
+    const short = shortener(store.get("model")?.message.joints ?? []);
+    const tip = short(chain.tip);
+    const note = chain.kind === "pin" ? " pinned" : ` from ${short(chain.root ?? chain.joints[0])}`;
+    const named = chain.id === chain.tip ? [tip] : [short(chain.id), element("span", { class: "unit" }, ` ${tip}`)];
+    name.replaceChildren(...named, element("span", { class: "unit" }, note));
+    name.title = `${chain.id}: ${chain.joints.join(" → ")}`;
     kind.value = chain.kind;
     showNumber(weight, chain.weight, 3);
     pole.checked = chain.pole !== null;

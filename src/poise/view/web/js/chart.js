@@ -5,7 +5,9 @@ import { element } from "poise/element.js";
 import uPlot from "uplot";
 
 const SMALLEST = 1e-16; // an error of zero has no place on a logarithmic axis: it is drawn here
-const HEIGHT = 168; // [px]
+const TALL = 168; // [px]
+const LOW = 118; // [px] in a low window, where it shall not take the room of what it is about
+const LOW_WINDOW = 720; // [px]
 const FEW = 30; // iterations that get a dot each
 const MOST_POWERS = 7; // lines across the chart
 
@@ -25,6 +27,7 @@ export class Chart {
     store.on("answer", () => this.draw());
     store.on("theme", () => this.rebuild());
     new ResizeObserver(() => this.resize()).observe(this.whole);
+    window.addEventListener("resize", () => this.resize());
   }
 
   /** The newest curves, or why there are none. A solve that had nothing to do leaves the last curve in sight. */
@@ -68,7 +71,7 @@ export class Chart {
     const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: inWords };
     const options = {
       width: this.whole.clientWidth,
-      height: HEIGHT,
+      height: height(),
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 5 } },
       scales: { x: { time: false, range: (_plot, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
@@ -98,9 +101,13 @@ export class Chart {
   resize() {
     const width = this.whole.clientWidth;
     if (!width) return;
-    if (this.plot) this.plot.setSize({ width, height: HEIGHT });
+    if (this.plot) this.plot.setSize({ width, height: height() });
     else this.draw();
   }
+}
+
+function height() {
+  return innerHeight < LOW_WINDOW ? LOW : TALL;
 }
 
 /** Columns as uPlot has them: iterations, then the errors of each view, null where one was done earlier. */

@@ -3,9 +3,10 @@
 import { element } from "poise/element.js";
 
 /**
- * A field for one number; empty stands for null. `change` is called when a number was typed and confirmed.
+ * A field for one number; empty stands for null. `change` is called when a number was typed and confirmed; what is none
+ * makes way for the number that was there.
  *
- * @param {Record<string, any>} attributes beside type and value
+ * @param {Record<string, any>} attributes beside type and value; `required`: empty is no number either
  * @param {(value: number|null) => void} change
  * @returns {HTMLInputElement}
  */
@@ -13,7 +14,8 @@ export function numberField(attributes, change) {
   const field = element("input", { type: "number", step: "any", autocomplete: "off", ...attributes });
   field.addEventListener("change", () => {
     delete field.dataset.late;
-    if (!field.validity.badInput) change(field.value === "" ? null : Number(field.value));
+    const { badInput, valueMissing } = field.validity;
+    if (!badInput && !valueMissing) change(field.value === "" ? null : Number(field.value));
     else if (!field.form) field.value = field.dataset.told ?? "";
   });
   field.addEventListener("blur", () => {

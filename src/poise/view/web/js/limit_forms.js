@@ -3,8 +3,11 @@
 import { element, setOptions } from "poise/element.js";
 import { line, numberField, showNumber } from "poise/fields.js";
 import { toDegrees, toRadians } from "poise/figures.js";
+import { Quaternion, Vector3 } from "three";
 
 const ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"];
+const BENT = 0.05; // sine of the angle from which a limb is bent
+const STRAIGHT = 0.99; // this near a coordinate axis it is meant
 const FULL = 180; // [deg] a swing of half a turn forbids nothing
 
 /**
@@ -12,6 +15,9 @@ const FULL = 180; // [deg] a swing of half a turn forbids nothing
  * @property {HTMLElement} whole
  * @property {(limit: any) => void} show
  * @property {() => any} read the limit as it is sent
+ * @property {() => string|null} problem what is typed that is no limit
+ *
+ * @typedef {{kind: string, bone: number[], A: number[]}} Joint
  */
 
 /** Which limits a joint can have. */
@@ -34,12 +40,16 @@ export function typeOf(limit) {
 
 /**
  * @param {string} type one of TYPES
- * @param {{kind: string, bone: number[]}} joint
+ * @param {Joint} joint
+ * @param {Joint|null} parent
  * @returns {Form}
  */
-export function limitForm(type, joint) {
+export function limitForm(type, joint, parent) {
   const forms = { range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm };
-  return forms[type](joint);
+  const { lines, show, read } = forms[type](joint, parent);
+  const whole = element("div", {}, ...lines.map((each) => each.whole));
+  const problem = () => lines.map((each) => each.problem()).find((text) => text !== null) ?? null;
+  return { whole, show, read, problem };
 }
 
 function rangeForm(joint) {
@@ -47,18 +57,18 @@ function rangeForm(joint) {
   const ends = endsLine("Range", "limit", scale);
   const show = (limit) => ends.show([limit?.low ?? null, limit?.high ?? null]);
   const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: null });
-  return { whole: element("div", {}, ends.whole), show, read };
+  return { lines: [ends], show, read };
 }
 
-function hingeForm() {
+function hingeForm(joint, parent) {
   const ends = endsLine("Range", "limit", degrees);
   const axis = vectorLine("Axis", "limit-axis");
   const show = (limit) => {
     ends.show([limit?.low ?? null, limit?.high ?? null]);
-    axis.show(limit?.axis ?? [1, 0, 0]);
+    axis.show(limit?.axis ?? hingeAxis(joint, parent));
   };
   const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: axis.read() });
-  return { whole: element("div", {}, axis.whole, ends.whole), show, read };
+  return { lines: [axis, ends], show, read };
 }
 
 function swingTwistForm(joint) {
@@ -83,7 +93,7 @@ function swingTwistForm(joint) {
     swing: [half(first.read()), half(second.read())],
     twist: twist.read(),
   });
-  return { whole: element("div", {}, axis.whole, first.whole, second.whole, twist.whole), show, read };
+  return { lines: [axis, first, second, twist], show, read };
 }
 
 function eulerForm() {
@@ -100,7 +110,8 @@ function eulerForm() {
     ends.forEach((each, i) => each.show(limit?.ranges[i] ?? [null, null]));
   };
   const read = () => ({ type: "euler", order: order.value, ranges: ends.map((each) => each.read()) });
-  return { whole: element("div", {}, line("Order", order), ...ends.map((each) => each.whole)), show, read };
+  const orderLine = { whole: line("Order", order), problem: () => null };
+  return { lines: [orderLine, ...ends], show, read };
 }
 
 // --- lines ---------------------------------------------------------------------------------------------------------
@@ -130,17 +141,30 @@ function endsLine(text, testid, scale) {
   );
   const show = (ends) => ends.forEach((end, i) => showNumber(fields[i], end === null ? null : scale.shown(end), 3));
   const read = () => fields.map((each) => (each.value === "" ? null : scale.read(Number(each.value))));
-  return { whole, name, show, read };
+  const problem = () => {
+    if (fields.some((each) => each.validity.badInput)) return `${name.textContent}: both ends are numbers, or empty`;
+    const [low, high] = fields.map((each) => each.value);
+    if (low === "" || high === "" || Number(low) <= Number(high)) return null;
+    return `${name.textContent}: the low end, ${low} ${scale.unit}, is above the high end, ${high} ${scale.unit}`;
+  };
+  return { whole, name, show, read, problem };
 }
 
 function vectorLine(text, testid) {
   const fields = ["x", "y", "z"].map((axis) =>
-    numberField({ "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis }, () => {}),
+    numberField(
+      { required: true, "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
+      () => {},
+    ),
   );
   const whole = element("div", { class: "vector" }, element("span", { class: "line-name" }, text), ...fields);
   const show = (values) => values.forEach((value, i) => showNumber(fields[i], value, 4));
   const read = () => fields.map((each) => Number(each.value));
-  return { whole, show, read };
+  const problem = () => {
+    if (fields.some((each) => !each.validity.valid)) return `${text}: three numbers, x, y and z`;
+    return fields.every((each) => Number(each.value) === 0) ? `${text}: three zeros are no direction` : null;
+  };
+  return { whole, show, read, problem };
 }
 
 /** One half-angle, two, or two pairs: all as two pairs. */
@@ -152,6 +176,23 @@ function swingSides(swing) {
 /** The coordinate axis that a bone is most along. */
 function alongBone(bone) {
   const sizes = bone.map(Math.abs);
-  const most = sizes.indexOf(Math.max(...sizes));
-  return [0, 1, 2].map((i) => (i === most ? 1 : 0));
+  return unit(sizes.indexOf(Math.max(...sizes)));
+}
+
+/** What a joint bends about if it is a hinge: across the plane in which its limb is bent, else across its bone. */
+function hingeAxis({ bone, A }, parent) {
+  const sizes = bone.map(Math.abs);
+  const across = unit(sizes.indexOf(Math.min(...sizes)));
+  const [w, ...turn] = A.slice(3);
+  const before = new Vector3(...(parent?.bone ?? [0, 0, 0])).applyQuaternion(new Quaternion(...turn, w).invert());
+  const own = new Vector3(...bone);
+  const normal = before.clone().cross(own);
+  if (normal.length() <= BENT * before.length() * own.length()) return across;
+  const found = normal.normalize().toArray();
+  const most = found.findIndex((value) => Math.abs(value) > STRAIGHT);
+  return most < 0 ? found : unit(most).map((value) => value * Math.sign(found[most]));
+}
+
+function unit(i) {
+  return [0, 1, 2].map((k) => (k === i ? 1 : 0));
 }

@@ -100,24 +100,30 @@ export class LimitsPanel {
   }
 
   showForm(type, limit) {
-    this.form = type === "none" ? null : limitForm(type, this.joint);
+    const { joint } = this;
+    const { joints } = this.page.store.get("model").message;
+    this.form = type === "none" ? null : limitForm(type, joint, joints[joint.parent] ?? null);
     this.form?.show(limit);
     this.place.replaceChildren(...(this.form ? [this.form.whole] : []));
-    this.apply.disabled = !this.form;
+    this.apply.disabled = !this.form && this.remove.disabled;
+    this.error.hidden = true;
   }
 
   showValue(answer) {
     const { joint } = this;
     if (!joint || !answer) return;
-    const at = answer.at_limit.includes(joint.name);
+    const at = answer.views[0]?.at_limit.includes(joint.name) === true;
     const own = answer.selected?.joint === joint.name ? standsAt(joint, answer.selected) : "";
-    this.value.textContent = at ? `${own}${own ? ", " : ""}at its limit` : own;
+    const words = [own, at ? "at its limit" : ""].filter(Boolean).join(", ");
+    this.value.textContent = words && answer.views.length > 1 ? `in view A ${words}` : words;
     this.value.classList.toggle("at-limit", at);
   }
 
   submit(event) {
     event.preventDefault();
-    if (this.form) this.send(this.form.read());
+    const problem = this.form?.problem() ?? null;
+    if (problem === null) this.send(this.form?.read() ?? null);
+    else this.complain(problem);
   }
 
   send(limit) {
@@ -127,15 +133,17 @@ export class LimitsPanel {
   }
 
   showError({ level, text }) {
-    if (level !== "error" || performance.now() - this.appliedAt > ANSWERED) return;
+    if (level === "error" && performance.now() - this.appliedAt < ANSWERED) this.complain(text);
+  }
+
+  complain(text) {
     this.error.textContent = text;
     this.error.hidden = false;
   }
 }
 
 /** What a joint stands at, in degrees or file units. */
-function standsAt(joint, { values, text }) {
-  if (text) return text;
+function standsAt(joint, { values }) {
   if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)} deg`;
   if (joint.kind === "slide") return `at ${short(values[0], 4)}`;
   if (joint.kind === "fixed") return "";

@@ -3,6 +3,7 @@
 import { element, setOptions } from "poise/element.js";
 import { line } from "poise/fields.js";
 import { icon } from "poise/icons.js";
+import { shortener } from "poise/names.js";
 
 /** What a chain can want. */
 export const KINDS = [
@@ -39,7 +40,9 @@ export function newChain(page) {
   const enable = () => (add.disabled = !tip.value);
   tip.addEventListener("change", enable);
   store.on("model", ({ message }) => {
-    const joints = message.joints.filter((joint) => joint.shown).map(({ name }) => ({ value: name, text: name }));
+    const short = shortener(message.joints);
+    const shown = message.joints.filter((joint) => joint.shown);
+    const joints = shown.map(({ name }) => ({ value: name, text: short(name), title: name }));
     setOptions(root, [{ value: AUTOMATIC, text: "automatic" }, ...joints]);
     setOptions(tip, [{ value: "", text: "choose ..." }, ...joints]);
     enable();

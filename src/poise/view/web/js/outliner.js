@@ -3,6 +3,7 @@
 import { chainColour } from "poise/colours.js";
 import { element } from "poise/element.js";
 import { icon } from "poise/icons.js";
+import { shortener } from "poise/names.js";
 import { Tree } from "poise/tree.js";
 
 const INDENT = 11; // [px] a level
@@ -72,7 +73,8 @@ export class Outliner {
     this.folded.clear();
     this.search.value = "";
     this.helpers.closest("label").hidden = model.joints.every((joint) => joint.shown);
-    this.rows = model.joints.map((joint, i) => row(joint, i));
+    const short = shortener(model.joints);
+    this.rows = model.joints.map((joint, i) => row(joint, i, short(joint.name)));
     this.list.replaceChildren(...this.tree.order.map((i) => this.rows[i]));
     this.marked = "";
     this.refresh();
@@ -100,7 +102,9 @@ export class Outliner {
   }
 
   choose(name) {
-    this.list.querySelector(".selected")?.classList.remove("selected");
+    const before = this.list.querySelector(".selected");
+    before?.classList.remove("selected");
+    before?.setAttribute("aria-selected", "false");
     const i = this.index(name);
     if (i < 0) {
       this.list.removeAttribute("aria-activedescendant");
@@ -108,6 +112,7 @@ export class Outliner {
     }
     this.reveal(i);
     this.rows[i].classList.add("selected");
+    this.rows[i].setAttribute("aria-selected", "true");
     this.rows[i].scrollIntoView({ block: "nearest" });
     this.list.setAttribute("aria-activedescendant", this.rows[i].id);
   }
@@ -168,13 +173,13 @@ export class Outliner {
     keys[event.key]();
   }
 
-  /** Which chain a joint is in, its limit, and whether it is at that. */
+  /** Which chain a joint is in, its limit, and whether it is at that; of two views in the first. */
   mark() {
     const state = this.store.get("state");
     if (!state || !this.rows.length) return;
-    const atLimit = this.store.get("answer")?.at_limit ?? [];
+    const atLimit = this.store.get("answer")?.views[0]?.at_limit ?? [];
     const chains = state.chains.map((chain) => [chain.joints, chain.enabled, chain.kind]);
-    const drawn = JSON.stringify([chains, Object.keys(state.limits), atLimit]);
+    const drawn = JSON.stringify([chains, Object.keys(state.limits), atLimit, state.views]);
     if (drawn === this.marked) return; // answers come many times a second, changes of marks hardly ever
     this.marked = drawn;
     const colours = new Map();
@@ -184,8 +189,10 @@ export class Outliner {
       else if (chain.enabled) chain.joints.forEach((name) => colours.has(name) || colours.set(name, chainColour(c)));
     });
     const at = new Set(atLimit);
+    const marks = state.views > 1 ? "has a limit; red: at the limit in view A" : "has a limit; red: at the limit";
     this.rows.forEach((line) => {
       const name = line.dataset.joint ?? "";
+      line.querySelector(".limit-mark")?.setAttribute("title", marks);
       const dot = /** @type {HTMLElement} */ (line.querySelector(".chain-dot"));
       dot.style.backgroundColor = colours.get(name) ?? "";
       dot.hidden = !colours.has(name);
@@ -196,21 +203,22 @@ export class Outliner {
   }
 }
 
-function row(joint, i) {
+function row(joint, i, short) {
   return element(
     "div",
     {
       class: `joint${joint.shown ? "" : " helper"}`,
       role: "treeitem",
+      "aria-selected": "false",
       id: `joint-${i}`,
       "data-joint": joint.name,
       "data-testid": `joint-${joint.name}`,
     },
     element("span", { class: "fold" }, icon("down")),
     element("span", { class: "kind", title: KINDS[joint.kind] }, icon(joint.kind)),
-    element("span", { class: "joint-name", title: joint.name }, joint.name),
+    element("span", { class: "joint-name", title: joint.name }, short),
     element("span", { class: "chain-dot", hidden: true, title: "in a chain" }),
-    element("span", { class: "limit-mark", title: "has a limit; red: at the limit" }),
+    element("span", { class: "limit-mark" }),
     element("span", { class: "pin-mark", title: "pinned" }, icon("pin")),
     joint.role ? element("span", { class: "role", title: "humanoid role" }, joint.role) : null,
   );

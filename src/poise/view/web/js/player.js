@@ -2,6 +2,7 @@
 
 import { element, setOptions } from "poise/element.js";
 import { chooseShadows, keepSettings, nextTheme } from "poise/settings.js";
+import { letGo, listenToKeys } from "poise/shortcuts.js";
 import { showMenu } from "poise/show_menu.js";
 import { Store } from "poise/store.js";
 import { redraw, themeButton, toolButton } from "poise/tool_button.js";
@@ -23,6 +24,7 @@ class Player {
     this.speed = 1;
     this.playing = times.length > 1;
     this.shown = -1;
+    this.before = this.ticking = 0; // [ms] when the last picture was; of the next one that was asked for
     this.store = new Store();
     keepSettings(this.store);
     document.title = `${title} - Poise`;
@@ -42,11 +44,15 @@ class Player {
       this.viewport.setSelected(joint);
     };
     at("views").append(element("section", { class: "view" }, canvas, picked));
-    this.viewport = new Viewport(canvas, { slot: 0, onSelect: pick, onDrag() {}, onCamera() {} });
+    this.viewport = new Viewport(canvas, { slot: 0, onSelect: pick, onCamera() {} }); // nothing can be dragged here
     chooseShadows(this.store, this.viewport);
     this.fillToolbar(title);
     if (this.times.length > 1) this.fillTimeline();
     else at("timeline").hidden = true;
+    const step = (frames) => this.step(frames);
+    const none = () => pick(null);
+    listenToKeys({ play: () => this.toggle(), scrub: step, frameAll: () => this.viewport.frameAll(), unselect: none });
+    letGo();
   }
 
   fillToolbar(title) {
@@ -88,7 +94,6 @@ class Player {
     );
     speed.value = "1";
     at("timeline").append(this.button, this.slider, this.clock, speed);
-    document.addEventListener("keydown", (event) => this.press(event));
   }
 
   async start() {
@@ -96,21 +101,21 @@ class Player {
     const terrain = bytesOf("poise-terrain");
     await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
     if (terrain.byteLength) await this.viewport.setTerrain({ kind: "terrain", id: 1, up: this.model.up }, terrain);
-    // targets are shown as pins are: what was wanted, not to be dragged here
-    const chains = this.chains.map((chain) => ({ ...chain, kind: "pin" }));
     const nothing = { limits: {}, outlines: {}, handles: [] };
-    this.viewport.setState({ views: 1, name: this.model.name, clip: null, chains, ...nothing });
+    this.viewport.setState({ views: 1, name: this.model.name, clip: null, chains: this.chains, ...nothing });
     this.draw();
     this.viewport.frameAll();
-    if (this.times.length > 1) requestAnimationFrame((now) => this.tick(now, now));
+    if (this.playing) this.play(true);
   }
 
-  tick(now, before) {
-    if (this.playing) {
-      this.time = (this.time + (this.speed * (now - before)) / 1000) % this.seconds;
-      this.draw();
-    }
-    requestAnimationFrame((next) => this.tick(next, now));
+  /** The next picture, as long as it plays. */
+  tick(now) {
+    this.ticking = 0;
+    if (!this.playing) return;
+    this.time = (this.time + (this.speed * (now - this.before)) / 1000) % this.seconds;
+    this.before = now;
+    this.draw();
+    this.ticking = requestAnimationFrame((next) => this.tick(next));
   }
 
   seek(time) {
@@ -120,25 +125,20 @@ class Player {
   }
 
   toggle() {
-    this.play(!this.playing);
+    if (this.button) this.play(!this.playing);
+  }
+
+  /** Some frames on or back; the time is that of a frame, so that none is left out. @param {number} frames */
+  step(frames) {
+    const to = nearest(this.times, this.time) + frames;
+    if (this.button) this.seek(this.times[Math.min(Math.max(to, 0), this.times.length - 1)]);
   }
 
   play(on) {
     this.playing = on;
+    this.before = performance.now();
+    if (on) this.ticking ||= requestAnimationFrame((now) => this.tick(now));
     redraw(this.button, on ? "pause" : "play", on ? "Pause (Space)" : "Play (Space)");
-  }
-
-  press(event) {
-    const frame = this.seconds / (this.times.length - 1);
-    const keys = {
-      " ": () => this.toggle(),
-      f: () => this.viewport.frameAll(),
-      ArrowLeft: () => this.seek(this.time - frame),
-      ArrowRight: () => this.seek(this.time + frame),
-    };
-    if (!keys[event.key] || event.target.matches?.("input, select, button")) return;
-    event.preventDefault();
-    keys[event.key]();
   }
 
   draw() {

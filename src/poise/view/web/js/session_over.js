@@ -9,7 +9,7 @@ const WORDS = {
   },
   elsewhere: {
     title: "Opened in another window",
-    text: "This session goes on there, and nothing was lost. This window can be closed.",
+    text: "This session goes on there, and nothing was lost. To go on here, ask for a new link where poise runs.",
   },
   lost: {
     title: "Connection lost, reconnecting ...",
@@ -41,12 +41,22 @@ export function sessionOver(store, reconnect) {
     title.textContent = WORDS[status].title;
     text.textContent = WORDS[status].text;
     again.hidden = status !== "lost";
+    shut(cover, true);
+    if (!again.hidden) again.focus();
   };
   store.on("connection", (status) => {
     if (status === "opening") return; // a retry does not make what is said flicker
     clearTimeout(timer);
-    if (status === "open") cover.hidden = true;
-    else timer = window.setTimeout(() => show(status), status === "lost" ? PATIENCE : 0);
+    if (status === "open") {
+      cover.hidden = true;
+      shut(cover, false);
+    } else timer = window.setTimeout(() => show(status), status === "lost" ? PATIENCE : 0);
   });
   return cover;
+}
+
+/** What lies behind the cover takes no clicks and no keys. */
+function shut(cover, inert) {
+  for (const each of document.body.children) if (each !== cover && each instanceof HTMLElement) each.inert = inert;
+  for (const each of document.querySelectorAll(":popover-open")) each.hidePopover();
 }

@@ -37,7 +37,7 @@ export const SHORTCUTS = [
 const NAMES = { " ": "Space", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Esc" };
 
 /**
- * Listen to the keyboard.
+ * Listen to the keyboard; keys of commands that this page has not are left alone.
  *
  * @param {Record<string, (value?: any) => any>} commands
  */
@@ -45,10 +45,10 @@ export function listenToKeys(commands) {
   const table = new Map(SHORTCUTS.flatMap((each) => each.keys.split(" or ").map((keys) => [keys, each])));
   document.addEventListener("keydown", (event) => {
     const pressed = written(event);
-    if (document.querySelector("dialog[open], :popover-open")) return; // Esc closes these itself
+    if (document.querySelector("dialog[open], :popover-open, main[inert]")) return; // Esc closes what is open itself
     if (event.defaultPrevented || event.altKey || isMeantForAField(event, pressed)) return;
     const shortcut = table.get(pressed);
-    if (!shortcut) return;
+    if (!shortcut || !(shortcut.command in commands)) return;
     event.preventDefault();
     commands[shortcut.command](shortcut.value);
   });
@@ -69,7 +69,9 @@ function written(event) {
 export function letGo() {
   let pressed = null; // what the mouse has opened
   document.addEventListener("pointerdown", ({ target }) => (pressed = target));
-  document.addEventListener("keydown", ({ key }) => key === "Tab" && (pressed = null));
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Tab") pressed = null;
+  });
   document.addEventListener("change", ({ target }) => target === pressed && target.matches("select") && target.blur());
   document.addEventListener("click", (event) => {
     const focused = document.activeElement;

@@ -40,6 +40,7 @@ export function solverPanel(page, commands) {
   const body = element(
     "div",
     { class: "solver" },
+    ...methods.map(({ choice }) => choice),
     mode.whole,
     run.whole,
     element(
@@ -49,10 +50,13 @@ export function solverPanel(page, commands) {
       button("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
       button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart),
     ),
-    line("Starts from", from.whole),
-    line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
-    line("Free root", freeRoot, "The root of the rig may move too"),
-    ...methods,
+    folded(
+      store,
+      line("Starts from", from.whole),
+      line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
+      line("Free root", freeRoot, "The root of the rig may move too"),
+      ...methods.map(({ options }) => options),
+    ),
   );
   store.on("state", (state) => {
     driven.hidden = !state.driven;
@@ -62,7 +66,7 @@ export function solverPanel(page, commands) {
     from.show(state.from);
     showNumber(tolerance, state.tolerance);
     freeRoot.checked = state.free_root;
-    methods[1].hidden = state.views < 2;
+    methods[1].choice.hidden = methods[1].options.hidden = state.views < 2;
     body.classList.toggle("comparing", state.views > 1);
   });
   return element("div", {}, driven, body);
@@ -72,7 +76,20 @@ function button(testid, drawing, text, title, act) {
   return element("button", { type: "button", "data-testid": testid, title, onclick: act }, icon(drawing), text);
 }
 
-/** The method of one view with its options. */
+/** What is set less often; whether it is folded is kept. */
+function folded(store, ...lines) {
+  const whole = element(
+    "details",
+    { class: "solver-options", "data-testid": "solver-options" },
+    element("summary", {}, "Options"),
+    element("div", { class: "solver" }, ...lines),
+  );
+  store.on("options", (open) => (whole.open = open));
+  whole.addEventListener("toggle", () => store.get("options") === whole.open || store.set("options", whole.open));
+  return whole;
+}
+
+/** The method of one view, and its options. */
 function method({ store, send }, view) {
   const letter = "ab"[view];
   const select = element("select", {
@@ -92,16 +109,12 @@ function method({ store, send }, view) {
     if (!chosen) return;
     select.value = chosen.name;
     const solver = known.find((each) => each.name === chosen.name);
-    text.textContent = solver?.text ?? "";
+    text.textContent = select.title = solver?.text ?? "";
     options.show(chosen.name, solver?.options ?? [], chosen.options);
   };
   store.on(["welcome", "state"], show);
-  return element(
-    "fieldset",
-    { class: `method method-${letter}` },
-    element("legend", {}, element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()), "Method"),
-    select,
-    text,
-    options.whole,
-  );
+  const sign = () => element("b", { class: `letter letter-${letter}` }, letter.toUpperCase());
+  const choice = element("label", { class: "method" }, sign(), select);
+  const legend = element("legend", {}, sign(), "Method");
+  return { choice, options: element("fieldset", {}, legend, text, options.whole) };
 }

@@ -1,13 +1,14 @@
-/** The target of the active chain in numbers. */
+/** The active chain: its target in numbers, the joint it starts at, and which axis of its tip is meant. */
 
 import { chainColour } from "poise/colours.js";
-import { element } from "poise/element.js";
-import { numberField, showNumber } from "poise/fields.js";
+import { element, setOptions } from "poise/element.js";
+import { line, numberField, showNumber } from "poise/fields.js";
 import { lengthUnit, toDegrees, toRadians } from "poise/figures.js";
-import { dragged } from "poise/views.js";
+import { shortener } from "poise/names.js";
 import { Euler, Quaternion } from "three";
 
 const AXES = ["x", "y", "z"];
+const AUTOMATIC = ""; // the value of the root that is found by itself
 
 /**
  * @param {import("poise/commands.js").Page} page
@@ -15,8 +16,8 @@ const AXES = ["x", "y", "z"];
  */
 export function targetPanel(page) {
   const { store, drags } = page;
-  const chainOf = (state) => state?.chains.find((chain) => chain.id === store.get("active")) ?? null;
-  const active = () => chainOf(store.get("state"));
+  const active = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
+  const change = (what) => active() && page.send({ do: "chain_change", chain: active().id, ...what });
   const place = (what) => active() && drags.place({ do: "target", chain: active().id, ...what });
   const name = element("p", { class: "target-name" });
   const position = vector("Position", "position", (value) => place({ position: value }));
@@ -24,12 +25,15 @@ export function targetPanel(page) {
   const rotation = vector("Rotation", "rotation", (value) => place({ rotation: quaternion(value) }));
   const putPole = (position) => active() && drags.place({ do: "pole", chain: active().id, position });
   const pole = vector("Pole", "pole", putPole);
-  const rows = [position, direction, rotation, pole];
+  const axis = vector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
+  const root = rootChoice(store, (value) => change({ root: value }));
+  const rows = [position, direction, rotation, pole, axis, root];
   const whole = element("div", { class: "target" }, name, ...rows.map((row) => row.whole));
   const show = () => {
     const chain = active();
     rows.forEach((row) => (row.whole.hidden = !chain));
     name.replaceChildren(...title(store, chain));
+    if (chain) root.show(chain);
     showNumbers(chain);
   };
   const showNumbers = (chain) => {
@@ -41,10 +45,41 @@ export function targetPanel(page) {
     rotation.show(angles(chain.rotation), "deg", 2);
     pole.whole.hidden = !chain.pole;
     if (chain.pole) pole.show(chain.pole, lengthUnit(store.get("model")?.message));
+    axis.whole.hidden = chain.kind !== "direction" && chain.kind !== "look";
+    axis.show(chain.axis, "");
   };
   store.on(["state", "active", "model"], show);
-  store.on("dragged", (drag) => showNumbers(chainOf(dragged(store.get("state"), drag))));
+  store.on("dragged", (drag) => drag.chain === active()?.id && showNumbers(moved(active(), drag)));
   return whole;
+}
+
+/** A chain with what is dragged of it where it is now. */
+function moved(chain, { what, position, rotation, direction }) {
+  if (what === "pole") return { ...chain, pole: position };
+  return { ...chain, position, rotation, direction: direction ?? chain.direction };
+}
+
+/** The first joint that may move: one of those above the tip. */
+function rootChoice(store, change) {
+  const select = element("select", {
+    "data-testid": "target-root",
+    "aria-label": "Root",
+    onchange: () => change(select.value || null),
+  });
+  const show = (chain) => {
+    const joints = store.get("model")?.message.joints ?? [];
+    const short = shortener(joints);
+    const above = [];
+    for (let i = joints.findIndex(({ name }) => name === chain.tip); i >= 0; i = joints[i].parent) {
+      if (joints[i].shown || joints[i].name === chain.root) above.unshift(joints[i].name);
+    }
+    setOptions(select, [
+      { value: AUTOMATIC, text: "automatic" },
+      ...above.map((name) => ({ value: name, text: short(name), title: name })),
+    ]);
+    select.value = chain.root ?? AUTOMATIC;
+  };
+  return { whole: line("Root", select, "The first joint of the chain that may move"), show };
 }
 
 function title(store, chain) {
@@ -52,20 +87,22 @@ function title(store, chain) {
   const index = store.get("state").chains.indexOf(chain);
   const dot = element("span", { class: "chain-dot" });
   dot.style.backgroundColor = chainColour(index);
-  return [dot, `Effector ${chain.tip}`];
+  const short = shortener(store.get("model")?.message.joints ?? []);
+  const tip = element("span", { class: "unit", title: chain.tip }, chain.id === chain.tip ? "" : short(chain.tip));
+  return [dot, short(chain.id), tip];
 }
 
 /** Three numbers in a row; any of them changed sends all three. */
-function vector(text, testid, change) {
+function vector(text, testid, change, title = "") {
   const unit = element("span", { class: "unit" });
   let shown = [0, 0, 0];
   const fields = AXES.map((axis, i) =>
     numberField(
-      { "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
-      (value) => value !== null && change(shown.map((old, j) => (i === j ? value : old))),
+      { required: true, "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
+      (value) => change(shown.map((old, j) => (i === j ? value : old))),
     ),
   );
-  const name = element("span", { class: "line-name" }, text, " ", unit);
+  const name = element("span", { class: "line-name", title }, text, " ", unit);
   const whole = element("div", { class: "vector" }, name, ...fields);
   const show = (values, unitText, places = 4) => {
     shown = values;

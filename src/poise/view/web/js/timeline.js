@@ -70,7 +70,7 @@ class Player {
       class: "scrub",
       "data-testid": "seek",
       "aria-label": "Time",
-      onpointerdown: () => playhead.pause(),
+      onpointerdown: () => playhead.seek(playhead.time), // held where it is
       oninput: () => playhead.seek(Number(this.slider.value)),
     });
     this.clock = element("output", { class: "clock", "data-testid": "clock" });

@@ -39,10 +39,7 @@ export function fillToolbar(place, page, commands) {
       historyButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
       historyButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo),
     ),
-    group(
-      "Gizmo",
-      ...gizmoButtons(store, commands),
-    ),
+    group("Gizmo", ...gizmoButtons(store, commands)),
     group(
       "Views",
       viewsButton(store, 1, "one", "One view (1)", commands),

@@ -60,11 +60,6 @@ export class Viewport {
     return this.stage.renderer;
   }
 
-  /** Whether the processor draws, for want of a graphics card. */
-  get software() {
-    return this.stage.software;
-  }
-
   /**
    * Show another model; what was shown of the last one goes.
    * @param {object} model the message
@@ -160,11 +155,6 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** The connection is new: drags that were under way have got lost. */
-  forgetDrags() {
-    this.actor?.handles.forgetHeld();
-  }
-
   /** @param {object} answer the message */
   setAnswer(answer) {
     this.answer = answer;
@@ -229,11 +219,6 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** @param {"move"|"turn"} mode @param {"world"|"local"} space */
-  setGizmo(mode, space) {
-    this.gizmo.setMode(mode, space);
-  }
-
   /** @param {"dark"|"light"} theme */
   setTheme(theme) {
     this.palette = PALETTES[theme] ?? PALETTES.dark;
@@ -246,11 +231,6 @@ export class Viewport {
   /** @param {import("poise/camera.js").CameraState} state */
   setCamera(state) {
     this.view.set(state);
-  }
-
-  /** @returns {import("poise/camera.js").CameraState} */
-  getCamera() {
-    return this.view.state();
   }
 
   /** Bring figure and targets into the picture. */

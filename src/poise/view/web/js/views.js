@@ -37,7 +37,10 @@ export class Views {
     store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
     store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
     store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
-    store.on("connection", (status) => status === "open" && this.each(({ viewport }) => viewport.forgetDrags()));
+    store.on(
+      "connection",
+      (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
+    );
     store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
     new ResizeObserver(() => this.each(({ viewport }) => viewport.resize())).observe(place);
   }
@@ -67,7 +70,7 @@ export class Views {
   }
 
   setGizmo({ viewport }) {
-    viewport.setGizmo(this.store.get("gizmo"), this.store.get("space"));
+    viewport.gizmo.setMode(this.store.get("gizmo"), this.store.get("space"));
   }
 
   add() {

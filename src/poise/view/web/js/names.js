@@ -1,0 +1,16 @@
+/** Names without what all of them begin with ("mixamorig:"), for places where there is no room to tell them apart. */
+
+const LEAST = 3; // letters: shorter beginnings are worth keeping
+
+/**
+ * @param {{name: string, shown: boolean}[]} joints
+ * @returns {(name: string) => string}
+ */
+export function shortener(joints) {
+  const names = joints.filter(({ shown }) => shown).map(({ name }) => name);
+  let shared = names.length > 1 ? names[0] : "";
+  for (const name of names) while (!name.startsWith(shared)) shared = shared.slice(0, -1);
+  const length = shared.search(/[^:_|. -]*$/); // as far as a separator
+  const cut = length >= LEAST && names.every((name) => name.length > length) ? length : 0;
+  return (name) => (names.includes(name) ? name.slice(cut) : name);
+}
