@@ -49,7 +49,10 @@ export function targetPanel(page) {
     axis.show(chain.axis, "");
   };
   store.on(["state", "active", "model"], show);
-  store.on("dragged", (drag) => drag.chain === active()?.id && showNumbers(moved(active(), drag)));
+  store.on("dragged", (drag) => {
+    const chain = active();
+    if (chain && drag.chain === chain.id) showNumbers(moved(chain, drag));
+  });
   return whole;
 }
 

@@ -228,11 +228,6 @@ export class Viewport {
     this._paintHandles();
   }
 
-  /** @param {import("poise/camera.js").CameraState} state */
-  setCamera(state) {
-    this.view.set(state);
-  }
-
   /** Bring figure and targets into the picture. */
   frameAll() {
     this._fit();
@@ -241,6 +236,7 @@ export class Viewport {
 
   _fit() {
     if (!this.actor?.figure.ready) return;
+    this.resize(); // a view that has just got a neighbour has not been told of its shape yet
     const targets = (this.state?.chains ?? [])
       .filter(({ enabled }) => enabled !== false)
       .map(({ position }) => position);

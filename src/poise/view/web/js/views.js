@@ -150,7 +150,7 @@ export class Views {
 
   /** All views look from the same place: what differs is the answer, not the angle. */
   lookAlike(from = this.viewports[0]) {
-    for (const viewport of this.viewports) if (viewport !== from) viewport.setCamera(from.view.state());
+    for (const viewport of this.viewports) if (viewport !== from) viewport.view.set(from.view.state());
   }
 
   /** Forget the ways of the tips. */
