@@ -101,7 +101,7 @@ def test_the_list_of_scenes():
         ([HUMANOID, "--solver", "cdc"], "no solver 'cdc'"),
         ([HUMANOID, "--clip", "run"], "no clip 'run'"),
         ([HUMANOID, "--terrain", "slpoe:3"], "no terrain 'slpoe:3'"),
-        ([ARM, "--plant"], "has 0 clips"),
+        ([ARM, "--plant"], "needs a clip, and there is none"),
         ([HUMANOID, "--html", "page.txt"], "--html writes a page (.html)"),
         ([HUMANOID, "--html", "nowhere/page.html"], "there is no folder"),
     ],

@@ -71,35 +71,48 @@ class TestHosts:
     def test_not_loopback(self, host):
         assert not is_loopback(host)
 
-    @pytest.mark.parametrize("header", ["127.0.0.1:80", "localhost:80", "[::1]:80", "127.0.0.2:80"])
+    @pytest.mark.parametrize("header", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080", "127.0.0.2:8080"])
     def test_this_machine(self, header):
-        assert host_allowed(header, "127.0.0.1", 80)
+        assert host_allowed(header, "127.0.0.1", 8080)
 
     @pytest.mark.parametrize(
         "header",
         [
-            None, "", ":80", "127.0.0.1", "127.0.0.1:81", "evil.org:80", "evil.org", "127.0.0.1.evil.org:80",
-            "localhost.evil.org:80", "192.168.1.2:80", "0.0.0.0:80", "localhost:080", "localhost:80 ",
-            "localhost:80:80", "user@localhost:80", "127.1:80", "2130706433:80", "[::1%x]:80", "[[::1]]:80",
-            "[::1%; script-src *]:80",
-            "localhost:80,localhost:80", "127.0.0.1;:80", "\u0661\u0662\u0667.0.0.1:80", "localhost\x00:80",
+            None, "", ":8080", "127.0.0.1", "127.0.0.1:8081", "evil.org:8080", "evil.org", "127.0.0.1.evil.org:8080",
+            "localhost.evil.org:8080", "192.168.1.2:8080", "0.0.0.0:8080", "localhost:08080", "localhost:8080 ",
+            "localhost:8080:8080", "user@localhost:8080", "127.1:8080", "2130706433:8080", "[::1%x]:8080", "[[::1]]:8080",
+            "[::1%; script-src *]:8080",
+            "localhost:8080,localhost:8080", "127.0.0.1;:8080", "\u0661\u0662\u0667.0.0.1:8080", "localhost\x00:8080",
         ],
     )  # fmt: skip
     def test_foreign_names(self, header):
-        assert not host_allowed(header, "127.0.0.1", 80)
+        assert not host_allowed(header, "127.0.0.1", 8080)
 
     @given(st.text(max_size=30))
     def test_no_text_gets_into_the_headers_of_an_answer(self, name):
-        header = f"{name}:80"
-        if host_allowed(header, "127.0.0.1", 80) or host_allowed(header, "0.0.0.0", 80):  # noqa: S104
+        header = f"{name}:8080"
+        if host_allowed(header, "127.0.0.1", 8080) or host_allowed(header, "0.0.0.0", 8080):  # noqa: S104
             assert not set(header) & set(" ;,'\"\r\n\t*%")
 
+    def test_browsers_leave_out_the_port_of_http(self):
+        assert host_allowed("127.0.0.1", "127.0.0.1", 80)
+        assert host_allowed("[::1]", "127.0.0.1", 80)
+        assert host_allowed("localhost:80", "127.0.0.1", 80)
+        for header in ("evil.org", "localhost:81", "", None, "::1", "127.0.0.1:"):
+            assert not host_allowed(header, "127.0.0.1", 80)
+
     def test_open_to_the_network_any_address_is_a_name_of_this_machine(self):
-        for header in ("192.168.1.2:80", "127.0.0.1:80", "localhost:80", f"{socket.gethostname()}:80", "[fe80::1]:80"):
-            assert host_allowed(header, "0.0.0.0", 80), header  # noqa: S104
-        for header in ("evil.org:80", "192.168.1.2:81", "192.168.1.2.evil.org:80", "[fe80::1%eth0]:80"):
-            assert not host_allowed(header, "0.0.0.0", 80), header  # noqa: S104
+        for header in (
+            "192.168.1.2:8080",
+            "127.0.0.1:8080",
+            "localhost:8080",
+            f"{socket.gethostname()}:8080",
+            "[fe80::1]:8080",
+        ):
+            assert host_allowed(header, "0.0.0.0", 8080), header  # noqa: S104
+        for header in ("evil.org:8080", "192.168.1.2:8081", "192.168.1.2.evil.org:8080", "[fe80::1%eth0]:8080"):
+            assert not host_allowed(header, "0.0.0.0", 8080), header  # noqa: S104
 
     def test_a_name_that_was_given_is_a_name(self):
-        assert host_allowed("studio.local:80", "studio.local", 80)
-        assert not host_allowed("other.local:80", "studio.local", 80)
+        assert host_allowed("studio.local:8080", "studio.local", 8080)
+        assert not host_allowed("other.local:8080", "studio.local", 8080)

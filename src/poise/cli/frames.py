@@ -22,13 +22,15 @@ from poise.rig import Rig, save
 from poise.status import Status
 
 
-def clip_of(rig: Rig, name: str | None, who: str = "--every-frame") -> Clip:
+def clip_of(rig: Rig, name: str | None, who: str = "--every-frame", option: str = "--from-clip") -> Clip:
     """The clip that is meant: the one named, or the only one; InputError lists what there is."""
     if name is not None:
         return rig.clip(name)
+    if not rig.clips:
+        raise InputError(f"{who} needs a clip, and there is none in this file")
     if len(rig.clips) != 1:
-        names = ", ".join(repr(clip.name) for clip in rig.clips) or "none"
-        raise InputError(f"{who} needs --from-clip NAME: this file has {len(rig.clips)} clips: {names}")
+        names = ", ".join(repr(clip.name) for clip in rig.clips)
+        raise InputError(f"{who} needs {option} NAME: this file has {len(rig.clips)} clips: {names}")
     return rig.clips[0]
 
 

@@ -84,7 +84,7 @@ def as_shown(document: Document, shown: Shown) -> Document:
     if shown.root is not None and shown.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
     if shown.clip is not None or (shown.plant and document.clip is None):
-        name = frames.clip_of(document.rig, shown.clip, "--plant").name
+        name = frames.clip_of(document.rig, shown.clip, "--plant", "--clip").name
         document = timeline.clip(document, {"name": name})
     if shown.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(shown.joint)]

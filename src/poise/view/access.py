@@ -7,6 +7,7 @@ import re
 import secrets
 import socket
 
+_HTTP = 80  # the port that addresses leave out
 _LENGTH = 24  # bytes of a token
 _NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of an address: that is free text
 
@@ -59,7 +60,10 @@ def host_allowed(header: str | None, host: str, port: int) -> bool:
 
     Bound to the loopback only its names do. Else any address does, and this machine's own name.
     """
-    name, separator, given = (header or "").rpartition(":")
+    whole = header or ""
+    if port == _HTTP and not whole.endswith(f":{_HTTP}"):  # browsers leave it out
+        whole += f":{_HTTP}"
+    name, separator, given = whole.rpartition(":")
     if not separator or given != str(port) or not _NAME.fullmatch(name):
         return False
     if is_loopback(host):

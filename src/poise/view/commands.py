@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from poise.errors import PoiseError
+from poise.errors import InputError, PoiseError
 from poise.view import scenes
 from poise.view.follow import send_model, send_terrain
 from poise.view.playing import FASTEST, SLOWEST
@@ -27,9 +27,11 @@ def hello(studio: Studio, args: dict[str, Any]) -> None:
             scene(studio, {"name": wanted})
         except PoiseError as error:  # somebody has typed it
             studio.say("error", str(error))
+        else:
+            return
     send_model(studio)
     send_terrain(studio)
-    studio.tell()
+    studio.tell(at_once=True)
     studio.stage.touch()
 
 
@@ -42,7 +44,10 @@ def select(studio: Studio, args: dict[str, Any]) -> None:
 
 
 def step(studio: Studio, _: dict[str, Any]) -> None:
-    """One iteration; from now on poses change by steps only."""
+    """One iteration; from now on poses change by steps only. InputError where a program shows the poses."""
+    if studio.document.driven:
+        message = "a program shows the poses: there is nothing to step"
+        raise InputError(message)
     if studio.document.run != "step":
         studio.history.add("change pace", studio.moment())
         studio.put(studio.document.but(run="step"))
@@ -100,7 +105,10 @@ def redo(studio: Studio, _: dict[str, Any]) -> None:
 
 
 def _restore(studio: Studio, go: Callable[[Any], Any]) -> None:
+    now = studio.document
     document, shown, outcomes = go(studio.moment())
+    if now.driven:  # what a program shows and holds is not the page's to undo
+        document = document.but(driven=True, places=now.places, handles=now.handles)
     studio.put(document, quiet=True)
     studio.stage.restore(shown, outcomes)
     studio.tell()
@@ -115,7 +123,7 @@ def scene(studio: Studio, args: dict[str, Any]) -> None:
     studio.put(document, quiet=True)
     studio.stage.reset()
     studio.stage.playhead.playing = document.clip is not None
-    studio.tell()
+    studio.tell(at_once=True)
 
 
 def save(studio: Studio, args: dict[str, Any]) -> None:
@@ -142,7 +150,7 @@ def call(studio: Studio, args: dict[str, Any]) -> None:
 
 def after(studio: Studio, args: dict[str, Any]) -> None:
     """Something long has ended."""
-    studio.outbox.say({"kind": "busy", "text": None})
+    del studio
     args["work"]()
 
 

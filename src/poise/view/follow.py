@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from poise.clip import Clip
-from poise.errors import PoiseError
 from poise.view.chains import vector
 from poise.view.document import Document
 from poise.view.landscape import ground_mesh, planted
-from poise.view.model import model_of
+from poise.view.model import Model, model_of
 from poise.view.protocol import MODEL, TERRAIN, pack_asset
 from poise.view.saving import formats_of
 
 if TYPE_CHECKING:
     from poise.view.studio import Studio
+
 _KEPT = 8  # planted clips
 
 
@@ -34,16 +34,23 @@ def follow(studio: Studio, old: Document) -> None:
 def send_model(studio: Studio) -> None:
     """Send the rig: names and lengths, meshes, the start pose."""
     document = studio.document
-    model = model_of(document.rig, document.places)
+    model = _model(document)
     studio.models += 1
-    formats = [*formats_of(document.rig), "html"]
-    message = {
-        **model.message, "kind": "model", "id": studio.models, "asset": model.asset is not None, "formats": formats,
-    }  # fmt: skip
     assets = [] if model.asset is None else [pack_asset(MODEL, studio.models, model.asset)]
-    studio.outbox.say(message, *assets, studio.stage.ghost())
+    studio.outbox.say({**model.message, "id": studio.models}, *assets, studio.stage.ghost())
     for note in model.notes:
         studio.say("note", note)
+
+
+def _model(document: Document) -> Model:
+    """The model with the formats that it can be saved as; a rig remembers its last, for pages that are loaded again."""
+    last: tuple[object, Model] | None = document.rig.__dict__.get("_model")
+    if last is None or last[0] != document.places:
+        model = model_of(document.rig, document.places)
+        message = {**model.message, "formats": [*formats_of(document.rig), "html"]}
+        last = (document.places, Model(message, model.asset, model.notes))
+        document.rig.__dict__["_model"] = last
+    return last[1]
 
 
 def send_terrain(studio: Studio) -> None:
@@ -59,36 +66,35 @@ def send_terrain(studio: Studio) -> None:
 
 
 def follow_clip(studio: Studio) -> None:
-    """Play the document's clip; planting it is done beside the dragging."""
+    """Play the document's clip; its feet are planted beside the dragging."""
     document, playhead = studio.document, studio.stage.playhead
-    if document.clip is None:
-        playhead.put(None)
-        return
-    clip = document.rig.clip(document.clip)
-    if not document.plant or document.terrain is None:
-        playhead.put(clip)
-        return
-    key = (document.rig, document.clip, document.terrain)
-    if key in studio.planted:
-        playhead.put(studio.planted[key])
-        return
-    playhead.put(clip)
-    words = document.terrain
+    clip = None if document.clip is None else document.rig.clip(document.clip)
+    made = studio.planted.get(_planting(document))
+    playhead.put(clip if made is None else made)
+    if made is None and clip is not None and document.plant:
+        _plant(studio, clip)
+
+
+def _planting(document: Document) -> tuple[object, ...]:
+    """What a planted clip depends on; nothing is planted under None."""
+    wanted = document.plant and document.clip is not None and document.terrain is not None
+    return (document.rig, document.clip, document.terrain) if wanted else ()
+
+
+def _plant(studio: Studio, clip: Clip) -> None:
+    rig, words, key = studio.document.rig, str(studio.document.terrain), _planting(studio.document)
 
     def put(made: Clip) -> None:
         if len(studio.planted) >= _KEPT:
             del studio.planted[next(iter(studio.planted))]
         studio.planted[key] = made
-        now = studio.document
-        if now.plant and (now.rig, now.clip, now.terrain) == key:
-            playhead.put(made)
+        if _planting(studio.document) == key:
+            studio.stage.playhead.put(made)
             studio.stage.touch()
             studio.tell()
 
-    def give_up(_: PoiseError) -> None:
-        if studio.document.plant and studio.document.clip == document.clip:
+    def give_up() -> None:
+        if _planting(studio.document) == key:
             studio.put(studio.document.but(plant=False))
 
-    studio.job(
-        f"planting the feet of {clip.name or 'the clip'} ...", lambda: planted(document.rig, clip, words), put, give_up
-    )
+    studio.job(f"planting the feet of {clip.name or 'the clip'} ...", lambda: planted(rig, clip, words), put, give_up)

@@ -14,6 +14,7 @@ from typing import Any
 
 _NEWEST_ONLY = ("state", "answer", "busy")  # kinds of which an older one that still waits is worth nothing
 _MOVES = "move"
+_MOST, _LARGEST = 2000, 400_000_000  # control messages that wait for a page, and bytes of them
 
 
 class Outbox:
@@ -27,12 +28,15 @@ class Outbox:
         self._number = 0
         self._wake: Callable[[], None] | None = None
         self._greeted = False
+        self._size = 0  # of what waits
+        self.overflown = False  # whether the page has not read for so long that it has to be let go
 
     def attach(self, wake: Callable[[], None]) -> None:
         """A page is there: `wake` is called when there is something to take. Its first message is a welcome."""
         with self._lock:
             self._controls.clear()
             self._frame, self._unseen, self._wake, self._greeted = None, 0, wake, False
+            self._size, self.overflown = 0, False
 
     def detach(self, wake: Callable[[], None]) -> None:
         """The page is gone; nothing is kept for the next one. A page that has taken over stays."""
@@ -68,6 +72,10 @@ class Outbox:
             if kind in _NEWEST_ONLY:
                 self._controls = deque(said for said in self._controls if said[0] != kind)
             self._controls.append((kind, parts))
+            self._size += sum(map(len, parts))
+            if len(self._controls) > _MOST or self._size > _LARGEST:
+                self._controls.clear()
+                self.overflown = True
             self._wake()
 
     def show(self, pack: Callable[[int], bytes]) -> int:
@@ -87,6 +95,7 @@ class Outbox:
         with self._lock:
             parts = [part for _, said in self._controls for part in said]
             self._controls.clear()
+            self._size = 0
             if self._frame is not None and not self._unseen:
                 (self._unseen, data), self._frame = self._frame, None
                 parts.append(data)

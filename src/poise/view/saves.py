@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +43,9 @@ def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Sav
         chains = {chain.id: (chain.joints(document.skeleton)[0], chain.tip) for chain in document.chains}
         return Saved(*saved_sidecar(document.rig, document.skeleton, chains))
     if clip is not None and wanted in _CLIPS:
-        return Saved(*saved_clip(document.rig, solved_clip(document, clip), wanted))
-    return Saved(*saved_pose(document.rig, pose[0] if pose.shape else pose, wanted))
+        return Saved(*saved_clip(document.rig, solved_clip(document, clip).on(document.skeleton), wanted))
+    single = dataclasses.replace(pose[0] if pose.shape else pose, skeleton=document.skeleton)  # all limits, in any mode
+    return Saved(*saved_pose(document.rig, single, wanted))
 
 
 def solved_clip(document: Document, clip: Clip) -> Clip:

@@ -32,9 +32,11 @@ except ImportError as error:
     raise UnsupportedError(message) from error
 
 SOCKET = "/socket"
-ELSEWHERE, REFUSED = 4001, 4003  # close codes: another page has taken over; no token and no key
+#: Close codes: another page has taken over; neither token nor key; the page does not read what it is sent.
+ELSEWHERE, REFUSED, TOO_SLOW = 4001, 4003, 4008
 _LARGEST = 64 * 1024  # bytes of a message from the page
 _PATIENCE = 5.0  # [s] for the first message
+_STUCK = 60.0  # [s] that a page may take to read a message
 _FULL = 256  # actions that wait; the page is not read before the studio has caught up
 _GONE = 3.0  # [s] without a page after which it is not just being reloaded
 
@@ -217,11 +219,16 @@ class Server:
 
     async def _send(self, connection: ServerConnection, ready: asyncio.Event) -> None:
         with contextlib.suppress(ConnectionClosed):
-            while True:
+            while not self.studio.outbox.overflown:
                 await ready.wait()
                 ready.clear()
                 for part in self.studio.outbox.take():
-                    await connection.send(part)
+                    try:
+                        await asyncio.wait_for(connection.send(part), _STUCK)
+                    except TimeoutError:
+                        connection.transport.abort()
+                        return
+            await connection.close(TOO_SLOW, "the page does not read what it is sent")
 
     async def _tell_gone(self) -> None:
         await asyncio.sleep(_GONE)

@@ -55,6 +55,7 @@ class Stage:
         self.shown = self._started()
         self._outcomes = self._nothing()
         self._curves: list[list[float]] = [[], []]
+        self._last_base: tuple[object, Pose] | None = None
         self._solvings: dict[int, tuple[object, Solving]] = {}
         self._known: set[object] = set()
         self._dirty = True
@@ -67,7 +68,8 @@ class Stage:
     def put(self, document: Document) -> None:
         """Show another document; poses that its limits forbid are moved inside."""
         old, self.document = self.document, document
-        if document.start is not old.start or document.places != old.places:
+        left = old.clip is not None and document.clip is None  # the pose of a clip is none of the start's
+        if document.start is not old.start or document.places != old.places or left:
             self.shown = self._started()
         elif document.working is not old.working:
             self.shown = tuple(document.working.legal(q)[0] for q in self.shown)
@@ -151,6 +153,7 @@ class Stage:
         self.playhead.advance(min(now - self._last, _LONGEST))
         self._last, self._dirty = now, False
         if self.document.driven:
+            self.steps = 0
             return self._framed([self._given()])
         base = self._base()
         for view in range(0 if self._kept else self.document.views):
@@ -166,8 +169,12 @@ class Stage:
 
     def _base(self) -> Pose:
         """The pose below the chains: the clip's, or the start pose."""
-        pose = self.playhead.pose(self.document.working)
-        return self.document.started if pose is None else pose
+        working = self.document.working
+        key = (self.playhead.clip, self.playhead.time, working)
+        if self._last_base is None or self._last_base[0] != key:  # the same pose while nothing moves: it is packed once
+            pose = self.playhead.pose(working)
+            self._last_base = (key, self.document.started if pose is None else pose)
+        return self.document.started if self.playhead.clip is None else self._last_base[1]
 
     def _given(self) -> Pose:
         """What a program shows."""
@@ -259,7 +266,7 @@ class Stage:
         self._answered, self._unsaid = time.perf_counter(), False
         document, base = self.document, self._base()
         single = self.pose_of(0)
-        joints = dict.fromkeys(joint for chain in document.active for joint in chain.joints(document.skeleton)[:-1])
+        joints = dict.fromkeys(joint for chain in document.active for joint in chain.joints(document.skeleton))
         if self.selected is not None:
             joints[self.selected] = None
         return {

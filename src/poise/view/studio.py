@@ -9,25 +9,28 @@ are never solved.
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from poise.clip import Clip
 from poise.errors import PoiseError, UnknownNameError
 from poise.pose import Pose
-from poise.rig import Rig
 from poise.view import commands
 from poise.view.actions import ACTIONS
 from poise.view.document import Document
 from poise.view.follow import follow, follow_clip
 from poise.view.history import History, Moment
+from poise.view.jobs import Jobs
 from poise.view.outbox import Inbox, Outbox
 from poise.view.protocol import text
 from poise.view.stage import Stage
 from poise.view.state import state_of
 
+_TELL = 1 / 30  # [s] between two states
+_SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
 _ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
 
@@ -42,9 +45,12 @@ class Studio:
         self.stage = Stage(document)
         self.opened = document  # what the menu of scenes leads back to
         self.models = self.files = 0  # how many were sent
-        self.planted: dict[tuple[Rig, str, str], Clip] = {}  # by clip and ground: planting takes longer than playing
+        self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
         self.listeners: list[Callable[[Document], None]] = []
-        self._jobs = ThreadPoolExecutor(1, thread_name_prefix="poise-job")
+        self._jobs = Jobs()
+        self._busy: dict[int, str] = {}  # what goes on beside, by number of the job
+        self._begun = 0  # jobs
+        self._told, self._untold = 0.0, False
         self._dragged: tuple[str, str] | None = None
         self._open = True
         self._thread = threading.Thread(target=self._work, name="poise-studio", daemon=True)
@@ -61,7 +67,7 @@ class Studio:
         self.inbox.wake()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(10)
-        self._jobs.shutdown(wait=False, cancel_futures=True)
+        self._jobs.close()
 
     def post(self, action: dict[str, Any]) -> None:
         """Do what a page asks, soon; what only programs may ask for is unknown to pages."""
@@ -99,6 +105,8 @@ class Studio:
         while self._open:
             for action in self.inbox.take(self._pause()):
                 self._guarded(lambda action=action: self._do(action))
+            if self._open and self._untold and time.perf_counter() - self._told >= _TELL:
+                self._guarded(self._tell)
             if self._open and self.outbox.free and self.stage.due():
                 self._guarded(self._frame)
             if self._open and self.outbox.attached and self.stage.answer_due():
@@ -110,7 +118,12 @@ class Studio:
         self.stage.playhead.playing = self.document.clip is not None
 
     def _pause(self) -> float | None:
-        return self.stage.pause(free=self.outbox.free) if self.outbox.attached else None
+        if not self.outbox.attached:
+            return None
+        pauses = [self.stage.pause(free=self.outbox.free)]
+        if self._untold:
+            pauses.append(max(self._told + _TELL - time.perf_counter(), 0.0))
+        return min((pause for pause in pauses if pause is not None), default=None)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Whatever goes wrong is said on the page, and the studio goes on."""
@@ -120,7 +133,7 @@ class Studio:
             self.say("error", str(error))
         except Exception as error:  # noqa: BLE001  (a solver may raise anything; dragging must go on)
             where = traceback.extract_tb(error.__traceback__)[-1]
-            self.say("error", f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})")
+            self.say("error", f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})")
             self.stage.failed()
             self.tell()
 
@@ -184,46 +197,58 @@ class Studio:
         if not quiet:
             self.tell()
 
-    def tell(self) -> None:
-        """Send the state."""
-        stage = self.stage
-        self.outbox.say(
-            {**state_of(stage.document, stage.playhead, self.history, stage.version), "serial": stage.serial}
-        )
+    def tell(self, *, at_once: bool = False) -> None:
+        """Send the state, soon: not more often than it can be looked at, because it takes longer than a solve."""
+        self._untold = True
+        if at_once:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told, self._untold, stage = time.perf_counter(), False, self.stage
+        state = state_of(stage.document, stage.playhead, self.history, stage.version)
+        self.outbox.say({**state, "serial": stage.serial})
 
     def job(
         self,
         sentence: str,
         work: Callable[[], Any],
         done: Callable[[Any], None],
-        failed: Callable[[PoiseError], None] | None = None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do something long beside the dragging; `done` gets the outcome on the studio's thread."""
-        self.outbox.say({"kind": "busy", "text": sentence})
+        """Do something long beside the dragging.
 
-        def end(future: Future[Any]) -> None:
-            try:
-                done(future.result())
-            except PoiseError as error:
-                if failed is not None:
-                    failed(error)
-                raise
+        `done` gets the outcome on the studio's thread; else `failed` is called, and what was raised is said.
+        """
+        self._begun += 1
+        number = self._begun
 
-        def finished(future: Future[Any]) -> None:
-            if not future.cancelled():
-                self.inbox.put({"do": "after", "work": lambda: end(future)})
+        def end(made: Any, error: Exception | None) -> None:
+            self.busy(number, None)
+            if error is None:
+                done(made)
+                return
+            failed()
+            raise error
 
-        self._jobs.submit(work).add_done_callback(finished)
+        self._jobs.add(work, lambda made, error: self.inbox.put({"do": "after", "work": lambda: end(made, error)}))
+        self.busy(number, sentence)
+
+    def busy(self, number: int, sentence: str | None) -> None:
+        """Say what goes on, and with None that this has ended: then what else goes on is said."""
+        self._busy.pop(number, None)
+        if sentence is not None:
+            self._busy[number] = sentence
+        self.outbox.say({"kind": "busy", "text": next(reversed(self._busy.values()), None)})
 
     def _frame(self) -> None:
         compiling = self.stage.compiles()
         if compiling is not None:
-            self.outbox.say({"kind": "busy", "text": f"preparing {compiling} ..."})
+            self.busy(_SOLVING, f"preparing {compiling} ...")
         try:
             frame = self.stage.frame()
         finally:
             if compiling is not None:
-                self.outbox.say({"kind": "busy", "text": None})
+                self.busy(_SOLVING, None)
         self.outbox.show(frame.packed)
 
     def _answer(self) -> None:

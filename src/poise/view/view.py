@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.arrays import finite, real
+from poise.arrays import finite, real, short
 from poise.clip import Clip
 from poise.errors import InputError
 from poise.pose import Pose
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Places: TypeAlias = tuple[tuple[float, float, float], ...]
 
 _APART = 1.1  # widths of the figure between characters that stand side by side
+_LONGEST = 400  # characters of a handle's name
 _LOOK = 0.2  # [s] between two looks at whether the page is there
 
 
@@ -186,6 +187,8 @@ class View:
 
         The same name again is the same handle, put there.
         """
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+            raise InputError(f"the name of a handle is a text of 1 to {_LONGEST} characters, not {short(name)}")
         studio, _ = self._start()
         if name in self._handles:
             handle = self._handles[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, cast
 
@@ -20,6 +21,9 @@ def limit(document: Document, args: dict[str, Any]) -> Document:
     joint = document.skeleton.names[document.skeleton.index(text(args, "joint"))]
     given = args.get("limit")
     made = None if given is None else read_limit(given)
+    old = document.skeleton[joint].limit
+    if made is not None and old is not None:
+        made = dataclasses.replace(made, soft=old.soft)  # the page edits ends, not how hard they are
     return document.but(skeleton=document.skeleton.limited({joint: made}))
 
 

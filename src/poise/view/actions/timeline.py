@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from poise.errors import InputError, UnsupportedError
 from poise.humanoid import humanoid
 from poise.view.actions.targets import grounded
+from poise.view.chains import vector
 from poise.view.document import Document
-from poise.view.landscape import OFFERED, land_of
+from poise.view.landscape import OFFERED, ground_mesh
 from poise.view.protocol import text_or_none, truth
+
+_LARGEST = 1e4  # of the numbers of a ground
 
 
 def clip(document: Document, args: dict[str, Any]) -> Document:
@@ -36,10 +40,25 @@ def plant(document: Document, args: dict[str, Any]) -> Document:
 def terrain(document: Document, args: dict[str, Any]) -> Document:
     """Show other ground; null: none. A page names shapes only: files are named where the viewer is started."""
     words = text_or_none(args, "words")
-    known = sorted({offered.partition(":")[0] for offered, _ in OFFERED})
-    if words is not None and words != document.terrain and words.partition(":")[0] not in known:
-        raise InputError(f"ground is one of {', '.join(known)} with its numbers, not {words!r}; files: --terrain FILE")
-    if words is not None:
-        land_of(document.rig, words)
+    if words is not None and words != document.terrain:
+        _check_shape(words)
+        ground_mesh(document.rig, words, vector(document.started.world.positions[0]))  # what cannot be drawn is refused
     changed = document.but(terrain=words, plant=document.plant and words is not None)
     return changed.but(chains=tuple(grounded(changed, chain) for chain in changed.chains))
+
+
+def _check_shape(words: str) -> None:
+    """Refuse what is no shape with its numbers: the words of a page never lead to a file."""
+    known = [offered.partition(":")[0] for offered, _ in OFFERED]
+    name, _, numbers = words.partition(":")
+    if name not in known or (name == "hills" and words != name):
+        raise InputError(f"ground is one of {', '.join(known)} with its numbers, not {words!r}; files: --terrain FILE")
+    if any(abs(number) > _LARGEST for number in map(float, filter(_is_number, numbers.split(",")))):
+        raise InputError(f"the numbers of a ground are metres and degrees, at most {_LARGEST:g}, not {words!r}")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False

@@ -55,7 +55,7 @@ export function newChain(page) {
   return element(
     "details",
     { class: "new-chain" },
-    element("summary", {}, "New chain"),
+    element("summary", { "data-testid": "new-chain" }, "New chain"),
     line("Root", withPick(store, root, "root"), "The first joint that may move"),
     line("Tip", withPick(store, tip, "tip"), "The joint that shall reach"),
     hint,
