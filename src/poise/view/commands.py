@@ -23,12 +23,13 @@ def hello(studio: Studio, args: dict[str, Any]) -> None:
     studio.outbox.say({**welcome(text(args, "key"), version("poise")), "opened": opened})
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != studio.document.scene:
+        before = studio.document.rig
         try:
             scene(studio, {"name": wanted})
         except PoiseError as error:  # somebody has typed it
             studio.say("error", str(error))
-        else:
-            return
+        if studio.document.rig is not before:
+            return  # everything was sent; scenes of one rig send only what differs
     send_model(studio)
     send_terrain(studio)
     studio.tell(at_once=True)
