@@ -4,8 +4,15 @@
   const faults = [];
   const scrolls = (style, axis) => ["auto", "scroll"].includes(axis === "x" ? style.overflowX : style.overflowY);
   const cuts = (style, axis) => ["hidden", "clip"].includes(axis === "x" ? style.overflowX : style.overflowY);
+  // What sticks to an edge of what scrolls covers what is scrolled under it: that can be scrolled out again.
+  const stuck = (a, b) => {
+    let element = a;
+    while (element && getComputedStyle(element).position !== "sticky") element = element.parentElement;
+    return element !== null && element.parentElement.contains(b);
+  };
   const words = (element) => element.dataset.testid;
   for (const element of (root ? document.querySelector(root) : document).querySelectorAll("[data-testid]")) {
+    if (element.matches("[role=separator]")) continue; // a line to be dragged lies over the edges of two panels
     if (!element.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
     const box = element.getBoundingClientRect();
     if (box.width === 0 || box.height === 0) continue;
@@ -41,7 +48,7 @@
     seen.push([element, clip]);
   }
   seen.forEach(([a, p], i) => seen.slice(0, i).forEach(([b, q]) => {
-    if (a.contains(b) || b.contains(a)) return;
+    if (a.contains(b) || b.contains(a) || stuck(a, b) || stuck(b, a)) return;
     const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
     const down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
     if (across > TOLERATED && down > TOLERATED) faults.push(`${words(a)} overlaps ${words(b)}`);
