@@ -96,6 +96,6 @@ COMMANDS = {
     "speed": [{"value": 0.5}],
     "undo": [{}],
     "redo": [{}],
-    "scene": [{"name": "ccd"}],
+    "scene": [{"name": None}, {"name": "ccd"}],
     "save": [{"format": "json"}],
 }

@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist, samples
-from poise.view.document import Choice, Document, document_of
+from poise.view.document import Choice, Document, Handle, document_of
 
 MIXED = poise.Skeleton.build(
     ["free", "ball", "hinged", "cone", "box", "hinge", "slide", "fixed"],
@@ -131,6 +131,13 @@ class TestValues:
             "rig", "name", "skeleton", "start", "chains", "solvers", "views", "mode", "run", "origin", "tolerance",
             "free_root", "places", "clip", "plant", "terrain", "handles", "driven", "scene",
         }  # fmt: skip
+
+    def test_same_means_that_nothing_differs(self, mixed):
+        assert mixed.same(mixed.but())
+        assert mixed.same(mixed.but(chains=(), views=1))
+        for change in ({"views": 2}, {"mode": "plain"}, {"tolerance": 0.1}, {"handles": (Handle("a", (0, 0, 0)),)}):
+            assert not mixed.same(mixed.but(**change))
+        assert not mixed.same(mixed.but(start=poise.Pose(MIXED, MIXED.rest_q)))
 
 
 class TestChoices:

@@ -240,6 +240,7 @@ class TestSolversThatRaise:
     @pytest.mark.parametrize("run", ["iterate", "clip"])
     def test_one_error_is_one_message_while_things_move(self, page, monkeypatch, run):
         page.send("run", value="iterate") if run == "iterate" else page.send("clip", name="walk")
+        page.send("chain_change", chain="left_arm", enabled=True)
         page.send("play", on=True) if run == "clip" else None
         page.send("target", **CHAIN, position=[5, 5, 5], serial=1)
         page.until(lambda page: page.state["undo"] == "move target")

@@ -246,8 +246,9 @@ class TestCurves:
     @pytest.mark.parametrize("name", ["ccd", "fabrik", "levenberg_marquardt", "damped_least_squares"])
     def test_they_end_where_the_solve_ends(self, name):
         document = with_solver(scenes.scene("ccd"), name)
-        outcome = solved(document)
-        curve = Solving(document, document.started, document.solvers[0]).curve(document.chains[0], outcome.start)
+        solving = Solving(document, document.started, document.solvers[0])
+        outcome = solving(document.active, document.started.q[None])
+        curve = solving.curve(document.active, 0, outcome.start)
         start = document.started.world["tip"].positions
         assert curve[0] == pytest.approx(np.linalg.norm(start - document.chains[0].position))
         assert curve[-1] == pytest.approx(outcome.left, abs=1e-9)
@@ -256,4 +257,13 @@ class TestCurves:
     def test_there_is_none_where_a_solver_refuses(self):
         document = with_solver(scenes.scene("five_axes"), "fabrik")
         solving = Solving(document, document.started, document.solvers[0])
-        assert solving.curve(document.chains[0], document.started.q[None]) is None
+        assert solving.curve(document.active, 0, document.started.q[None]) is None
+
+    def test_what_is_solved_together_has_one(self):
+        """Of solvers that take one chain at a time each chain has its own."""
+        for name, alike in (("levenberg_marquardt", True), ("ccd", False)):
+            document = TestChainAfterChain().reaching(name)
+            solving = Solving(document, document.started, document.solvers[0])
+            start = solving(document.active, document.started.q[None]).start
+            arm, leg = (solving.curve(document.active, watched, start) for watched in (0, 2))
+            assert (arm == leg) == alike

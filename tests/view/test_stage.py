@@ -93,6 +93,7 @@ class TestWhen:
                 stage.frame()
         stage.failed()
         assert not stage.due()
+        assert not stage.playhead.playing  # else every frame would raise again
         stage.touch()
         assert stage.due()
         stage.frame()
@@ -258,16 +259,32 @@ class TestAnswers:
         pose = stage.pose_of(0)
         assert answer["selected"]["joint"] == "LeftForeArm"
         np.testing.assert_array_equal(answer["selected"]["values"], pose.q[pose.skeleton.q_slice("LeftForeArm")])
-        assert answer["at_limit"] == ["LeftForeArm"]
+        assert answer["views"][0]["at_limit"] == ["LeftForeArm"]
         assert answer["version"] == stage.version
         aim(stage, HAND)
-        assert stage.answer()["at_limit"] == []
+        assert stage.answer()["views"][0]["at_limit"] == []
 
-    def test_the_curve_is_of_the_chain_that_is_selected(self):
+    def test_the_curve_is_of_the_chain_that_was_dragged_last(self):
         document = everything()
         leg = document.chain("left_leg").but(enabled=True, position=(0.1, 0.3, 0.3))
         stage = Stage(document.with_chain(leg).but(solvers=(Choice("ccd"), Choice())))
         aim(stage, HAND)
         arm = stage.answer()["views"][0]["errors"]
-        stage.selected = "LeftFoot"
+        stage.dragged = "left_leg"
         assert stage.answer()["views"][0]["errors"][0] != arm[0]
+        stage.dragged = "nobody"
+        assert stage.answer()["views"][0]["errors"] == arm
+
+    def test_another_method_starts_from_the_start_pose_once(self):
+        stage = Stage(scenes.scene("two_methods"))
+        stage.frame()
+        fresh = shows(stage.shown)
+        aim(stage, np.add(stage.document.chains[0].position, (0.2, 0.0, 0.1)))
+        aim(stage, scenes.scene("two_methods").chains[0].position)
+        assert shows(stage.shown) != fresh
+        stage.start_over()
+        stage.frame()
+        assert shows(stage.shown) == fresh
+        stage.touch()
+        stage.frame()
+        assert shows(stage.shown) == fresh  # reached: nothing moves

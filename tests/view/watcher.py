@@ -6,6 +6,7 @@ import contextlib
 import json
 import struct
 import threading
+from collections import defaultdict
 from time import monotonic
 
 import numpy as np
@@ -79,7 +80,8 @@ class Watcher:
 
     @property
     def state(self):
-        return self.newest("state")
+        """The document as it was told last; None for everything before it was."""
+        return self.newest("state") or defaultdict(lambda: None)
 
     @property
     def frame(self):
