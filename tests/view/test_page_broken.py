@@ -81,7 +81,10 @@ def test_a_second_tab_takes_over_and_the_first_says_so(served, chromium):
     other = another(tab, chromium).open()
     tab.until(f"!{OVER}.hidden")
     assert "another window" in tab.at("session-over").inner_text()
+    assert "ask for a new link" in tab.at("session-over").inner_text()
     assert not tab.at("reconnect").is_visible()
+    assert tab.get("[...document.body.children].every((each) => each.inert || each.dataset.testid === 'session-over' "
+                   "|| !(each instanceof HTMLElement))")  # fmt: skip
     tab.page.wait_for_timeout(700)  # longer than the first tries to come back would take
     assert other.get(f"{OVER}.hidden")
     other.drag(*[(i, -i) for i in range(10)])

@@ -220,8 +220,102 @@ def test_a_joint_at_its_limit_is_told_and_marked(served):
     for end in ("low", "high"):
         tab.at(f"limit-{end}").fill("40")
     tab.click("limit-apply")
-    tab.until("window.poise.answer.at_limit.includes('elbow')")
+    tab.until("window.poise.answer.views[0].at_limit.includes('elbow')")
     tab.until("document.querySelector('[data-testid=bone-value]').innerText.includes('at its limit')")
     assert "at-limit" in tab.at("joint-elbow").get_attribute("class")
     elbow = [joint["name"] for joint in tab.model["joints"]].index("elbow")
     assert elbow in tab.get("[...window.poise.viewports[0].actor.hit]")
+
+
+def test_limits_are_those_of_the_view(served):
+    """Of two methods one stands at a limit, the other knows none: red in the first view only, and told as A's."""
+    tab = served("ccd_hinge_range", width=1400, height=1000)
+    tab.click("joint-elbow")
+    for end in ("low", "high"):
+        tab.at(f"limit-{end}").fill("40")
+    tab.click("limit-apply")
+    tab.click("views-2")
+    tab.until("window.poise.answer.views.length === 2 && window.poise.viewports.length === 2 && window.poise.ready")
+    tab.answered()
+    answer = tab.get(
+        """() => {
+          const {answer, viewports, model} = window.poise;
+          const row = model.joints.findIndex(({name}) => name === "elbow");
+          const views = answer.views.map((view, i) => ({...view, at_limit: i ? [] : ["elbow"]}));
+          viewports.forEach((view) => view.setAnswer({...answer, views}));
+          return viewports.map((view) => view.actor.hit.has(row));
+        }"""
+    )
+    assert answer == [True, False]
+    assert tab.at("bone-value").inner_text().startswith("in view A turned 40.0 deg")
+    assert "view A" in tab.at("joint-elbow").locator(".limit-mark").get_attribute("title")
+
+
+def test_a_new_chain_has_the_gizmo_and_another_root_and_axis(tab):
+    tab.pick("chain-tip", "Head")
+    tab.pick("chain-kind", "look")
+    tab.click("chain-add")
+    tab.until("window.poise.viewports[0].gizmo.active === 'target:Head'")
+    assert "active" in tab.at("chain-Head").get_attribute("class").split()
+    tab.pick("target-root", "Chest")
+    tab.until_state("state.chains.at(-1).root === 'Chest'")
+    tab.type("target-axis-x", "1")
+    tab.until_state("state.chains.at(-1).axis[0] > 0")
+    axis = tab.studio.document.chain("Head").axis
+    assert np.divide(axis, axis[0]) == pytest.approx([1.0, 0.0, 1.0])
+    tab.until("document.querySelector('[data-testid=target-root]').value === 'Chest'")
+    assert tab.said() == []
+
+
+def test_none_and_apply_removes_a_limit(tab):
+    tab.click("joint-Chest")
+    assert tab.at("limit-apply").is_disabled()
+    tab.pick("limit-type", "hinge")
+    tab.click("limit-apply")
+    tab.until_state("'Chest' in state.limits")
+    tab.pick("limit-type", "none")
+    tab.click("limit-apply")
+    tab.until_state("!('Chest' in state.limits)")
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "sentence"),
+    [
+        ("limit-low", "1e", "Range: both ends are numbers, or empty"),
+        ("limit-axis-x", "", "Axis: three numbers, x, y and z"),
+        ("limit-low", "90", "the low end, 90 deg, is above the high end, 40 deg"),
+    ],
+)
+def test_what_is_no_limit_is_refused_beside_its_fields(tab, field, typed, sentence):
+    tab.click("joint-Chest")
+    tab.pick("limit-type", "hinge")
+    tab.at("limit-high").fill("40")
+    tab.at(field).fill("")
+    tab.at(field).press_sequentially(typed)
+    tab.click("limit-apply")
+    assert sentence in tab.at("limit-error").inner_text()
+    tab.page.wait_for_timeout(100)
+    assert "Chest" not in tab.state["limits"]
+    assert tab.said() == []
+
+
+@pytest.mark.parametrize("joint", ["LeftForeArm", "LeftLeg", "Chest"])
+def test_a_new_hinge_lies_across_its_bone(tab, joint):
+    tab.click(f"joint-{joint}")
+    if joint in tab.state["limits"]:
+        tab.pick("limit-type", "none")
+        tab.click("limit-apply")
+        tab.until_state(f"!({joint!r} in state.limits)")
+    tab.pick("limit-type", "hinge")
+    axis = np.array([float(tab.at(f"limit-axis-{name}").input_value()) for name in "xyz"])
+    bone = next(each["bone"] for each in tab.model["joints"] if each["name"] == joint)
+    assert np.linalg.norm(axis) == pytest.approx(1.0, abs=1e-3)
+    assert abs(axis @ bone) < 0.2 * np.linalg.norm(bone)
+
+
+def test_a_refused_weight_makes_way_for_the_one_that_counts(tab):
+    name = f"chain-{tab.state['chains'][0]['id']}-weight"
+    for typed in ("-3", ""):
+        tab.type(name, typed)
+        tab.until(f"document.querySelector('[data-testid={name}]').value === '1'")
+    assert "weight" in tab.said()[0]

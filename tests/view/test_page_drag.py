@@ -10,6 +10,7 @@ import pytest
 from poise import samples
 from poise.rig import load
 from poise.view import scenes
+from poise.view.actions.targets import grounded
 from poise.view.document import Handle, document_of
 from tests.view.browser import assert_shown_is_solved
 
@@ -167,8 +168,6 @@ def test_a_target_on_the_ground_stays_on_it(served):
     tab.drag(*[(2 * i, -i) for i in range(40)])
     tab.answered()
     chain = tab.studio.document.chain("left_foot")
-    from poise.view.actions.targets import grounded
-
     assert grounded(tab.studio.document, chain).position == chain.position
     np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
 
@@ -212,3 +211,71 @@ def test_numbers_move_a_target_too(served):
     tab.until_state("state.undo === null")
     assert tab.studio.document.chains[0].position == scenes.scene("robot_arm").chains[0].position
     assert_shown_is_solved(tab)
+
+
+def test_a_still_press_sends_nothing_and_reaches_what_lies_behind(served):
+    tab = served("biped")
+    tab.click("reset")
+    tab.answered()
+    before, undo = tab.studio.document.chains, tab.state["undo"]
+    x, y = tab.press()
+    tab.page.mouse.move(x + 2, y + 1)  # no hand is quite still
+    tab.page.mouse.up()
+    tab.answered()
+    assert tab.studio.document.chains == before
+    assert tab.state["undo"] == undo
+    key = tab.get("window.poise.viewports[0].gizmo.active")
+    head = tab.studio.document.chain("head").position
+    tab.get(
+        """([key, position]) => {
+          const {handles} = window.poise.viewports[0].actor;
+          handles.all.get(key).object.position.fromArray(position);
+          window.poise.viewports[0].stage.draw();
+        }""",
+        [key, list(head)],
+    )
+    tab.press()
+    tab.page.mouse.up()
+    tab.until("window.poise.viewports[0].gizmo.active === 'target:head'")
+    tab.until("document.querySelector('[data-testid=chain-head]').classList.contains('active')")
+    assert tab.studio.document.chains == before
+
+
+def test_a_target_on_the_ground_follows_it_while_it_is_dragged(served):
+    tab = served("feet")
+    x, y = tab.press()
+    for step in range(1, 8):
+        tab.move([(x + 12 * step, y - 25 * step)], let_go=False)
+        tab.until("window.poise.state.serial > 0 && window.poise.viewports[0].actor.handles._held.size === 0")
+        shown, chain = tab.get(HANDLE), tab.studio.document.chain("left_foot")
+        np.testing.assert_allclose(shown, chain.position, atol=1e-5)
+        assert grounded(tab.studio.document, chain).position == chain.position
+    tab.page.mouse.up()
+    tab.answered()
+    np.testing.assert_allclose(tab.get(HANDLE), tab.studio.document.chain("left_foot").position, atol=1e-5)
+
+
+def test_another_rig_in_the_middle_of_a_drag_leaves_the_camera_free(served):
+    tab = served("ccd")
+    x, y = tab.press()
+    tab.move([(x + 4 * i, y) for i in range(5)], let_go=False)
+    tab.get("window.poise.send({do: 'scene', name: 'biped'})")
+    tab.until("window.poise.state.scene === 'biped' && window.poise.ready")
+    assert tab.get("window.poise.viewports[0].view.controls.enabled")
+    assert not tab.get("window.poise.viewports[0].gizmo.dragging")
+    tab.page.mouse.up()
+    tab.answered()
+    tab.drag(*[(i, -i) for i in range(20)])
+    assert_shown_is_solved(tab)
+
+
+def test_a_point_cannot_be_turned_and_the_tools_say_so(served):
+    tab = served("ccd")
+    tab.key("e")
+    assert tab.at("gizmo-turn").is_disabled()
+    assert "no rotation" in tab.at("gizmo-turn").get_attribute("title")
+    assert tab.at("gizmo-move").get_attribute("aria-pressed") == "true"
+    assert "choose 'place'" in tab.said()[0]
+    tab.pick(f"chain-{tab.state['chains'][0]['id']}-kind", "place")
+    tab.until("document.querySelector('[data-testid=gizmo-turn]').ariaPressed === 'true'")
+    assert tab.get("window.poise.viewports[0].gizmo.controls.mode") == "rotate"

@@ -147,3 +147,44 @@ def test_chains_are_solved_over_a_clip(resting):
         if answer["status"] == "reached":
             np.testing.assert_allclose(hand, position, atol=2e-3)
         assert_shown_is_solved(tab)
+
+
+def test_quick_steps_lose_no_frame(resting):
+    tab = resting
+    tab.click("to-start")
+    tab.until(f"{TIME} === 0")
+    fps = tab.state["clips"][0]["fps"]
+    tab.get("document.activeElement.blur()")
+    for _ in range(12):
+        tab.page.keyboard.press("ArrowRight", delay=0)
+    tab.until(f"Math.abs({TIME} - {12 / fps}) < 1e-3")
+    assert f"frame {13} /" in tab.at("clock").inner_text()
+
+
+def test_a_hand_on_the_slider_pauses_and_keeps_its_place(resting):
+    tab = resting
+    tab.click("play")
+    tab.until_state("state.playing")
+    box = tab.at("seek").bounding_box()
+    x, y = box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.until_state("!state.playing")
+    tab.page.wait_for_timeout(100)
+    share = float(tab.at("seek").input_value()) / tab.state["duration"]
+    assert share == pytest.approx(0.6, abs=0.05)
+    tab.page.mouse.up()
+    tab.until(f"Math.abs({TIME} / window.poise.state.duration - {share}) < 1e-3")
+    tab.key("Space")
+    tab.until_state("state.playing")
+    tab.key("ArrowLeft")
+    tab.until_state("!state.playing")
+
+
+def test_steps_end_with_the_clip(resting):
+    tab = resting
+    tab.at("seek").evaluate("(e) => { e.value = e.max; e.dispatchEvent(new Event('input')); }")
+    tab.key("Shift+ArrowRight")
+    tab.until(f"Math.abs({TIME} - window.poise.state.duration) < 1e-3")
+    tab.key("ArrowLeft")
+    tab.until(f"{TIME} < window.poise.state.duration - 1e-3")
