@@ -321,11 +321,16 @@ class TestSolving:
         assert page.answered(22).status == Status.reached
 
     def test_a_state_that_cannot_be_told_ends_nothing(self, page, monkeypatch):
-        """Not even while the fault is being told."""
+        """And is said once, not again and again."""
+        page.until(lambda page: page.newest("state"))
         with monkeypatch.context() as patch:
             patch.setattr(studios, "state_of", lambda *_: 1 / 0)
             page.send("tolerance", value=0.01)
             page.until(lambda page: any("ZeroDivisionError" in text for text in page.errors))
+            for joint in ("LeftHand", "Head", "LeftArm", "Spine", "LeftHand"):
+                page.send("select", joint=joint)
+                page.until(lambda page, joint=joint: (page.newest("answer")["selected"] or {}).get("joint") == joint)
+            assert len(page.errors) == 1
         page.send("target", **CHAIN, position=HAND, serial=41)
         assert page.answered(41).status == Status.reached
 

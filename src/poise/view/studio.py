@@ -135,7 +135,8 @@ class Studio:
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.say("error", f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})")
             self.stage.failed()
-            self.tell()
+            if work != self._tell:  # which would fail again
+                self.tell()
 
     def say(self, level: str, sentence: str) -> None:
         """Show a sentence on the page."""
