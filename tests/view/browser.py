@@ -26,7 +26,7 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc",
 )  # fmt: skip
-PATIENCE = float(os.environ.get("POISE_PATIENCE", "60"))  # [s] a machine may be busy, and a kernel may compile
+PATIENCE = float(os.environ.get("POISE_PATIENCE", "120"))  # [s] a machine may be busy, and a kernel may compile
 
 #: Everything but the drawing itself: a frame then costs what the page's own work costs.
 UNDRAWN = """
