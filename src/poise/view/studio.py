@@ -159,14 +159,15 @@ class Studio:
 
     def _change(self, name: str, args: dict[str, Any]) -> None:
         """Change the document; all moves of one drag are one step of undo."""
+        serial = args.get("serial")
+        # also of what is refused: the page lets go of the gizmo then
+        self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
         before, action = self.moment(), ACTIONS[name]
         changed = action.make(before.document, args, self.stage.pose_of(0))
         differs = not changed.same(before.document)
         continues = self._drags_on(name, args, differs=differs)
         if differs and action.undoable and not continues:
             self.history.add(action.label, before)
-        serial = args.get("serial")
-        self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
         if name in ("target", "pole"):
             self.stage.dragged = text(args, "chain")
         if action.afresh and differs:
