@@ -104,6 +104,9 @@ def test_real_rigs_open(served, data, file):
     assert_shown_is_solved(tab)
 
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background hands down that it is ignored
+
+
 # --- from a wheel ----------------------------------------------------------------------------------------------------
 
 

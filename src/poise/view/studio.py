@@ -252,6 +252,7 @@ class Studio:
             if compiling is not None:
                 self.busy(_SOLVING, None)
         self.outbox.show(frame.packed)
+        time.sleep(0)  # lets the server send it before anything else is worked out
 
     def _answer(self) -> None:
         self.outbox.say(self.stage.answer())
