@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def heap(client):
 @pytest.mark.skipif(not STATUS.exists(), reason="memory of a process is read from /proc")
 def test_dragging_at_random_for_a_while(served):
     seed = int(os.environ.get("POISE_SOAK_SEED", "7" if "CI" in os.environ else str(int(time.time()))))
+    sys.stdout.write(f"POISE_SOAK_SEED={seed} does the same again\n")  # pytest shows it where the test fails
     rng = np.random.default_rng(seed)
     tab = served("two_methods")
     client = tab.context.new_cdp_session(tab.page)
@@ -45,9 +47,9 @@ def test_dragging_at_random_for_a_while(served):
     while time.monotonic() < end or drags < 6:
         drag(tab, rng)
         drags += 1
-    assert_shown_is_solved(tab)  # a failure shows the seed among the locals: POISE_SOAK_SEED repeats it
+    assert_shown_is_solved(tab)
     grown = resident() - before[0], heap(client) - before[1]
-    assert max(grown) < MOST_GROWTH, f"seed {seed}, {drags} drags: Python grew by {grown[0]} bytes, the page by {grown[1]}"
+    assert max(grown) < MOST_GROWTH, f"{drags} drags: Python grew by {grown[0]} bytes, the page by {grown[1]}"
 
 
 def drag(tab, rng):
