@@ -54,6 +54,11 @@ def parameters(of: type) -> tuple[Parameter, ...]:
     )
 
 
+def summary(of: type) -> str:
+    """The first line of a class's docstring."""
+    return (inspect.getdoc(of) or "").partition("\n")[0]
+
+
 def read_options(of: type, given: Iterable[str], what: str) -> dict[str, Any]:
     """Arguments for a class from texts `name=value`; UnknownNameError lists what it takes."""
     known = {parameter.name: parameter for parameter in parameters(of)}

@@ -160,7 +160,7 @@ def test_a_solver_that_raises_at_its_first_solve_leaves_no_word(monkeypatch):
 def test_limits_are_saved_whatever_counts_just_now(mode, tmp_path):
     document = scenes.scene("robot_arm").but(mode=mode)
     made = saved(document, document.started, None, "urdf")
-    (tmp_path / "a.urdf").write_bytes(made.contents)
+    (tmp_path / "a.urdf").write_bytes(made.data)
     assert poise.load(tmp_path / "a.urdf").skeleton.limits == document.skeleton.limits
 
 

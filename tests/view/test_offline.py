@@ -42,10 +42,11 @@ def page(tmp_path_factory) -> Path:
     packages = json.loads((WEB / "third_party" / "VERSIONS.json").read_text())["packages"]
     names = {name: f"./third_party/{path}" for each in packages for name, path in each["imports"].items()}
     imports = json.dumps({"imports": names | {"poise/player.js": "./player.js"}})
+    (web / "index.html").write_text(f'<script type="importmap">{imports}</script>')
     (web / "player.html").write_text(
-        f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Poise</title>
-        <link rel="stylesheet" href="./style.css"><script type="importmap">{imports}</script>
-        <script type="application/json" id="poise-data">{{}}</script>
+        """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Poise</title>
+        <link rel="stylesheet" href="./style.css"><script type="importmap"></script>
+        <script type="application/json" id="poise-data">{}</script>
         <script type="module" src="./player.js"></script></head><body></body></html>"""
     )
     return web / "player.html"

@@ -33,7 +33,7 @@ def pose():
 
 def written(made, folder):
     path = folder / made.name
-    path.write_bytes(made.contents)
+    path.write_bytes(made.data)
     return path
 
 
@@ -51,7 +51,7 @@ class TestAPose:
     def test_joint_values(self, pose, wanted):
         made = saved(reaching(), pose, None, wanted)
         assert made.mime == MIMES[wanted]
-        text = made.contents.decode()
+        text = made.data.decode()
         assert "LeftForeArm" in text
         if wanted == "json":
             json.loads(text)
@@ -71,7 +71,7 @@ class TestAPose:
         document = scenes.scene("crowd")
         q = np.repeat(document.started.q[None], 10, axis=0)
         made = saved(document, poise.Pose(document.working, q), None, "json")
-        assert made.contents == saved(document, document.started, None, "json").contents
+        assert made.data == saved(document, document.started, None, "json").data
 
     @pytest.mark.parametrize("wanted", ["", "exe", "../x", "PNG", "x" * 300])
     def test_other_words_are_a_sentence(self, pose, wanted):
@@ -126,7 +126,7 @@ class TestAPage:
         clip = document.rig.clip(document.clip) if document.clip else None
         made = saved(document, document.started, clip, "html")
         assert (made.name.rpartition(".")[2], made.mime) == ("html", MIMES["html"])
-        text = made.contents.decode()
+        text = made.data.decode()
         assert text.startswith("<!doctype html>")
         for word in ('src="http', 'href="http', "ws://", "wss://", 'from "http', "token="):
             assert word not in text

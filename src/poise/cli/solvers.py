@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from poise import solvers
-from poise.parameters import Parameter, described, parameters
+from poise.parameters import Parameter, described, parameters, summary
 
 
 def list_solvers(
@@ -35,7 +34,7 @@ def _described(name: str) -> dict[str, Any]:
     handles = made.handles
     return {
         "name": name,
-        "summary": (inspect.getdoc(type(made)) or "").partition("\n")[0],
+        "summary": summary(type(made)),
         "goals": list(handles.goals),
         "beside": list(handles.beside),
         "several": handles.several,

@@ -19,12 +19,11 @@ from poise.limits import Limit, Range, hinge_axis
 from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Kind, Skeleton
-from poise.view.chains import Chain, default_chains
+from poise.view.chains import Chain, Quaternion, Vector, default_chains
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
 Run: TypeAlias = Literal["live", "iterate", "step"]
 From: TypeAlias = Literal["last", "start"]
-Vector: TypeAlias = tuple[float, float, float]
 
 AUTO = "auto"
 _FREE = (-math.inf, math.inf)
@@ -55,7 +54,7 @@ class Handle:
 
     name: str
     position: Vector
-    rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from poise.clip import Clip
-from poise.view.chains import vector
 from poise.view.document import Document
 from poise.view.landscape import ground_mesh, planted
 from poise.view.model import Model, model_of
@@ -61,7 +60,7 @@ def send_terrain(studio: Studio) -> None:
         studio.outbox.say(message)
         return
     studio.models += 1
-    mesh = ground_mesh(document.rig, document.terrain, vector(document.started.world.positions[0]))
+    mesh = ground_mesh(document.rig, document.terrain, document.started)
     studio.outbox.say({**message, "id": studio.models}, pack_asset(TERRAIN, studio.models, mesh))
 
 

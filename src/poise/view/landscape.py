@@ -18,6 +18,7 @@ from poise.terrain.terrain import Terrain
 from poise.terrain.words import terrain_of
 from poise.view.chains import Vector, vector
 from poise.view.model import up_of
+from poise.view.parts.bones import extent_of
 from poise.view.parts.terrain import terrain_glb
 
 _AROUND = 6.0  # heights of the figure that its ground is wide
@@ -74,10 +75,14 @@ def _ground_up(rig: Rig) -> str:
     return "z" if up_of(rig) == "z" else "y"
 
 
-def ground_mesh(rig: Rig, words: str, centre: Vector) -> bytes:
-    """The ground of these words as a mesh (GLB), some heights of the figure around a point."""
-    land = land_of(rig, words)
-    return terrain_glb(land.terrain, centre, _AROUND * land.height)
+def ground_mesh(rig: Rig, words: str, pose: Pose) -> bytes:
+    """The ground of these words as a mesh (GLB), some heights of the figure around a pose; a rig remembers its last."""
+    land, centre = land_of(rig, words), vector(pose.world.positions[0])
+    last: tuple[object, bytes] | None = rig.__dict__.get("_ground_mesh")
+    if last is None or last[0] != (land, centre):
+        last = ((land, centre), terrain_glb(land.terrain, centre, _AROUND * land.height))
+        rig.__dict__["_ground_mesh"] = last
+    return last[1]
 
 
 def planted(rig: Rig, clip: Clip, words: str) -> Planted:
@@ -102,6 +107,4 @@ def height_of(rig: Rig) -> float:
 
 def size_of(pose: Pose) -> float:
     """The largest extent of the joints of a pose [file units]; 1 for a single point."""
-    points = pose.world.positions
-    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    return extent if extent > 0.0 else 1.0
+    return extent_of(pose.world.positions)

@@ -1,7 +1,8 @@
 """A clip as one HTML file that plays anywhere: no server, no internet, nothing beside it.
 
-The file is web/player.html with its modules as data: URLs in the import map, its style sheets inside, and the data as
-elements <script type="application/json"> and <script type="application/octet-stream;base64">:
+The file is web/player.html with its style sheets inside, its modules as data: URLs in an import map (the map of
+index.html says where they are), and the data as elements <script type="application/json"> and
+<script type="application/octet-stream;base64">:
 
     poise-data     {"title", "model": the message, "times": [s], "frames", "characters", "joints", "width"} and whatever
                    else it was given
@@ -34,6 +35,7 @@ WEB = Path(__file__).parent / "web"
 FASTEST = 60.0  # frames a second that are kept: as many as a screen shows
 _TAG = r"<{name}\b(?P<attributes>[^>]*{attribute}[^>]*)>(?P<text>.*?)</{name}>"
 _MAP = re.compile(_TAG.format(name="script", attribute=r'type="importmap"'), re.DOTALL)
+_MAPPED = "index.html"  # the page beside it whose import map counts
 _ENTRY = re.compile(_TAG.format(name="script", attribute=r'type="module"'), re.DOTALL)
 _DATA = re.compile(_TAG.format(name="script", attribute=r'id="poise-\w+"') + r"\s*", re.DOTALL)
 _STYLE = re.compile(r'<link\b[^>]*rel="stylesheet"[^>]*href="(?P<path>[^"]*)"[^>]*>')
@@ -106,9 +108,9 @@ def thinned(times: Floats) -> Bools:
 def _whole(page: Path, title: str, elements: str) -> str:
     """The page with everything inside that it refers to."""
     text = page.read_text(encoding="utf-8")
-    entry, imports = _ENTRY.search(text), _MAP.search(text)
+    entry, imports = _ENTRY.search(text), _MAP.search((page.parent / _MAPPED).read_text(encoding="utf-8"))
     if entry is None or imports is None:
-        message = f"{page.name} has no import map or no module to start with"
+        message = f"{_MAPPED} has no import map, or {page.name} no module to start with"
         raise InputError(message)
     first = f"poise/{re.findall(r'([^/]+[.]js)', entry['attributes'])[-1]}"
     start = f'import "{first}";'
@@ -148,8 +150,8 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src data: {' '.join(map(_hashed, scripts))}",
-            " ".join(["style-src", *map(_hashed, styles)]),
+            " ".join(["script-src data:", *(hashed(text.encode()) for text in scripts)]),
+            " ".join(["style-src", *(hashed(text.encode()) for text in styles)]),
             "img-src data: blob:",
             "connect-src data: blob:",
             "base-uri 'none'",
@@ -158,8 +160,9 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
     )
 
 
-def _hashed(text: str) -> str:
-    return f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'"
+def hashed(contents: bytes) -> str:
+    """A script or style as a content security policy names it."""
+    return f"'sha256-{_base64(hashlib.sha256(contents).digest())}'"
 
 
 def _element(kind: str, name: str, text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
+
+from poise.view.offline import hashed
 
 _TYPES = {
     "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -70,10 +70,7 @@ def headers(page: Page, host: str) -> dict[str, str]:
 
 def policy(page: Page, socket: str) -> str:
     """The content security policy; of scripts written into the page only the import map runs, by its hash."""
-    hashes = [
-        f"'sha256-{base64.b64encode(hashlib.sha256(m).digest()).decode()}'" for m in _INLINE.findall(page.contents)
-    ]
-    scripts = " ".join(["'self'", *hashes])
+    scripts = " ".join(["'self'", *map(hashed, _INLINE.findall(page.contents))])
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' blob: data:; "
         f"connect-src 'self' blob: data: {socket}; font-src 'self'; base-uri 'none'; form-action 'none'; "

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from poise.clip import Clip
 from poise.pose import Pose
-from poise.view.chains import vector
 from poise.view.document import Document
 from poise.view.landscape import ground_mesh
 from poise.view.model import model_of
-from poise.view.offline import offline_page
+from poise.view.offline import FASTEST, offline_page
 from poise.view.parts.rows import frame_rows, width_of
 from poise.view.playing import contacts_of
-from poise.view.saving import saved_clip, saved_pose, saved_sidecar
+from poise.view.saving import Saved, saved_clip, saved_pose, saved_sidecar
 from poise.view.solving import Solving
 from poise.view.state import chain_state
 
-_FASTEST = 60.0  # [frames/s] of a page; screens show no more
 _CLIPS = ("glb", "gltf", "bvh")  # what holds motion
-
-
-class Saved(NamedTuple):
-    """A file for the page to keep."""
-
-    name: str
-    mime: str
-    contents: bytes
 
 
 def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Saved:
@@ -41,11 +31,11 @@ def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Sav
         return _page(document, pose, clip)
     if wanted == "toml":
         chains = {chain.id: (chain.joints(document.skeleton)[0], chain.tip) for chain in document.chains}
-        return Saved(*saved_sidecar(document.rig, document.skeleton, chains))
+        return saved_sidecar(document.rig, document.skeleton, chains)
     if clip is not None and wanted in _CLIPS:
-        return Saved(*saved_clip(document.rig, solved_clip(document, clip).on(document.skeleton), wanted))
+        return saved_clip(document.rig, solved_clip(document, clip).on(document.skeleton), wanted)
     single = dataclasses.replace(pose[0] if pose.shape else pose, skeleton=document.skeleton)  # all limits, in any mode
-    return Saved(*saved_pose(document.rig, single, wanted))
+    return saved_pose(document.rig, single, wanted)
 
 
 def solved_clip(document: Document, clip: Clip) -> Clip:
@@ -68,7 +58,7 @@ def _page(document: Document, pose: Pose, clip: Clip | None) -> Saved:
     if clip is None or not len(clip):
         times, rows = np.zeros(1), frame_rows(pose, width_of(pose))[None]
     else:
-        shown = solved_clip(document, clip.resampled(_FASTEST) if clip.fps > _FASTEST else clip)
+        shown = solved_clip(document, clip.resampled(FASTEST) if clip.fps > FASTEST else clip)
         times, rows = shown.times, frame_rows(shown.poses, width_of(shown.poses))
     if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
         rows = rows[:, None]
@@ -76,7 +66,7 @@ def _page(document: Document, pose: Pose, clip: Clip | None) -> Saved:
     extras = {"chains": [chain_state(document, chain) for chain in document.active], "contacts": contacts_of(clip)}
     ground = None
     if document.terrain is not None:
-        ground = ground_mesh(document.rig, document.terrain, vector(document.started.world.positions[0]))
+        ground = ground_mesh(document.rig, document.terrain, document.started)
     page = offline_page(model, rows, times, document.name, extras, terrain=ground)
     stem = document.rig.path.stem if document.rig.path is not None else (document.scene or "rig")
     return Saved(f"{stem}.html", "text/html", page)

@@ -117,8 +117,7 @@ class Solving:
 
     def _run(self, number: int, goals: list[Goal], q: Floats) -> Result:
         if len(q) > 1:
-            start = Pose(self.base.skeleton, q, *repeated(self.base, len(q)))
-            return solve(start, goals, solver=self._solver_made, **self._settings)
+            return solve(posed(self.base, q), goals, solver=self._solver_made, **self._settings)
         prepared = self._prepared.get(number)
         if prepared is None:
             prepared = self._prepared[number] = prepare(self.base, goals, solver=self._solver_made, **self._settings)
@@ -147,10 +146,12 @@ def _groups(solver: solvers.Solver, goals: Sequence[Sequence[Goal]]) -> tuple[tu
     return tuple((i,) for i in range(len(goals)))
 
 
-def repeated(base: Pose, count: int) -> list[Floats | None]:
-    """Translations and scales of a pose, for so many characters."""
+def posed(base: Pose, q: Floats) -> Pose:
+    """The pose of one character, q (1, nq), or the batch of a crowd's, q (k, nq), with what the base pose gives."""
+    if len(q) == 1:
+        return base.with_q(q[0])
     given = (base.translations, base.scales)
-    return [None if part is None else np.repeat(part[None], count, axis=0) for part in given]
+    return Pose(base.skeleton, q, *(None if part is None else np.repeat(part[None], len(q), axis=0) for part in given))
 
 
 def _shifted(goal: Goal, places: Floats) -> Goal:

@@ -16,7 +16,7 @@ from poise.view.document import Document
 from poise.view.parts.rows import frame_rows, width_of
 from poise.view.playing import Playhead
 from poise.view.protocol import GHOST, ITERATING, PLAYING, POSE, Head, Solved, pack_poses
-from poise.view.solving import Outcome, Solving, repeated
+from poise.view.solving import Outcome, Solving, posed
 from poise.view.state import answer_view, at_limit, selected
 
 _FRAME = 1 / 60  # [s] between frames that nobody's hand asks for
@@ -35,9 +35,9 @@ class Frame:
     rows: NDArray[np.float32]
     head: Head
 
-    def packed(self, number: int, kind: int = POSE) -> bytes:
+    def packed(self, number: int) -> bytes:
         """The message."""
-        return pack_poses(kind, self.rows, number, self.head)
+        return pack_poses(POSE, self.rows, number, self.head)
 
 
 class Stage:
@@ -53,9 +53,9 @@ class Stage:
         self.steps = 0  # single iterations that were asked for
         self.driven: Pose | None = None
         self.shown = self._started()
-        self._outcomes = self._nothing()
+        self._outcomes = [Outcome(q, q) for q in self.shown]
         self._curves: list[list[float]] = [[], []]
-        self._last_base: tuple[object, Pose] | None = None
+        self._last_base: tuple[object, Pose | None] | None = None
         self._solvings: dict[int, tuple[object, Solving]] = {}
         self._known: set[object] = set()
         self._dirty = True
@@ -115,9 +115,6 @@ class Stage:
         q = np.repeat(self.document.started.q[None], len(self.document.places), axis=0)
         return (q, q)
 
-    def _nothing(self) -> list[Outcome]:
-        return [Outcome(q, q) for q in self.shown]
-
     # --- when ------------------------------------------------------------------------------------------------------
 
     @property
@@ -160,7 +157,7 @@ class Stage:
             self._solve(view, base)
         self.steps, self._unsaid, self._afresh = max(self.steps - 1, 0), True, False
         self._settled = all(self._rests(view) for view in range(self.document.views))
-        return self._framed([self._posed(base, view) for view in range(self.document.views)])
+        return self._framed([posed(base, q) for q in self.shown[: self.document.views]])
 
     def ghost(self) -> bytes:
         """The start pose as a message."""
@@ -172,9 +169,9 @@ class Stage:
         working = self.document.working
         key = (self.playhead.clip, self.playhead.time, working)
         if self._last_base is None or self._last_base[0] != key:  # the same pose while nothing moves: it is packed once
-            pose = self.playhead.pose(working)
-            self._last_base = (key, self.document.started if pose is None else pose)
-        return self.document.started if self.playhead.clip is None else self._last_base[1]
+            self._last_base = (key, self.playhead.pose(working))
+        pose = self._last_base[1]
+        return self.document.started if pose is None else pose
 
     def _given(self) -> Pose:
         """What a program shows."""
@@ -189,13 +186,7 @@ class Stage:
 
     def poses(self) -> Pose:
         """The poses of all characters as view A shows them: a single pose, or a batch of a crowd."""
-        return self._given() if self.document.driven else self._posed(self._base(), 0)
-
-    def _posed(self, base: Pose, view: int) -> Pose:
-        q = self.shown[view]
-        if len(q) == 1:
-            return base.with_q(q[0])
-        return Pose(base.skeleton, q, *repeated(base, len(q)))
+        return self._given() if self.document.driven else posed(self._base(), self.shown[0])
 
     def _solve(self, view: int, base: Pose) -> None:
         document, q = self.document, self.shown[view]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import typing
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import UnsupportedError
-from poise.parameters import Parameter, described, parameters
+from poise.parameters import Parameter, described, parameters, summary
 from poise.plot.limits import local_outline
 from poise.pose import Pose
 from poise.status import Status
@@ -52,9 +51,14 @@ def _solver(name: str) -> dict[str, Any]:
         made: Any = solvers.named(name)
     except UnsupportedError as error:  # an extra that is not installed
         return {"name": name, "title": name, "text": str(error), "goals": [], "options": [], "missing": True}
-    text = (inspect.getdoc(type(made)) or "").partition("\n")[0]
     options = [_option(parameter) for parameter in parameters(type(made))]
-    return {"name": name, "title": name, "text": text, "goals": list(made.handles.goals), "options": options}
+    return {
+        "name": name,
+        "title": name,
+        "text": summary(type(made)),
+        "goals": list(made.handles.goals),
+        "options": options,
+    }
 
 
 def _option(parameter: Parameter) -> dict[str, Any]:
@@ -176,7 +180,7 @@ def at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
 
 
 def selected(pose: Pose, joint: str) -> dict[str, Any]:
-    """The values of a joint: its numbers in q, an angle in degrees."""
+    """The values of a joint: its numbers in q, and where it is."""
     skeleton = pose.skeleton
     name = skeleton.names[skeleton.index(joint)]
     values = [] if skeleton[name].kind == 0 else pose.q[skeleton.q_slice(name)].tolist()

@@ -9,7 +9,7 @@ from poise.pose import Pose
 from poise.view.actions.targets import grounded
 from poise.view.document import Document
 from poise.view.landscape import planted
-from poise.view.solving import Outcome, Solving, repeated
+from poise.view.solving import Outcome, Solving, posed
 
 
 def solved(document: Document) -> Outcome:
@@ -30,9 +30,7 @@ def page_of(document: Document) -> bytes:
     """A page (HTML) that needs no server: it plays the clip, or shows the targets reached."""
     from poise.view.saves import saved  # noqa: PLC0415  (reads the files of the page)
 
-    base, q = document.started, solved(document).q
-    poses = base.with_q(q[0]) if len(q) == 1 else Pose(base.skeleton, q, *repeated(base, len(q)))
-    return saved(document, poses, _clip(document), "html").contents
+    return saved(document, posed(document.started, solved(document).q), _clip(document), "html").data
 
 
 def _clip(document: Document) -> Clip | None:

@@ -8,7 +8,6 @@ from typing import Any
 from poise.errors import InputError, UnsupportedError
 from poise.humanoid import humanoid
 from poise.view.actions.targets import grounded
-from poise.view.chains import vector
 from poise.view.document import Document
 from poise.view.landscape import OFFERED, ground_mesh
 from poise.view.protocol import text_or_none, truth
@@ -42,7 +41,7 @@ def terrain(document: Document, args: dict[str, Any]) -> Document:
     words = text_or_none(args, "words")
     if words is not None and words != document.terrain:
         _check_shape(words)
-        ground_mesh(document.rig, words, vector(document.started.world.positions[0]))  # what cannot be drawn is refused
+        ground_mesh(document.rig, words, document.started)  # what cannot be drawn is refused
     changed = document.but(terrain=words, plant=document.plant and words is not None)
     return changed.but(chains=tuple(grounded(changed, chain) for chain in changed.chains))
 

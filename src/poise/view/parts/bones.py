@@ -37,8 +37,12 @@ def shown_rows(rig: Rig) -> Bools:
 
 def size_of(skeleton: Skeleton, shown: Bools) -> float:
     """Largest extent [file units] of the bones at rest; 1 for a single point."""
-    places = Pose(skeleton, skeleton.rest_q).world.positions[shown]
-    extent = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+    return extent_of(Pose(skeleton, skeleton.rest_q).world.positions[shown])
+
+
+def extent_of(points: Floats) -> float:
+    """The largest extent of points (k, 3); 1 for a single one and for none."""
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     return extent if extent > 0.0 else 1.0
 
 
