@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from poise.goals import NAMES as ALL_GOALS
 from poise.limits import is_soft
 from poise.problem import Problem
 from poise.request import Request
 from poise.skeleton import Kind
 
-ALL_GOALS = ("Position", "Orientation", "Place", "Direction", "Aim", "LookAt", "Pole", "Pin", "Near")
 ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
 ALL_LIMITS = ("Range", "SwingTwist", "EulerBox")
 ALL_PREFERENCES = ("first", "closest", "all")

@@ -13,12 +13,12 @@ import numpy as np
 from poise import kernels, rotations
 from poise.angles import Side, direction_left, length, rotation_left, side_of
 from poise.arrays import Floats, Ints
-from poise.goals import Aim, AnyGoal, Direction, LookAt, Pole
+from poise.goals import AnyGoal, Pole
 from poise.machine import aligned, lane_width
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
-from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
-from poise.tree_pack import offset_of
+from poise.tree_layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
+from poise.tree_pack import axis_in, offset_of
 
 _EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
 _SAME = 1e-12  # of the lengths of two points: their distance is rounding; as in kernels/paths.py
@@ -56,8 +56,8 @@ def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGo
     for row, measure in zip(asks, measures, strict=True):
         goal = goals[measure.goal]
         row[:2], row[5:] = (measure.kind, measure.column), offset_of(goal)
-        if isinstance(goal, Direction | Aim | LookAt):
-            row[2:5] = goal.axis
+        if measure.kind in (DIRECTION, AIM):
+            row[2:5] = axis_in(goal)
         elif isinstance(goal, Pole):
             row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
     return asks
@@ -158,8 +158,7 @@ def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
 
 def axis_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
     """The axis (k, 3) of a direction or an aim in poses (k,)."""
-    assert isinstance(goal, Direction | Aim | LookAt)
-    return rotations.rotate(_turned(pose, measure), np.array(goal.axis))
+    return rotations.rotate(_turned(pose, measure), np.array(axis_in(goal)))
 
 
 def way_of(pose: Pose, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:

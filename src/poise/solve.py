@@ -13,7 +13,7 @@ import numpy as np
 from poise import solvers
 from poise.checks import check_arguments
 from poise.errors import InputError, UnsupportedError
-from poise.goals import Aim, Direction, Goal, LookAt, Near, Orientation, Pin, Place, Pole, Position
+from poise.goals import GOALS, NAMES, Goal, Near, Place, Pole, Position
 from poise.judge import Verdict
 from poise.pose import Pose
 from poise.prepared import How, Prepared
@@ -24,7 +24,7 @@ from poise.result import Answer, Result, facts
 from poise.running import run
 from poise.status import Status
 
-GOALS = (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Near, Pin)
+_KINDS = frozenset(GOALS)
 
 
 def solve(
@@ -124,9 +124,8 @@ def prepare(
 def checked_goals(goals: Any) -> tuple[Goal, ...]:
     """One or several goals as a tuple; InputError where they are something else or none."""
     every = tuple(goals) if isinstance(goals, Iterable) else (goals,)
-    if not every or not all(isinstance(goal, GOALS) for goal in every):
-        names = ", ".join(kind.__name__ for kind in GOALS)
-        raise InputError(f"goals are values such as poise.Position(...), one or several of: {names}")
+    if not every or not all(type(goal) in _KINDS or isinstance(goal, GOALS) for goal in every):
+        raise InputError(f"goals are values such as poise.Position(...), one or several of: {', '.join(NAMES)}")
     return every
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from poise.arrays import Floats, Ints
 from poise.errors import UnsupportedError
-from poise.goals import AnyGoal, JointGoal, LookAt, Near, Pole, Position
+from poise.goals import AnyGoal, JointGoal, LookAt, Near, Pole
 from poise.limits import Range, hinge_axis
 from poise.skeleton import Kind, Skeleton
 
@@ -113,9 +113,9 @@ def _kind_of(goal: AnyGoal) -> tuple[object, ...]:
 
 def turns_itself(goal: JointGoal) -> bool:
     """Whether turning the goal's own joint changes what is measured."""
-    if isinstance(goal, Position):
-        return any(goal.offset)
-    return goal.measures not in {("position",), ("pole",)}
+    if goal.measures == ("position",):
+        return any(getattr(goal, "offset", ()))
+    return goal.measures != ("pole",)
 
 
 def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:

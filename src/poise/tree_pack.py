@@ -13,7 +13,7 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.geometry import Transform, compose, constant_parts, similar, span_size
-from poise.goals import Aim, AnyGoal, Direction, LookAt, Near
+from poise.goals import AnyGoal, LookAt, Near
 from poise.limits import hinge_axis
 from poise.pose import Pose
 from poise.skeleton import Kind, Skeleton
@@ -77,17 +77,20 @@ def offset_of(goal: AnyGoal) -> tuple[float, float, float]:
     return getattr(goal, "offset", _ORIGIN)
 
 
+def axis_in(goal: AnyGoal) -> tuple[float, float, float]:
+    """The axis that a goal that measures a direction or an aim has in the frame of its joint."""
+    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see goals/_goal.py)
+
+
 def _aim(term: Term, places: Sequence[Transform], goal: AnyGoal, packed: _Packed) -> Floats:
     """A row of the aims, see kernels/tree_arrays.py, without the tolerance."""
     row, place = np.zeros(15), places[0]
     row[:3], row[3:7], row[7] = place.offset[0], place.rotation[0], goal.weight
     if term.kind == DIRECTION:
-        assert isinstance(goal, Direction)
-        row[:3] = rotations.rotate(place.rotation[0], np.array(goal.axis))
+        row[:3] = rotations.rotate(place.rotation[0], np.array(axis_in(goal)))
     elif term.kind == AIM:
-        assert isinstance(goal, Aim | LookAt)
         mirrored = 1.0 if packed.scale[0] > 0 else -1.0  # the kernels' points are mirrored then, their turns are not
-        row[3:6] = mirrored * rotations.rotate(place.rotation[0], np.array(goal.axis))
+        row[3:6] = mirrored * rotations.rotate(place.rotation[0], np.array(axis_in(goal)))
         row[6] = float(isinstance(goal, LookAt))
     elif term.kind == POLE:
         row[9:12], row[12:15] = places[1].offset[0], places[2].offset[0]

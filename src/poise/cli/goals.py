@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from poise.errors import InputError, UnknownNameError
-from poise.goals import Goal, Near
+from poise.goals import GOALS, Goal, Near
 from poise.parameters import Parameter, parameters, read_options
 from poise.pose import Pose
-from poise.solve import GOALS
 
 _NUMBERS = {"rotation": 4}  # of an argument that is an array; others have three
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InputError
-from poise.goals.goal import checked_offset, checked_weight, names_and_weights, set_fields
-from poise.goals.point_target import PointTarget
+from poise.goals._goal import checked_offset, checked_weight, names_and_weights, set_fields
+from poise.goals._point_target import PointTarget
 from poise.limits import unit_axis
 from poise.skeleton import Kind, Skeleton
 

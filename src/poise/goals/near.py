@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, short
 from poise.errors import InputError
-from poise.goals.goal import checked_weight, names_and_weights, refuse_target, set_fields
+from poise.goals._goal import checked_weight, names_and_weights, refuse_target, set_fields
 from poise.pose import Pose
 from poise.skeleton import Skeleton
 

@@ -8,8 +8,8 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, frozen
-from poise.goals.goal import checked_weight, set_fields
-from poise.goals.targets import quaternions
+from poise.goals._goal import checked_weight, set_fields
+from poise.goals._targets import quaternions
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, short
 from poise.errors import InputError
-from poise.goals.goal import checked_weight, refuse_target, set_fields
+from poise.goals._goal import checked_weight, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, finite, frozen
 from poise.errors import InputError
-from poise.goals.goal import checked_offset, checked_weight, set_fields
-from poise.goals.targets import parted, places
+from poise.goals._goal import checked_offset, checked_weight, set_fields
+from poise.goals._targets import parted, places
 
 _PAIR = 2
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InputError
-from poise.goals.goal import checked_weight, set_fields
-from poise.goals.point_target import PointTarget
+from poise.goals._goal import checked_weight, set_fields
+from poise.goals._point_target import PointTarget
 from poise.skeleton import Skeleton
 
 

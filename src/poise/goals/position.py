@@ -8,8 +8,8 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
-from poise.goals.goal import checked_offset, checked_weight, set_fields
-from poise.goals.point_target import PointTarget
+from poise.goals._goal import checked_offset, checked_weight, set_fields
+from poise.goals._point_target import PointTarget
 
 
 @dataclass(frozen=True, eq=False)

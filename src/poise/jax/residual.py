@@ -11,13 +11,13 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnsupportedError
-from poise.goals import Aim, AnyGoal, Direction, Goal, LookAt
+from poise.goals import AnyGoal, Goal
 from poise.jax import turns
 from poise.jax.forward import Frames, as_q, forward
 from poise.pose import Pose
 from poise.problem import Problem
 from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
-from poise.tree_pack import offset_of
+from poise.tree_pack import axis_in, offset_of
 
 
 def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
@@ -86,8 +86,7 @@ def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, targets: Array, s
     elif measure.kind == ROTATION:
         part = turns.rotation_left(turns.quat(wanted), turn)
     else:
-        assert isinstance(goal, Direction | Aim | LookAt)
-        axis = turns.rotate(turn, turns.vec(jnp.asarray(np.array(goal.axis), affine.dtype)))
+        axis = turns.rotate(turn, turns.vec(jnp.asarray(np.array(axis_in(goal)), affine.dtype)))
         way = turns.vec(wanted)
         part = turns.direction_left(turns.way_to(way, point, axis) if measure.kind == AIM else way, axis)
     return turns.stacked(part) * goal.weight

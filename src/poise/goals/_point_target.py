@@ -5,8 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, frozen
-from poise.goals.goal import set_fields
-from poise.goals.targets import points
+from poise.goals._goal import set_fields
+from poise.goals._targets import points
 
 
 class PointTarget:

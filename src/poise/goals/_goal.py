@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats, finite, real, short
 from poise.errors import InputError
-from poise.goals.targets import FARTHEST
+from poise.goals._targets import FARTHEST
 
 _PAIR = 2
 
@@ -58,7 +58,12 @@ class AnyGoal(Protocol):
 
 
 class JointGoal(AnyGoal, Protocol):
-    """A goal for one joint."""
+    """A goal for one joint.
+
+    A goal that measures a position or an aim may have an `offset`, the point in the frame of its joint that it speaks
+    of; one that measures a direction or an aim has the `axis` in that frame that points. A field of another name is
+    not packed: it may only change what the targets are.
+    """
 
     @property
     def joint(self) -> str:
