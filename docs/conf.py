@@ -10,7 +10,7 @@ author = "the authors of Poise"
 copyright = author  # noqa: A001 (Sphinx's own name)
 html_title = "Poise"
 
-extensions = ["myst_parser", "mathml", "drawn"]
+extensions = ["myst_parser", "mathml", "drawn", "reference"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "_figures", "figures", "images"]
 
@@ -26,4 +26,3 @@ html_show_sourcelink = False
 html_last_updated_fmt = None  # the same sources give the same pages
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 nitpicky = True
-suppress_warnings = ["toc.empty_glob"]
