@@ -12,7 +12,7 @@ from reference.docstrings import definition, escaped
 
 _TEXT = """# Command line
 
-What `poise --help` and `poise VERB --help` say. Exit code 0: done, 1: a target was not reached, 2: misuse or a bad file,
+What `poise VERB --help` says. Exit code 0: done, 1: a target was not reached, 2: misuse or a bad file,
 with one line that names file, place and reason.
 """
 
