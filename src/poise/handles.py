@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from poise.goals import NAMES as ALL_GOALS
-from poise.limits import is_soft
+from poise.limits import NAMES as ALL_LIMITS
+from poise.limits import Limit, is_soft
 from poise.problem import Problem
 from poise.request import Request
 from poise.skeleton import Kind
 
 ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
-ALL_LIMITS = ("Range", "SwingTwist", "EulerBox")
 ALL_PREFERENCES = ("first", "closest", "all")
 
 
@@ -25,7 +25,7 @@ class Handles:
     several    whether it solves more than one goal at a time
     one_joint  whether several goals must then be goals of the same joint
     joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
-    limits     names of limits that it keeps
+    limits     names of limits that it keeps; a limit that is a special case of one of them is kept, too
     soft       whether it knows soft limits
     coupled    whether it moves coupled joints (URDF mimic) that are both on the way to a goal
     free_root  whether it moves a free root
@@ -84,12 +84,15 @@ class Handles:
                 known = _listed(f"{kind.name.lower()} joints" for kind in self.joints)
                 return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
             limit = None if joint.limit is None else type(joint.limit).__name__
-            if limit is not None and limit not in self.limits:
+            if joint.limit is not None and not self._keeps(joint.limit):
                 known = _listed(self.limits) or "no"
                 return f"{solver} keeps {known} limits; {name!r} has a {limit}"
             if is_soft(joint.limit) and not self.soft:
                 return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
         return None
+
+    def _keeps(self, limit: Limit) -> bool:
+        return any(kind.__name__ in self.limits for kind in type(limit).__mro__)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from poise.arrays import Floats, Ints, finite, frozen, short
 from poise.errors import InputError, UnknownNameError, listed
 from poise.joints import Coupling, Joint, Kind, affine, check_tree, composed, rigid, unique_names, unit_axes
+from poise.limits import NAMES as LIMIT_NAMES
 from poise.limits import Limit, Range, hinge_axis
 
 if TYPE_CHECKING:
@@ -363,7 +364,8 @@ def _checked(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
     if limit is None:
         return None
     if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = f"the limit of {name!r} must be a poise Range, SwingTwist, EulerBox or None, not {short(limit)}"
+        known = ", ".join(LIMIT_NAMES)
+        message = f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {short(limit)}"
         raise InputError(message)
     if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
         message = (

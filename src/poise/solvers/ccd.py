@@ -112,7 +112,6 @@ class CCD:
         """Goals of one joint; coupled joints only where one of them is on the way."""
         return Handles(
             goals=("Position", "Orientation", "Place", "Direction"),
-            limits=("Range", "SwingTwist", "EulerBox"),
             one_joint=True,
             coupled=False,
             prefer=("first",),

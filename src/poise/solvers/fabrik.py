@@ -82,7 +82,6 @@ class FABRIK:
         return Handles(
             goals=("Position", "Pin"),
             joints=(Kind.HINGE, Kind.BALL),
-            limits=("Range", "SwingTwist", "EulerBox"),
             coupled=False,
             free_root=False,
             prefer=("first",),
