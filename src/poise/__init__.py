@@ -5,6 +5,8 @@ from poise.bake import bake as bake
 from poise.clip import Clip as Clip
 from poise.clip import KeyedClip as KeyedClip
 from poise.clip import Track as Track
+from poise.comparison.compare import compare as compare
+from poise.comparison.comparison import Comparison as Comparison
 from poise.errors import FileError as FileError
 from poise.errors import InputError as InputError
 from poise.errors import NotReachedError as NotReachedError

@@ -1,0 +1,228 @@
+"""poise.compare(): the same targets for every method."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from poise.bench import machine
+from poise.clip import Clip
+from poise.comparison.comparison import Comparison
+from poise.comparison.convergence import convergence
+from poise.comparison.effort import EFFORTS, Effort
+from poise.comparison.growth import growth
+from poise.comparison.measured import Measured, Ranks
+from poise.comparison.method import Method, Own, Ready
+from poise.comparison.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
+from poise.comparison.runs import Tell, batches, in_turns, run, usable_methods
+from poise.comparison.targets import sets_of
+from poise.comparison.task import OneGoal, TargetSet, Task
+from poise.errors import InputError, UnsupportedError
+from poise.goals import Goal, Orientation, Place, Position
+from poise.pose import Pose
+from poise.problem import Problem
+from poise.solve import checked_goals
+from poise.solvers import Solver, named, names
+
+Targets = Literal["reachable", "path", "given"]
+
+
+_LONGEST = 200  # iterations of a convergence curve
+
+
+def compare(
+    start: Pose,
+    goal: Goal,
+    *,
+    solvers: Iterable[str | Solver] | Literal["all"] = "all",
+    peers: Iterable[str] | Literal["all"] = (),
+    targets: Targets | None = None,
+    clip: Clip | None = None,
+    tolerance: float | None = None,
+    angle_tolerance: float | None = None,
+    effort: Literal["quick", "normal", "full"] | Effort = "normal",
+    seed: int = 0,
+    name: str = "",
+    progress: Callable[[str, float], None] | None = None,
+) -> Comparison:
+    """Give the same targets to several methods, and judge and time them alike.
+
+    start      a single pose
+    goal       Position, Orientation or Place of a joint. Its target counts only where targets="given"
+    solvers    names and values such as poise.CCD(iterations=50), each with the form of a solver; "all" of the folder
+    peers      names of libraries beside Poise that are installed (`poise compare --help` lists them), or "all"
+    targets    what methods are ranked by. "reachable": where random legal poses have the joint. "path": a smooth way,
+               each target from the answer before. "given": the goal's own, one or many. Default: "given" where the goal
+               has many, else "reachable"
+    clip       whose frames are the path; without, one is made up
+    tolerance, angle_tolerance  as for solve(); the three levels of the table are 100, 10 and 1 times these
+    effort     how much is measured: "quick" shows that it runs, "full" takes minutes
+    seed       of the targets; the same seed gives the same ones
+    name       of the rig, for titles
+    progress   called with what is being done and the share that is done
+
+    Every answer is measured by forward kinematics of the pose that the method gives; what a method says of itself is
+    shown beside it. Times are medians over rounds in which all methods take turns, after a warm-up, through the call
+    that a user makes. Ranks are shared where 95 % intervals overlap, see comparison/ranks.py.
+
+    Raises InputError and UnknownNameError for what cannot be used, UnsupportedError for other goals. A method that
+    cannot do the task is no error: it is listed with its sentence.
+    """
+    began = time.perf_counter()
+    chosen = _effort(effort)
+    methods = [*_own(solvers), *_peers(peers)]
+    task = _task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, seed, name)
+    tell = _Telling(progress, _steps(chosen, methods, task))
+    usable, refused = usable_methods(methods, task, tell)
+    try:
+        found = _measured(task, usable, chosen, tell)
+    finally:
+        for _, ready in usable:
+            ready.close()
+    grown = growth(methods, chosen.joints, chosen.seconds, tell)
+    found = [dataclasses.replace(one, growth=tuple(grown[one.name])) for one in found]
+    found = sorted(_ranked(found), key=_place)
+    left_out = [_refused(method, task, refused[method.name]) for method in methods if method.name in refused]
+    settings = {"effort": dataclasses.asdict(chosen), "seed": seed}
+    return Comparison(task, (*found, *left_out), machine(), settings, time.perf_counter() - began)
+
+
+def _effort(effort: Any) -> Effort:
+    if isinstance(effort, Effort):
+        return effort
+    if effort not in EFFORTS:
+        raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {effort!r}")
+    return EFFORTS[effort]
+
+
+def _own(chosen: Any) -> list[Method]:
+    """Methods of ours; two values of one solver are told apart by their options."""
+    given = names() if isinstance(chosen, str) and chosen == "all" else chosen
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f'solvers is a list of names and values, or "all", not {given!r}')
+    made = [named(one) if isinstance(one, str) else one for one in given]
+    found: list[Method] = []
+    for solver in made:
+        method = Own(solver)
+        if sum(other.name == solver.name for other in made) > 1 and method.options:
+            options = ", ".join(f"{key}={value}" for key, value in method.options.items())
+            method = Own(solver, f"{solver.name}({options})")
+        if any(method.name == other.name for other in found):
+            raise InputError(f"{method.name!r} is given twice: every method of a comparison has a name of its own")
+        found.append(method)
+    return found
+
+
+def _peers(chosen: Any) -> list[Method]:
+    if not isinstance(chosen, str) and not chosen:
+        return []
+    from poise.comparison.peer import peer_methods  # noqa: PLC0415  (only who asks for peers pays for them)
+
+    return peer_methods(chosen)
+
+
+def _task(
+    start: Pose,
+    goal: Goal,
+    targets: Targets | None,
+    clip: Clip | None,
+    tolerances: tuple[float | None, float | None],
+    effort: Effort,
+    seed: int,
+    name: str,
+) -> Task:
+    """The start inside its limits, the goal, and the sets, the one to rank by first."""
+    (wanted,) = _single(checked_goals(goal))
+    if start.shape:
+        raise InputError("compare() starts from a single pose, not from a batch")
+    start = start.with_q(start.skeleton.legal(start.q)[0])
+    problem = Problem(start, (wanted,))
+    sets = sets_of(problem, wanted, effort.sizes, seed, clip)
+    main = targets or ("given" if wanted.shape else "reachable")
+    if main == "given":
+        rows = wanted.rows().reshape(-1, wanted.width)
+        sets = {main: TargetSet(main, "the targets that were given", rows, follows=False, start=start.q)} | sets
+        del sets["reachable"]
+    elif main not in ("reachable", "path"):
+        raise InputError(f"targets is 'reachable', 'path' or 'given', not {main!r}")
+    if main not in sets:
+        raise InputError(f"there is nothing to compare: no joint can move for {wanted.joint!r}")
+    return Task(name, start, wanted, problem.tolerance(*tolerances), {main: sets.pop(main), **sets})
+
+
+def _single(goals: tuple[Goal, ...]) -> tuple[OneGoal]:
+    if len(goals) != 1 or not isinstance(goals[0], Position | Orientation | Place):
+        kinds = ", ".join(type(goal).__name__ for goal in goals)
+        raise UnsupportedError(f"methods are compared for one Position, Orientation or Place goal, not for {kinds}")
+    return (goals[0],)
+
+
+class _Telling:
+    """Passes on what is being done, and the share that is done."""
+
+    def __init__(self, progress: Callable[[str, float], None] | None, steps: int) -> None:
+        self.progress, self.steps, self.done = progress, steps, 0
+
+    def __call__(self, what: str) -> None:
+        """One step more is done."""
+        self.done += 1
+        if self.progress is not None:
+            self.progress(what, min(self.done / self.steps, 1.0))
+
+
+def _steps(effort: Effort, methods: Sequence[Method], task: Task) -> int:
+    each = 2 + len(task.sets)  # set up, run, followed
+    return each * len(methods) + effort.rounds + len(effort.batches) + len(effort.joints)
+
+
+def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, tell: Tell) -> list[Measured]:
+    """Everything but growth and ranks."""
+    found: list[Measured] = []
+    for method, ready in usable:
+        runs = {}
+        for one in task.sets.values():
+            runs[one.name] = run(ready, task, one, effort.seconds)
+            tell(f"{method.name}, {one.name}")
+        curves = convergence(ready, task, task.main.rows[: effort.traced], _LONGEST)
+        tell(f"{method.name}, iterations")
+        found.append(
+            Measured(method.name, method.family, method.text, method.options, task, None, runs, None, {}, curves)
+        )
+    ready = [one for _, one in usable]
+    calls = in_turns(ready, task.main.rows[: effort.timed], effort.rounds, effort.seconds, tell)
+    many = batches(ready, task.main.rows, effort.batches, effort.rounds, effort.seconds, tell)
+    return [
+        dataclasses.replace(one, calls=times, batches=sizes)
+        for one, times, sizes in zip(found, calls, many, strict=True)
+    ]
+
+
+def _ranked(found: list[Measured]) -> list[Measured]:
+    """Ranks of the share solved (most first), of calls, of batches (least time first)."""
+    if not found:
+        return []
+    shares = [share_interval(round(one.solved() * len(one.main or ())), len(one.main or ())) for one in found]
+    solved = shared_ranks([Interval(-share.high, -share.low) for share in shares])
+    calls = shared_ranks(time_intervals([np.median(one.calls, axis=1) for one in found if one.calls is not None]))
+    size = max((max(one.batches) for one in found if one.batches), default=0)
+    with_batch = [i for i, one in enumerate(found) if size in one.batches]
+    many = shared_ranks(time_intervals([found[i].batches[size] for i in with_batch])) if with_batch else []
+    places = dict(zip(with_batch, many, strict=True))
+    overall = in_order(solved, calls)
+    return [
+        dataclasses.replace(one, ranks=Ranks(overall[i], solved[i], calls[i], places.get(i)))
+        for i, one in enumerate(found)
+    ]
+
+
+def _place(one: Measured) -> tuple[int, float]:
+    """Where it stands in the table: by rank, within a rank by the time of a call."""
+    return (one.ranks.overall if one.ranks else 0, float(np.median(one.call_times)))
+
+
+def _refused(method: Method, task: Task, sentence: str) -> Measured:
+    return Measured(method.name, method.family, method.text, method.options, task, refused=sentence)

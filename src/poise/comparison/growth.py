@@ -1,0 +1,87 @@
+"""What a solve costs as the chain gets longer: free ball joints with bones of length 1, straight at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.comparison.method import Method
+from poise.comparison.runs import Tell, batches, in_turns, run, usable_methods
+from poise.comparison.task import TargetSet, Task
+from poise.goals import Position
+from poise.pose import Pose
+from poise.problem import Problem
+from poise.skeleton import Kind, Skeleton
+
+SIZES, FULL_SIZES = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
+ONE_SIZE = {"autodiff": 10}  # it compiles anew for each size, which takes seconds
+_TARGETS, _ROUNDS = 20, 3
+_TOLERANCE = 1e-4  # of the chain's length
+_NEAR, _FAR = 0.2, 0.9  # of the chain's length: where the targets are
+
+
+class Grown(NamedTuple):
+    """A method on a chain of so many joints: share solved, time of a call and of one target in a batch [us].
+
+    `batch` is NaN where a method solves no batches.
+    """
+
+    joints: int
+    solved: float
+    call: float
+    batch: float
+
+
+def growth(methods: Sequence[Method], sizes: Sequence[int], seconds: float, tell: Tell) -> dict[str, list[Grown]]:
+    """What each method takes for each size; those that refuse a size are left out there."""
+    found: dict[str, list[Grown]] = {method.name: [] for method in methods}
+    for joints in sizes:
+        task = _chain(joints)
+        asked = [method for method in methods if ONE_SIZE.get(method.name, joints) == joints]
+        usable, _ = usable_methods(asked, task, lambda _: None)
+        ready = [one for _, one in usable]
+        runs = [run(one, task, task.main, seconds) for one in ready]
+        calls = in_turns(ready, task.main.rows, _ROUNDS, seconds, lambda _: None)
+        many = batches(ready, task.main.rows, (_TARGETS,), _ROUNDS, seconds, lambda _: None)
+        for (method, one), solved, call, batch in zip(usable, runs, calls, many, strict=True):
+            share = float((solved.scores <= 1.0).mean())
+            per = float(np.median(batch[_TARGETS])) if _TARGETS in batch else float("nan")
+            found[method.name].append(Grown(joints, share, float(np.median(call)), per))
+            one.close()
+        tell(f"{joints} joints")
+    return found
+
+
+def exponent(grown: Sequence[Grown]) -> float:
+    """The power of the number of joints that times follow: the slope of a line through their logarithms, from 10 on.
+
+    1 is as much for every further joint. NaN for fewer than two sizes. Batches where there are any: in single calls the
+    few microseconds of arithmetic hide behind what a call costs.
+    """
+    some = [one for one in grown if one.joints >= 10]  # noqa: PLR2004
+    if len(some) < 2:  # noqa: PLR2004
+        return float("nan")
+    times = [one.call if np.isnan(one.batch) else one.batch for one in some]
+    return float(np.polyfit(np.log([one.joints for one in some]), np.log(times), 1)[0])
+
+
+def _chain(joints: int) -> Task:
+    names = [*(f"bone_{i}" for i in range(joints)), "tip"]
+    kinds = [Kind.BALL] * joints + [Kind.FIXED]
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(joints + 1)]
+    skeleton = Skeleton.build(names, range(-1, joints), kinds, offsets=offsets)
+    start, goal = Pose(skeleton, skeleton.rest_q), Position("tip", (0, 0, 0), root="bone_0")
+    problem = Problem(start, (goal,))
+    targets = TargetSet("reachable", "evenly in a shell", _shell(joints), follows=False, start=start.q)
+    return Task("", start, goal, problem.tolerance(_TOLERANCE * joints, None), {targets.name: targets})
+
+
+def _shell(joints: int) -> Floats:
+    """Targets (k, 3) in every direction, between two shares of the reach."""
+    rng = np.random.default_rng(joints)
+    way = rng.normal(size=(_TARGETS, 3))
+    away = joints * np.cbrt(rng.uniform(_NEAR**3, _FAR**3, (_TARGETS, 1)))
+    return away * way / np.linalg.norm(way, axis=1, keepdims=True)

@@ -1,0 +1,122 @@
+"""What was measured of one method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.comparison.convergence import Convergence
+from poise.comparison.growth import Grown
+from poise.comparison.motion import Smoothness, smoothness, travel
+from poise.comparison.runs import Run
+from poise.comparison.task import Task
+from poise.tree_layout import POSITION
+
+NAN = float("nan")
+
+
+class Ranks(NamedTuple):
+    """Places from 1, shared where 95 % intervals overlap: of the share solved, of the time of a call, of a batch.
+
+    `overall` is by the share solved first and the time of a call then. `batch` is None where there are none.
+    """
+
+    overall: int
+    solved: int
+    call: int
+    batch: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One method: what it is, why it was left out (`refused`), and everything that was measured of it.
+
+    runs         by the name of the set
+    calls        (rounds, k) times of single calls, taken in turns [us]
+    batches      by size: (rounds,) times of one target [us]
+    convergence  where it shows its iterations
+    growth       for each number of joints
+    """
+
+    name: str
+    family: str
+    text: str
+    options: dict[str, str]
+    task: Task
+    refused: str | None = None
+    runs: dict[str, Run] = field(default_factory=dict[str, Run])
+    calls: Floats | None = None
+    batches: dict[int, Floats] = field(default_factory=dict[int, Floats])
+    convergence: Convergence | None = None
+    growth: tuple[Grown, ...] = ()
+    ranks: Ranks | None = None
+
+    @property
+    def main(self) -> Run | None:
+        """What it did with the main set."""
+        return self.runs.get(self.task.main.name)
+
+    def solved(self, level: float = 1.0, name: str | None = None) -> float:
+        """The share of a set's targets that is solved at a level, NaN where it was not run."""
+        run = self.main if name is None else self.runs.get(name)
+        return NAN if run is None or not len(run) else float((run.scores <= level).mean())
+
+    @cached_property
+    def call_times(self) -> Floats:
+        """Of single calls [us]: for each target the median over the rounds."""
+        return np.zeros(0) if self.calls is None else np.median(self.calls, axis=0)
+
+    @property
+    def batch_time(self) -> float:
+        """Of one target in the largest batch [us]."""
+        return float(np.median(self.batches[max(self.batches)])) if self.batches else NAN
+
+    def left(self, *, is_position: bool) -> Floats:
+        """The errors left on the main set: the largest distance [file units] or angle [rad] of each target."""
+        run = self.main
+        columns = [i for i, m in enumerate(self.task.problem.measures) if (m.kind == POSITION) == is_position]
+        if run is None or not columns:
+            return np.zeros(0)
+        return np.nan_to_num(run.errors[:, columns].max(axis=1), nan=np.inf)
+
+    def smooth(self, name: str) -> Smoothness:
+        """How smoothly it went along a set of targets that follow each other."""
+        run = self.runs.get(name)
+        return Smoothness(NAN, NAN, NAN) if run is None or len(run) < run.asked else smoothness(self.task, run.q)
+
+    @property
+    def travel(self) -> float:
+        """How far answers are from the start pose, in the middle [rad]."""
+        run = self.main
+        if run is None:
+            return NAN
+        usable = run.q[np.isfinite(run.q).all(axis=1)]
+        return float(np.median(travel(self.task, usable, self.task.main.start))) if len(usable) else NAN
+
+    @property
+    def violation(self) -> float:
+        """The largest amount by which any limit was exceeded in any set [rad, file units]."""
+        return max((float(run.violations.max(initial=0.0)) for run in self.runs.values()), default=NAN)
+
+    @property
+    def violated(self) -> float:
+        """The share of answers on the main set that leave a limit by more than 1e-6."""
+        return NAN if self.main is None else float((self.main.violations > _LEAVES).mean())
+
+    @property
+    def wrong_claims(self) -> float:
+        """The share of the main set's targets that it says it met and did not; NaN where it says nothing."""
+        run = self.main
+        return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
+
+    def iterations(self, name: str | None = None) -> float:
+        """In the middle; NaN where it does not say."""
+        run = self.main if name is None else self.runs.get(name)
+        return NAN if run is None or run.iterations is None else float(np.median(run.iterations))
+
+
+_LEAVES = 1e-6

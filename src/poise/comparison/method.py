@@ -1,0 +1,139 @@
+"""A method that is compared: what the runs may ask of one, and our own solvers in that form.
+
+`solve` is the call that people make and nothing else, so that its time is theirs; `read` makes an Answered of what it
+gave, and is not timed. Peers (peers/, peer.py) have the same form.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from poise import solvers
+from poise.arrays import Bools, Floats
+from poise.comparison.task import Task
+from poise.parameters import parameters, summary
+from poise.request import Request
+from poise.solve import prepare, solve
+
+
+class Answered(NamedTuple):
+    """What a method gave for one target: q (nq,), whether it says that it met the target, how many iterations.
+
+    None where it does not say. `seconds` only where the method has a clock of its own.
+    """
+
+    q: Floats
+    claimed: bool | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+
+
+class Ready(Protocol):
+    """A method that is set up for a task."""
+
+    def solve(self, target: Floats, q: Floats | None) -> Any:
+        """Solve for one target (W,), from q (nq,) or from the task's start: the call that is timed."""
+        ...
+
+    def read(self, raw: Any) -> Answered:
+        """What `solve` gave."""
+        ...
+
+    def solve_many(self, rows: Floats) -> Floats | None:
+        """Solve for targets (k, W) in one call: q (k, nq); None where there is no such call."""
+        ...
+
+    def claims(self, rows: Floats) -> Bools | None:
+        """Which targets (k, W) the method says that it meets, where single answers do not say so."""
+        ...
+
+    def path_of(self, target: Floats) -> Floats | None:
+        """Configurations (i, nq) at the start and after each iteration for one target; None where nobody can see."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+class Method(Protocol):
+    """A method that is compared."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in tables; unique among those compared."""
+        ...
+
+    @property
+    def family(self) -> str:
+        """Whose it is: "poise", or "peer" for a library beside it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What it is, in a line."""
+        ...
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What differs from its defaults."""
+        ...
+
+    def ready(self, task: Task) -> Ready:
+        """Set it up; UnsupportedError with a sentence where it cannot do the task."""
+        ...
+
+
+class Own:
+    """One of our solvers, through prepare() and solve(): what a user calls, judging included."""
+
+    family = "poise"
+
+    def __init__(self, solver: solvers.Solver, name: str = "") -> None:
+        """Any value with the form of a solver."""
+        self.solver = solver
+        self.name = name or solver.name
+        self.text = summary(type(solver))
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Fields that differ from what the class gives them."""
+        known = {parameter.name: parameter.default for parameter in parameters(type(self.solver))}
+        given = {name: getattr(self.solver, name, default) for name, default in known.items()}
+        return {name: str(value) for name, value in given.items() if value != known[name]}
+
+    def ready(self, task: Task) -> Ready:
+        """Prepare the problem."""
+        return _OwnReady(self.solver, task)
+
+
+class _OwnReady:
+    def __init__(self, solver: solvers.Solver, task: Task) -> None:
+        self.solver, self.task = solver, task
+        self.how: dict[str, Any] = {
+            "solver": solver, "tolerance": task.tolerance.distance, "angle_tolerance": task.tolerance.angle,
+        }  # fmt: skip
+        self.reach = prepare(task.start, task.goal, **self.how)
+
+    def solve(self, target: Floats, q: Floats | None) -> Any:
+        return self.reach(target, q)
+
+    def read(self, raw: Any) -> Answered:
+        return Answered(np.array(raw.q), iterations=int(raw.iterations))
+
+    def solve_many(self, rows: Floats) -> Floats | None:
+        return solve(self.task.start, self.task.goal.with_target(rows), threads=1, **self.how).q
+
+    def claims(self, rows: Floats) -> Bools | None:
+        """What the solver itself says: solve() does not pass it on, because it is not believed."""
+        task = self.task
+        return np.asarray(self.solver.run(task.problem, rows, task.tolerance, Request()).met, dtype=bool)
+
+    def path_of(self, target: Floats) -> Floats | None:
+        trace = solve(self.task.start, self.task.goal.with_target(target), trace=True, **self.how).trace
+        return None if trace is None else trace.q
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,81 @@
+"""Ranks that a second run gives again: methods whose 95 % intervals overlap share one.
+
+Shares have Wilson's interval (E. B. Wilson, JASA 22, 1927). Times have the interval of a median between order
+statistics, which asks nothing of how they are distributed: of 9 rounds the second smallest and the second largest
+(1 - 2 (1 + 9) / 2^9 = 96 %). Times are taken relative to all methods of the same round, because a machine that is
+busy slows all of them; and intervals are never narrower than 10 % either way, because the same program, started
+again, differs by some per cent for no reason of its own (where its memory lies, how hot the processor is).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.arrays import Floats
+
+_Z = 1.959963984540054  # 97.5 % of a normal distribution lie below
+_MISSED = 0.05  # of the intervals, that do not hold the true value
+_LEAST = math.log(1.1)
+
+
+class Interval(NamedTuple):
+    """Where a value lies with 95 %."""
+
+    low: float
+    high: float
+
+
+def share_interval(good: int, count: int) -> Interval:
+    """Wilson's interval of a share."""
+    if count == 0:
+        return Interval(0.0, 1.0)
+    share, z2 = good / count, _Z * _Z
+    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half = _Z / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
+
+
+def time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
+    """Intervals of the logarithm of what each method takes, relative to all; rounds (r,) of times for each method."""
+    logs = np.log(np.array(rounds))
+    relative = logs - logs.mean(axis=0)
+    rank = _order(relative.shape[1])
+    found: list[Interval] = []
+    for row in np.sort(relative, axis=1):
+        low, high, middle = row[rank], row[-1 - rank], float(np.median(row))
+        found.append(Interval(min(float(low), middle - _LEAST), max(float(high), middle + _LEAST)))
+    return found
+
+
+def _order(count: int) -> int:
+    """Which order statistic from either end makes an interval of at least 95 % of a median of so many values."""
+    tail, rank = 0.0, 0
+    for k in range(count // 2):
+        tail += math.comb(count, k) / 2.0**count
+        if 2 * tail > _MISSED:
+            break
+        rank = k
+    return rank
+
+
+def shared_ranks(intervals: Sequence[Interval]) -> list[int]:
+    """Ranks from 1, low values first; methods whose intervals overlap, or that others connect, share one."""
+    ranks = [0] * len(intervals)
+    rank, end = 0, -math.inf
+    for i in sorted(range(len(intervals)), key=lambda i: intervals[i]):
+        if intervals[i].low > end:
+            rank += 1
+        end = max(end, intervals[i].high)
+        ranks[i] = rank
+    return ranks
+
+
+def in_order(*keys: Sequence[int]) -> list[int]:
+    """Ranks from 1 by the first key, then the next: equal in all keys is an equal rank."""
+    pairs = list(zip(*keys, strict=True))
+    places = {pair: place for place, pair in enumerate(sorted(set(pairs)), start=1)}
+    return [places[pair] for pair in pairs]
