@@ -1,0 +1,15 @@
+"""A walk made on a flat floor, put on the sample hills: legs from the side, height and speed of each foot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import poise
+from poise import plot, samples
+
+
+def draw(path: Path) -> None:
+    """Plant the walk and draw it."""
+    rig = poise.load(samples.path("humanoid.glb"))
+    hills = poise.Terrain.heightmap(samples.path("hills.npz"))
+    plot.draw_feet(path, poise.plant_feet(rig.clips[0], hills, rig=rig))

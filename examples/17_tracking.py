@@ -1,0 +1,31 @@
+"""A hand follows a target that jumps: at once, with damping, with a largest speed; and what it did becomes a clip."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import poise
+from poise import samples
+
+out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+
+rig = poise.load(samples.path("humanoid.glb"))
+goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
+targets = np.tile([0.4, 1.2, 0.35], (90, 1))
+targets[30:, 1] += 0.3  # after half a second it jumps up
+
+for options in ({}, {"damping": 0.05}, {"speed": 2.0}):
+    hand = poise.Tracker(rig.rest, goal, **options)
+    clip = hand.clip(targets, fps=60)
+    heights = clip.poses.world_of("LeftHand").positions[:, 1]
+    largest = np.abs(np.diff(heights[29:])).max()
+    print(f"{options or 'at once'}: at most {1000 * largest:.0f} mm in one frame after the jump")
+
+hand = poise.Tracker(rig.rest, goal, damping=0.05)
+motion = hand.clip(targets, fps=60, name="reach")
+left = np.linalg.norm(hand.pose.world["LeftHand"].positions - targets[-1])
+print(motion, f"{1000 * left:.1f} mm left at its end")
+assert left < 0.01
+poise.save(motion, out / "following.glb", like=rig)
+assert [clip.name for clip in poise.load(out / "following.glb").clips] == ["walk", "reach"]
