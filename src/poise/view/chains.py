@@ -11,25 +11,15 @@ import numpy as np
 from poise import rotations
 from poise.errors import InputError
 from poise.goals import Direction, Goal, LookAt, Place, Pole, Position
-from poise.humanoid import humanoid
 from poise.pose import Pose
 from poise.rig import Rig
 from poise.skeleton import Kind, Skeleton
+from poise.usual_limbs import usual_limbs
 
 ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
 KINDS: tuple[str, ...] = get_args(ChainKind)
 Vector: TypeAlias = tuple[float, float, float]
 Quaternion: TypeAlias = tuple[float, float, float, float]
-
-_ROBOT_TIPS, _OTHER_TIPS = 2, 4  # chains that are offered where neither sidecar nor roles name limbs
-_LONGEST = 12  # joints of such a chain; ropes and tails get the last ones
-_SIX = 6  # degrees of freedom from which on an arm can bring a tool to any place
-_LIMBS = (
-    ("left hand", "leftUpperArm", "leftHand", "leftLowerArm"),
-    ("right hand", "rightUpperArm", "rightHand", "rightLowerArm"),
-    ("left foot", "leftUpperLeg", "leftFoot", "leftLowerLeg"),
-    ("right foot", "rightUpperLeg", "rightFoot", "rightLowerLeg"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,51 +123,5 @@ def quaternion(numbers: Any) -> Quaternion:
 
 
 def default_chains(rig: Rig, pose: Pose) -> tuple[Chain, ...]:
-    """The chains of the sidecar; else arms and legs; else the longest chains that move."""
-    if rig.skeleton.chains:
-        return tuple(chain_of(pose, name, root, tip) for name, (root, tip) in rig.skeleton.chains.items())
-    limbs = _limbs(rig) if len(rig.skeleton) else []
-    if limbs:
-        return tuple(chain_of(pose, name, _root(rig.skeleton, root), tip) for name, root, tip in limbs)
-    return _longest_chains(pose)
-
-
-def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
-    """Name, first joint and tip of arms and legs; of a quadruped of its legs."""
-    found = humanoid(rig)
-    roles = found.joints
-    if found.kind == "quadruped":
-        return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in found.legs]
-    limbs = [(name, roles.get(first), [roles.get(last) for last in tips]) for name, first, *tips in _LIMBS]
-    return [
-        (name, root, tip)
-        for name, root, tips in limbs
-        if root is not None and (tip := _below(rig.skeleton, root, tips)) is not None
-    ]
-
-
-def _below(skeleton: Skeleton, root: str, tips: list[str | None]) -> str | None:
-    """The first of these joints that hangs below the root: hands and feet of control rigs may hang elsewhere."""
-    return next((tip for tip in tips if tip is not None and root in skeleton.ancestors(tip)), None)
-
-
-def _root(skeleton: Skeleton, first: str) -> str | None:
-    """The joint itself; None, the limb's own, for robots, whose shoulders and hips are several hinges in a row."""
-    return first if skeleton[first].kind == Kind.BALL else None
-
-
-def _longest_chains(pose: Pose) -> tuple[Chain, ...]:
-    skeleton = pose.skeleton
-    robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
-    found: dict[str, tuple[str, ...]] = {}
-    for row, name in enumerate(skeleton.names):
-        if not skeleton.children[row]:
-            moving = [joint for joint in skeleton.chain(None, name) if skeleton[joint].kind != Kind.FIXED]
-            if moving and moving[0] not in found:
-                found[moving[0]] = (name, *moving[-_LONGEST:])
-    most = _ROBOT_TIPS if robot else _OTHER_TIPS
-    longest = sorted(found.values(), key=len, reverse=True)[:most]
-    return tuple(
-        chain_of(pose, tip, moving[0], tip, "place" if robot and len(moving) >= _SIX else "position")
-        for tip, *moving in longest
-    )
+    """The limbs that people are likely to mean, each with its tip where the pose has it."""
+    return tuple(chain_of(pose, limb.name, limb.root, limb.tip, limb.kind) for limb in usual_limbs(rig))
