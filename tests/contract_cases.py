@@ -1,4 +1,4 @@
-"""What the contract suite asks of every solver: chains of every kind with every limit, targets, goals, and refusals."""
+"""What the contract suites ask with: chains of every kind with every limit, targets, goals of every type, refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import pytest
 
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist, solvers
+from poise.cli.goals import goal_of_words, word_of
+from poise.goals import Near
 from poise.handles import Handles
+from poise.parameters import parameters
 from tests.reference import slow_kinematics
 from tests.strategies import unit_quaternions
 
@@ -23,17 +26,15 @@ LIMITS = {
     "SwingTwist": SwingTwist((1.0, 0.2, 0.0), swing=((-0.3, 0.9), 0.6), twist=(-0.5, 0.4)),
     "EulerBox": EulerBox("ZXY", x=(-0.8, 0.5), y=(-0.4, 0.6), z=(-0.2, 1.0)),
 }
+TURNING = tuple(name for name in LIMITS if name != "Range")  # those of ball joints
 LIMITED = {
     "none": (None,),
-    "Range": (LIMITS["Range"],),
-    "hinge": (LIMITS["hinge"],),
-    "SwingTwist": (LIMITS["SwingTwist"],),
-    "EulerBox": (LIMITS["EulerBox"],),
+    **{name: (limit,) for name, limit in LIMITS.items()},
     "every": (LIMITS["Range"], LIMITS["SwingTwist"], LIMITS["Range"], LIMITS["EulerBox"], LIMITS["hinge"]),
 }
 CHAINS = [
     *((joints, limits) for joints in ("hinges", "slides") for limits in ("none", "Range")),
-    *(("balls", limits) for limits in ("none", "hinge", "SwingTwist", "EulerBox")),
+    *(("balls", limits) for limits in ("none", *TURNING)),
     *(("mixed", limits) for limits in ("none", "every")),
 ]
 
@@ -91,6 +92,29 @@ def targets_of(skeleton):
     start, within = rest(skeleton).world.positions, posed(skeleton, 7).world.positions
     base, tip = start[0], start[-1]
     return np.array([within[-1], base + 9.0 * (tip - base), base, base + 0.6 * (tip - base), tip])
+
+
+def limb(kind=Kind.BALL, limit=None):
+    """Two bones: a ball, then a joint of some kind with a limit, then a hand."""
+    return poise.Skeleton.build(
+        ["upper", "lower", "hand"], range(-1, 2), [Kind.BALL, kind, Kind.BALL],
+        offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)], axes=[(0, 0, 1)] * 3, limits=[None, limit, None],
+    )  # fmt: skip
+
+
+def goal_for(kind, start, bent):
+    """A goal of any kind that the pose `bent` of a limb comes near, made from words as on the command line.
+
+    The first three numbers are where the hand is in that pose, further ones point somewhere.
+    """
+    if kind is Near:
+        return Near(bent)
+    hand = bent.world["hand"]
+    point, known = hand.positions, {"rotation": hand.rotations}
+    arrays = [parameter.name for parameter in parameters(kind) if parameter.required][1:]
+    numbers = [known.get(name, point if i == 0 else (0.3, 0.9, 0.2)) for i, name in enumerate(arrays)]
+    words = " ".join(f"{number!r}" for array in numbers for number in np.asarray(array).tolist())
+    return goal_of_words(f"{word_of(kind)} {'lower' if kind is poise.Pole else 'hand'} {words}", start)
 
 
 def refused(name, sentence) -> None:
