@@ -173,13 +173,6 @@ class TestChart:
         assert len(rows) <= 2 * charts._MANY
         assert {777, 31_416} <= set(rows.tolist())
 
-    @pytest.mark.parametrize(
-        ("low", "high", "expected"),
-        [(0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"), (-3, 22, "0 5 10 15 20"), (0, 0.013, "0.000 0.005 0.010")],
-    )
-    def test_ticks_are_round(self, low, high, expected):
-        assert " ".join(label for _, label in charts._ticks(low, high)) == expected
-
     def test_the_range_shows_what_comes_after_and_no_jump(self):
         after = np.sin(np.linspace(0, 20, 500)) + 1
         assert charts.shown_range(after, after) == pytest.approx((-0.06, 2.06), abs=0.01)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.arrays import Bools, Floats, Ints
+from poise.axes import Axis, grid, polyline
 
 WIDTH = 400  # of the drawing; a column of the page shows it at about this size, so that its letters stay readable
 _LEFT, _RIGHT, _TOP, _HEIGHT = 44, 10, 22, 150  # room for numbers, the plot's own height
 _BAR, _FOOT = 12, 20  # a row of bars, the numbers of the time
-_TICKS = 5
 _ROOM = 1.5
+_BEYOND = 0.02  # of the range: how far above and below it a line is drawn
 _MANY = 600  # frames; of more the lowest and highest of each bin are drawn
 
 
@@ -35,15 +36,15 @@ class Bars(NamedTuple):
 def chart(times: Floats, curves: list[Curve], bars: list[Bars], words: str, low: float, high: float) -> str:
     """Draw curves from low to high, low < high, with bars below, as an SVG element; `words` name the upright axis."""
     first, last = (float(times[0]), float(times[-1])) if times[-1] > times[0] else (times[0] - 0.5, times[0] + 0.5)
-    scale = _Scale(first, last, low, high)
+    x, y = Axis(first, last, _LEFT, WIDTH - _RIGHT), Axis(low, high, _TOP + _HEIGHT, _TOP)
     height = _TOP + _HEIGHT + _BAR * len(bars) + _FOOT
     parts = [f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(words)}">']
-    parts += _grid(scale, height - _FOOT)
+    parts += grid(x, y, below=_BAR * len(bars))
     parts.append(f'<text class="words" x="2" y="12">{escape(words)}</text>')
     parts.append(f'<text class="words" x="{WIDTH - _RIGHT}" y="12" text-anchor="end">time [s]</text>')
-    parts += [_line(scale, times, curve) for curve in curves]
+    parts += [_line(x, y, times, curve) for curve in curves]
     for row, bar in enumerate(bars):
-        parts += _bars(scale, times, bar, _TOP + _HEIGHT + _BAR * row)
+        parts += _bars(x, times, bar, _TOP + _HEIGHT + _BAR * row)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -63,52 +64,10 @@ def _usual(values: Floats) -> tuple[float, float]:
     return max(min(values.min(), 0.0), low - margin), min(max(values.max(), 0.0), high + margin)
 
 
-class _Scale(NamedTuple):
-    """From seconds and values to the drawing."""
-
-    first: float
-    last: float
-    low: float
-    high: float
-
-    def x(self, seconds: Floats | float) -> Floats:
-        span = self.last - self.first
-        return _LEFT + (WIDTH - _LEFT - _RIGHT) * (np.asarray(seconds) - self.first) / span
-
-    def y(self, values: Floats | float) -> Floats:
-        share = (np.asarray(values) - self.low) / (self.high - self.low)
-        return _TOP + _HEIGHT * (1 - np.clip(share, -0.02, 1.02))
-
-
-def _grid(scale: _Scale, bottom: int) -> list[str]:
-    """Lines and numbers of both axes."""
-    parts: list[str] = []
-    for value, label in _ticks(scale.low, scale.high):
-        y, style = float(scale.y(value)), "zero" if value == 0 else "grid"
-        parts.append(f'<path class="{style}" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
-        parts.append(f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
-    for value, label in _ticks(scale.first, scale.last):
-        x = float(scale.x(value))
-        parts.append(f'<path class="grid" d="M{x:.1f} {_TOP}V{bottom}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">{label}</text>')
-    return parts
-
-
-def _ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Round values between two, about five of them, and how they are written."""
-    rough = (high - low) / _TICKS
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
-    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
-    counts = range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)
-    return [(count * step, f"{count * step:.{decimals}f}") for count in counts]
-
-
-def _line(scale: _Scale, times: Floats, curve: Curve) -> str:
-    rows = _drawn(curve.values)
-    x, y = scale.x(times[rows]), scale.y(curve.values[rows])
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    return f'<polyline class="{curve.style}" points="{points}"/>'
+def _line(x: Axis, y: Axis, times: Floats, curve: Curve) -> str:
+    rows, room = _drawn(curve.values), _BEYOND * (y.high - y.low)
+    shown = np.clip(curve.values[rows], y.low - room, y.high + room)
+    return polyline(curve.style, x.at(times[rows]), y.at(shown))
 
 
 def _drawn(values: Floats) -> Ints:
@@ -119,14 +78,13 @@ def _drawn(values: Floats) -> Ints:
     return np.unique([rows[pick] for rows in bins for pick in (values[rows].argmin(), values[rows].argmax())])
 
 
-def _bars(scale: _Scale, times: Floats, bar: Bars, top: int) -> list[str]:
+def _bars(x: Axis, times: Floats, bar: Bars, top: int) -> list[str]:
     """A bar for each run of frames that are held, half a step wider on either side, and the row's name."""
     half = 0.5 * float(np.median(np.diff(times))) if len(times) > 1 else 0.5
     edges = np.flatnonzero(np.diff(np.pad(bar.held, 1).astype(np.int8)))
     parts = [f'<text x="{_LEFT - 5}" y="{top + 11}" text-anchor="end">{escape(bar.label)}</text>']
     for start, end in edges.reshape(-1, 2):
-        ends = np.clip([times[start] - half, times[end - 1] + half], scale.first, scale.last)
-        left, right = scale.x(ends)
+        left, right = x.inside(np.array([times[start] - half, times[end - 1] + half]))
         parts.append(
             f'<rect class="{bar.style}" x="{left:.1f}" y="{top + 3}" width="{max(right - left, 1):.1f}" height="8"/>'
         )
