@@ -150,11 +150,11 @@ class SerialArm:
         tip[..., :3, 3] *= self.unit
         return self.base @ tip
 
-    def urdf(self) -> str:
+    def urdf(self, *, continuous: bool = True) -> str:
         """The chain as a URDF document, arm units: links base, link_0, ..., tip; joints joint_0, ..., joint_tip.
 
-        Every link has a mass, which simulators want. A hinge that nothing limits is `continuous`; where only one end
-        is limited, or a slide has no end, the other end is far away.
+        Every link has a mass, which simulators want. A hinge that nothing limits is `continuous`, or where that is not
+        wanted revolute with ends two turns away; so is an end that is missing. A slide's missing end is far away.
         """
         names = ["base", *(f"link_{i}" for i in range(len(self.links))), "tip"]
         lines = ['<?xml version="1.0"?>', '<robot name="chain">']
@@ -162,7 +162,7 @@ class SerialArm:
             inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
             lines.append(f'  <link name="{name}"><inertial><mass value="1"/>{inertia}</inertial></link>')
         for i, link in enumerate(self.links):
-            lines += _urdf_joint(f"joint_{i}", names[i], names[i + 1], link)
+            lines += _urdf_joint(f"joint_{i}", names[i], names[i + 1], link, continuous=continuous)
         lines += [
             '  <joint name="joint_tip" type="fixed">',
             f'    <parent link="{names[-2]}"/><child link="tip"/>{_urdf_origin(self.tip)}',
@@ -340,8 +340,8 @@ def ends(link: Link) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _urdf_joint(name: str, parent: str, child: str, link: Link) -> list[str]:
-    free = not (link.slide or np.isfinite(link.low) or np.isfinite(link.high))
+def _urdf_joint(name: str, parent: str, child: str, link: Link, *, continuous: bool) -> list[str]:
+    free = continuous and not (link.slide or np.isfinite(link.low) or np.isfinite(link.high))
     low, high = ends(link)
     limit = "" if free else f'<limit lower="{low!r}" upper="{high!r}" effort="1" velocity="1"/>'
     kind = "prismatic" if link.slide else "continuous" if free else "revolute"

@@ -1,0 +1,58 @@
+"""ikpy: SciPy's bounded least squares with finite differences, in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
+from poise.comparison.serial import Link, SerialArm, roll_pitch_yaw
+from poise.errors import UnsupportedError
+
+_LIBRARY = Library("ikpy.chain", "ikpy")
+_STEP = 1e-12  # [-] relative change of values and of the cost that ends a search: as exact as SciPy goes
+
+
+class Peer(InProcess):
+    """`Chain.inverse_kinematics_frame` on links made from the arm."""
+
+    name = "ikpy"
+    label = _LIBRARY.label("ikpy")
+    goals = ("Position", "Place")
+    keeps_limits = True
+    source = "Python library for serial chains (pip install ikpy)"
+    notes = (
+        "scipy.optimize.least_squares inside the limits from the start, its NumPy backend, tol 1e-12; a ball joint is "
+        "three hinges; it does not say whether it reached the target"
+    )
+    library = _LIBRARY
+
+    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
+        checked(self.name, self.goals, kind)
+        stuck = next((link.name for link in arm.links if link.low == link.high), None)
+        if stuck is not None:
+            raise UnsupportedError(f"ikpy needs a range that is not empty; {stuck!r} has one value only")
+        links, chain = Library("ikpy.link", "ikpy").load(), _LIBRARY.load()
+        parts = [_link(links, link) for link in arm.links]
+        turn = roll_pitch_yaw(arm.tip[:3, :3])
+        end = links.URDFLink("tip", arm.tip[:3, 3], turn, joint_type="fixed")
+        self.moves = np.array([False, *[True] * len(parts), False])
+        self.chain = chain.Chain([links.OriginLink(), *parts, end], active_links_mask=self.moves)
+        self.arm, self.mode = arm, "all" if kind == "Place" else None
+
+    def solve(self, target: Floats, values: Floats) -> Any:
+        """Call it from the start."""
+        every = np.zeros(len(self.moves))
+        every[self.moves] = clipped(self.arm, values)
+        found = self.chain.inverse_kinematics_frame(
+            as_place(target), initial_position=every, orientation_mode=self.mode, tol=_STEP
+        )
+        return np.asarray(found)[self.moves], None, None
+
+
+def _link(links: Any, link: Link) -> Any:
+    turn = roll_pitch_yaw(link.place[:3, :3])
+    how = {"translation": link.axis, "joint_type": "prismatic"} if link.slide else {"rotation": link.axis}
+    return links.URDFLink(link.name, link.place[:3, 3], turn, bounds=(link.low, link.high), **how)

@@ -1,0 +1,54 @@
+"""OptIK: sequential quadratic programming with restarts, in Rust."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Floats
+from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
+from poise.comparison.serial import SerialArm
+
+_LIBRARY = Library("optik", "optik-py")
+_ODD = rotations.as_matrix(rotations.from_vector(np.array([0.1, 0.2, 0.3])))
+
+
+class Peer(InProcess):
+    """`Robot.ik` on the arm's URDF."""
+
+    name = "optik"
+    label = _LIBRARY.label("optik")
+    goals = ("Position", "Place")
+    keeps_limits = True
+    source = "Rust library with Python bindings (pip install optik-py)"
+    notes = (
+        "mode speed, one thread, at most 0.1 s a target, restarts inside the limits, stops when its squared error is "
+        "below a quarter of the squared tolerance; a ball joint is three hinges"
+    )
+    library = _LIBRARY
+
+    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
+        checked(self.name, self.goals, kind)
+        optik = _LIBRARY.load()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "chain.urdf"
+            path.write_text(arm.urdf(continuous=False), encoding="utf-8")
+            self.robot = optik.Robot.from_urdf_file(str(path), "base", "tip")
+        self.robot.set_parallelism(1)
+        distance, angle = tolerance[0] / arm.unit, tolerance[1]
+        close = distance if kind == "Position" else min(distance, angle)
+        weights = {"angular_weight": np.zeros(3)} if kind == "Position" else {}
+        self.config = optik.SolverConfig(solution_mode="speed", max_time=0.1, tol_f=0.25 * close**2, **weights)
+        self.arm = arm
+
+    def solve(self, target: Floats, values: Floats) -> Any:
+        """Call it from the start."""
+        place = as_place(target)
+        if place is not target:
+            place[:3, :3] = _ODD  # it counts for nothing, but an error of exactly zero would be no number
+        found = self.robot.ik(self.config, place, clipped(self.arm, values))
+        return (None, False, None) if found is None else (np.array(found[0]), True, None)
