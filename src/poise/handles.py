@@ -46,7 +46,7 @@ class Handles:
     def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
         """The sentence that says what the solver cannot do of this problem; None if it can do it all."""
         if request.prefer not in self.prefer:
-            known = _listed(repr(prefer) for prefer in self.prefer)
+            known = series(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
         refused = self._goal_refusal(solver, problem)
         if refused is not None:
@@ -59,7 +59,7 @@ class Handles:
         names = [type(goal).__name__ for goal in problem.goals]
         foreign = next((name for name in names if name not in self.goals), None)
         if foreign is not None:
-            return f"{solver} solves {_listed(self.goals)} goals, not {foreign}"
+            return f"{solver} solves {series(self.goals)} goals, not {foreign}"
         alone = [name for name in names if name not in self.beside]
         if not alone:
             return f"{solver} takes a {names[0]} goal beside a {self._main_goals} only"
@@ -81,11 +81,11 @@ class Handles:
             joint = skeleton[name]
             kind = Kind.BALL if joint.kind == Kind.FREE else joint.kind
             if kind not in self.joints:
-                known = _listed(f"{kind.name.lower()} joints" for kind in self.joints)
+                known = series(f"{kind.name.lower()} joints" for kind in self.joints)
                 return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
             limit = None if joint.limit is None else type(joint.limit).__name__
             if joint.limit is not None and not self._keeps(joint.limit):
-                known = _listed(self.limits) or "no"
+                known = series(self.limits) or "no"
                 return f"{solver} keeps {known} limits; {name!r} has a {limit}"
             if is_soft(joint.limit) and not self.soft:
                 return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
@@ -95,7 +95,7 @@ class Handles:
         return any(kind.__name__ in self.limits for kind in type(limit).__mro__)
 
 
-def _listed(names: Iterable[str]) -> str:
+def series(names: Iterable[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     words = list(names)
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

@@ -9,7 +9,7 @@ import warnings
 import typer
 
 import poise
-from poise.cli import bench, demo, info, plant, solve, solvers, view, warmup
+from poise.cli import bench, compare, demo, info, plant, solve, solvers, view, warmup
 from poise.errors import PoiseError, PoiseWarning
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("solve")(solve.solve)
 app.command("plant")(plant.plant)
 app.command("lock")(plant.lock)
 app.command("view")(view.view)
+app.command("compare")(compare.compare)
 app.command("solvers")(solvers.list_solvers)
 app.command("warmup")(warmup.warmup)
 app.command("bench")(bench.bench)

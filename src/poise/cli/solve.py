@@ -10,12 +10,12 @@ import typer
 
 from poise.cli import answer, asked, frames, many, outputs
 from poise.cli.goals import HELP
+from poise.cli.opened import opened
 from poise.cli.targets import open_targets
 from poise.errors import InputError
 from poise.goals import Goal
 from poise.pose import Pose
-from poise.rig import Rig, load, save
-from poise.sidecar import apply_sidecar
+from poise.rig import Rig, save
 from poise.solve import solve as run
 
 
@@ -119,10 +119,7 @@ def solve(
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
     if time is not None and from_clip is None:
         raise InputError("--time needs --from-clip: it is the time in that clip")
-    rig = load(file)
-    for note in rig.notes:
-        typer.echo(f"note: {note}", err=True)
-    rig = _limited(rig, limits, no_limits=no_limits)
+    rig = opened(file, limits, no_limits=no_limits)
     clip = frames.clip_of(rig, from_clip) if every_frame or from_clip is not None else None
     start = rig.pose if clip is None else clip.at(0.0 if time is None else time)
     rows = None if targets is None else open_targets(targets, joint or "", root)
@@ -171,14 +168,3 @@ def _refuse_with_targets(wanted: asked.Asked, *, plot: Path | None, prefer: Pref
         raise InputError("--plot draws one pose: give it with --to, not with --targets")
     if prefer == Preferred.ALL:
         raise InputError("--prefer all lists the solutions of one target: give it with --to, not with --targets")
-
-
-def _limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
-    if no_limits and limits is not None:
-        raise InputError("give --limits FILE or --no-limits, not both")
-    s = rig.skeleton
-    if no_limits:
-        return rig.with_skeleton(
-            s.limited({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
-        )
-    return rig if limits is None else rig.with_skeleton(apply_sidecar(s, limits))

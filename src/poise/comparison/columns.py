@@ -38,7 +38,7 @@ def _percent(share: float) -> float:
 
 _LEVELS: tuple[Column, ...] = tuple(
     Column(
-        f"solved_{level:g}", f"solved within {level:g}", "%",
+        f"solved_{level:g}", f"solved {level:g}x", "%",
         f"targets within {level:g} times the tolerance, by forward kinematics", _solved_at(level),
     )
     for level in LEVELS

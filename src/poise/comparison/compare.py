@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poise.bench import machine
 from poise.clip import Clip
 from poise.comparison.comparison import Comparison
 from poise.comparison.convergence import convergence
@@ -72,6 +71,8 @@ def compare(
     Raises InputError and UnknownNameError for what cannot be used, UnsupportedError for other goals. A method that
     cannot do the task is no error: it is listed with its sentence.
     """
+    from poise.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
+
     began = time.perf_counter()
     chosen = _effort(effort)
     methods = [*_own(solvers), *_peers(peers)]
@@ -83,7 +84,7 @@ def compare(
     finally:
         for _, ready in usable:
             ready.close()
-    grown = growth(methods, chosen.joints, chosen.seconds, tell)
+    grown = growth(methods, chosen.joints, chosen.seconds / 4, tell)
     found = [dataclasses.replace(one, growth=tuple(grown[one.name])) for one in found]
     found = sorted(_ranked(found), key=_place)
     left_out = [_refused(method, task, refused[method.name]) for method in methods if method.name in refused]

@@ -19,7 +19,7 @@ from poise.io._files import write_atomically
 if TYPE_CHECKING:
     from os import PathLike
 
-_MICRO = "\N{MICRO SIGN}"
+SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # of reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,13 @@ class Comparison:
             if method.name == name:
                 return method
         raise UnknownNameError("method", name, [method.name for method in self.methods])
+
+    @property
+    def verdict(self) -> str:
+        """What came out, in a few sentences."""
+        from poise.comparison.verdict import verdict  # noqa: PLC0415  (it reads comparisons)
+
+        return verdict(self)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -108,7 +115,7 @@ class Comparison:
         suffix = path.suffix.lower()
         if suffix == ".json":
             write_atomically(path, json.dumps(self.document(), indent=1, allow_nan=False).encode())
-        elif suffix in (".html", ".htm"):
+        elif suffix == ".html":
             from poise.comparison.report.page import page_of  # noqa: PLC0415
 
             write_atomically(path, page_of(self).encode())

@@ -1,7 +1,7 @@
 """A method that is compared: what the runs may ask of one, and our own solvers in that form.
 
-`solve` is the call that people make and nothing else, so that its time is theirs; `read` makes an Answered of what it
-gave, and is not timed. Peers (peers/, peer.py) have the same form.
+`solve` is the call that people make and nothing else, so that its time is theirs; `told` puts a target into the form
+that it takes, `read` makes an Answered of what it gave: neither is timed. Peers (peers/, peer.py) have this form, too.
 """
 
 from __future__ import annotations
@@ -33,8 +33,12 @@ class Answered(NamedTuple):
 class Ready(Protocol):
     """A method that is set up for a task."""
 
-    def solve(self, target: Floats, q: Floats | None) -> Any:
-        """Solve for one target (W,), from q (nq,) or from the task's start: the call that is timed."""
+    def told(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
+        """A target (W,) and where to start, q (nq,) or None for the task's start, in the form that `solve` takes."""
+        ...
+
+    def solve(self, *told: Any) -> Any:
+        """Solve for one target: the call that is timed."""
         ...
 
     def read(self, raw: Any) -> Answered:
@@ -117,8 +121,11 @@ class _OwnReady:
         }  # fmt: skip
         self.reach = prepare(task.start, task.goal, **self.how)
 
-    def solve(self, target: Floats, q: Floats | None) -> Any:
-        return self.reach(target, q)
+    def told(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
+        return target, q
+
+    def solve(self, *told: Any) -> Any:
+        return self.reach(*told)
 
     def read(self, raw: Any) -> Answered:
         return Answered(np.array(raw.q), iterations=int(raw.iterations))

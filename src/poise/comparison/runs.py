@@ -78,9 +78,10 @@ def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> Run:
 
 def _asked(ready: Ready, row: Floats, start: Floats | None) -> tuple[object, float]:
     """What a call gave, None where it raised, and its seconds."""
+    told = ready.told(row, start)
     began = time.perf_counter()
     try:
-        raw = ready.solve(row, start)
+        raw = ready.solve(*told)
     except Exception as error:
         if isinstance(error, PoiseError):
             raise

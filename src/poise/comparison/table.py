@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from poise.comparison.columns import Column
-from poise.comparison.measured import Measured
+from poise.goals import Orientation, Position
 
 if TYPE_CHECKING:
     from poise.comparison.comparison import Comparison
 
 _MICRO = "\N{MICRO SIGN}s"
+_NARROW = 9  # characters of a heading's line
 SHOWN = (
     "solved_100",
     "solved_10",
@@ -46,15 +48,23 @@ def heading(column: Column, distance: str = "") -> str:
     return f"{column.title} [{unit}]" if unit else column.title
 
 
-def text_table(comparison: Comparison) -> str:
-    """Title, a line for each method, and those that refused."""
+def text_table(comparison: Comparison, width: int = 120) -> str:
+    """Title, a line for each method, those that refused; columns beyond so many characters are left out."""
     columns = [column for column in comparison.columns if column.key in SHOWN]
-    lines = [["rank", "method", *(heading(column, length_unit(comparison)) for column in columns)]]
-    lines += [_line(method, columns) for method in comparison.compared]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    texts = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
+    cells = [["rank", *_ranks(comparison)], ["method", *(method.name for method in comparison.compared)]]
+    cells += [[_words(column, comparison), *_numbers(column, comparison)] for column in columns]
+    lines = _joined(cells, width) if comparison.compared else []
+    lines += [f"\nsolved 1x: within {closeness(comparison)}, by forward kinematics; times are medians"] if lines else []
     refused = [f"{method.name}: {method.refused}" for method in comparison.refused]
-    return "\n".join([comparison.task.title, "", *texts, *([""] if refused else []), *refused])
+    return "\n".join([comparison.task.title, *([""] if lines else []), *lines, *([""] if refused else []), *refused])
+
+
+def closeness(comparison: Comparison) -> str:
+    """The tolerance in words: `1e-06 m and 1e-06 rad`."""
+    task = comparison.task
+    parts = [f"{task.tolerance.distance:.3g} {length_unit(comparison)}"] * (not isinstance(task.goal, Orientation))
+    parts += [f"{task.tolerance.angle:.3g} rad"] * (not isinstance(task.goal, Position))
+    return " and ".join(parts)
 
 
 def length_unit(comparison: Comparison) -> str:
@@ -62,13 +72,32 @@ def length_unit(comparison: Comparison) -> str:
     return "m" if comparison.task.start.skeleton.metres_per_unit == 1 else "units"
 
 
-def _line(method: Measured, columns: list[Column]) -> list[str]:
-    rank = "" if method.ranks is None else str(method.ranks.overall)
-    return [rank, method.name, *(number(column, column.of(method)) for column in columns)]
+def _ranks(comparison: Comparison) -> list[str]:
+    return ["" if method.ranks is None else str(method.ranks.overall) for method in comparison.compared]
 
 
-def _aligned(line: list[str], widths: list[int]) -> list[str]:
-    return [
-        cell.ljust(width) if i == 1 else cell.rjust(width)
-        for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+def _words(column: Column, comparison: Comparison) -> str:
+    return heading(column, length_unit(comparison))
+
+
+def _numbers(column: Column, comparison: Comparison) -> list[str]:
+    return [number(column, column.of(method)) for method in comparison.compared]
+
+
+def _joined(columns: list[list[str]], width: int) -> list[str]:
+    """Columns side by side, headings above one another where they are long; the second column stands left."""
+    heads = [
+        wrap(column[0], max(_NARROW, *(len(cell) for cell in column[1:])), break_long_words=False) for column in columns
     ]
+    most = max(map(len, heads))
+    lines = [""] * (most + len(columns[0]) - 1)
+    for i, (head, column) in enumerate(zip(heads, columns, strict=True)):
+        cells = [*[""] * (most - len(head)), *head, *column[1:]]
+        wide = max(map(len, cells))
+        if i > 1 and len(lines[0]) + 2 + wide > width:
+            break
+        lines = [
+            f"{line}{'  ' if i else ''}{cell.ljust(wide) if i == 1 else cell.rjust(wide)}"
+            for line, cell in zip(lines, cells, strict=True)
+        ]
+    return [line.rstrip() for line in lines]

@@ -1,0 +1,166 @@
+"""`poise compare`: which method for this rig."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from poise import samples, solvers
+from poise.cli import outputs
+from poise.cli.bars import bar
+from poise.cli.opened import opened
+from poise.cli.targets import open_targets
+from poise.clip import Clip
+from poise.comparison import compare as comparing
+from poise.comparison.comparison import SUFFIXES, Comparison
+from poise.comparison.table import text_table
+from poise.comparison.task import OneGoal
+from poise.errors import InputError
+from poise.goals import Orientation, Place, Position
+from poise.parameters import read_options
+from poise.rig import Rig
+from poise.usual_limbs import UsualLimb, usual_limbs
+
+_MOST = 10_000  # targets of a file: every method solves each of them
+_STEPS = 1000  # of the bar
+
+
+class GoalKind(StrEnum):
+    """What is wanted of the tip."""
+
+    POSITION = "position"
+    PLACE = "place"
+    ORIENTATION = "orientation"
+
+
+class _Asked(NamedTuple):
+    """Goal and targets."""
+
+    goal: OneGoal
+    targets: Any
+
+
+def compare(
+    file: Annotated[Path | None, typer.Argument(help="a rig; without: the bundled character")] = None,
+    *,
+    chain: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--chain", metavar="ROOT TIP", help="first joint that moves, and the joint that has the targets"),
+    ] = None,
+    goal: Annotated[
+        GoalKind | None, typer.Option("--goal", help="what is wanted of it; default: place for arms of six joints")
+    ] = None,
+    targets: Annotated[
+        str, typer.Option(metavar="reachable|path|FILE", help="targets to rank by: random, a smooth way, or a table")
+    ] = "reachable",
+    clip: Annotated[str | None, typer.Option("--clip", metavar="NAME", help="the clip that the path follows")] = None,
+    solver: Annotated[
+        str, typer.Option("--solvers", metavar="all|LIST", help="e.g. ccd,fabrik or ccd,ccd:order=tip-first:bend=0")
+    ] = "all",
+    peers: Annotated[
+        bool, typer.Option("--peers", help="other libraries, too; those not installed say how to get them")
+    ] = False,
+    tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as solved")] = None,
+    angle_tolerance: Annotated[
+        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as solved [rad]")
+    ] = None,
+    limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
+    no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="shows that it runs: no figures to trust")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="more targets, chains of up to 200 joints; takes minutes")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="of the random targets")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help=f"write a report ({', '.join(SUFFIXES)}) here")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Compare the methods on a limb of a rig: the same targets for each, judged and timed alike."""
+    if quick and full:
+        raise InputError("give --quick or --full, not both")
+    if out is not None:
+        _check_report(out)
+    rig = opened(samples.path("humanoid.glb") if file is None else file, limits, no_limits=no_limits)
+    asked = _asked(rig, chain, goal, targets)
+    with bar("comparing", _STEPS) as advance:
+        done = 0
+
+        def tell(what: str, share: float) -> None:
+            nonlocal done
+            advance(int(share * _STEPS) - done, what)
+            done = int(share * _STEPS)
+
+        found = comparing.compare(
+            rig.rest, asked.goal, solvers=_solvers(solver), peers="all" if peers else (), targets=asked.targets,
+            clip=_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
+            effort="quick" if quick else "full" if full else "normal", seed=seed, name=_name(rig), progress=tell,
+        )  # fmt: skip
+    if out is not None:
+        found.save(out)
+    _say(found, out, as_json=as_json)
+
+
+def _check_report(out: Path) -> None:
+    if out.suffix.lower() not in SUFFIXES:
+        raise InputError(f"cannot write a report to {out.name!r}: its name ends with {', '.join(SUFFIXES)}")
+    outputs.check_place(out)
+
+
+def _asked(rig: Rig, chain: tuple[str, str] | None, goal: GoalKind | None, targets: str) -> _Asked:
+    limb = UsualLimb("", *chain) if chain is not None else next(iter(usual_limbs(rig)), None)
+    if limb is None:
+        raise InputError("there is no limb in this file that could be guessed: give --chain ROOT TIP")
+    if targets in ("reachable", "path"):
+        return _Asked(_goal(GoalKind(goal or limb.kind), limb), targets)
+    rows = open_targets(Path(targets), limb.tip, limb.root)
+    if not 0 < rows.count <= _MOST:
+        raise InputError(f"{targets}: methods are compared on 1 to {_MOST:,} targets, this table has {rows.count:,}")
+    kind = type(rows.goal).__name__.lower()
+    if goal is not None and goal.value != kind:
+        raise InputError(f"{targets}: its rows are targets of {kind} goals, --goal says {goal.value}")
+    return _Asked(rows.goal.with_target(np.concatenate(list(rows))), "given")
+
+
+def _goal(kind: GoalKind, limb: UsualLimb) -> OneGoal:
+    if kind is GoalKind.POSITION:
+        return Position(limb.tip, (0, 0, 0), root=limb.root)
+    if kind is GoalKind.ORIENTATION:
+        return Orientation(limb.tip, (1, 0, 0, 0), root=limb.root)
+    return Place(limb.tip, (0, 0, 0), (1, 0, 0, 0), root=limb.root)
+
+
+def _clip(rig: Rig, name: str | None) -> Clip | None:
+    return rig.clip(name) if name is not None else next(iter(rig.clips), None)
+
+
+def _solvers(words: str) -> Any:
+    """`all`, or names with options: `ccd:order=tip-first:bend=0,fabrik`."""
+    if words == "all":
+        return words
+    found: list[solvers.Solver] = []
+    for word in words.split(","):
+        name, *options = word.strip().split(":")
+        found.append(solvers.named(name, **read_options(type(solvers.named(name)), options, name)))
+    return found
+
+
+def _name(rig: Rig) -> str:
+    return "" if rig.path is None else rig.path.name
+
+
+def _say(found: Comparison, out: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(found.document(), indent=1, allow_nan=False))
+        return
+    console = Console()
+    typer.echo(text_table(found, console.width if console.is_terminal else 120))
+    typer.echo(f"\n{found.verdict}")
+    if out is not None:
+        typer.echo(f"written: {out}")

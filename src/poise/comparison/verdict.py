@@ -1,0 +1,77 @@
+"""What came out of a comparison, in sentences with figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.comparison.measured import Measured
+from poise.handles import series
+
+if TYPE_CHECKING:
+    from poise.comparison.comparison import Comparison
+
+_CLEARLY = 0.95  # solved less than this share is worth a word
+
+
+def verdict(comparison: Comparison) -> str:
+    """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
+    if not comparison.compared:
+        return "No method takes this task."
+    found = [_first(comparison), _less(comparison), _outside(comparison), _wrongly(comparison), _refused(comparison)]
+    return " ".join(sentence for sentence in found if sentence)
+
+
+def _first(comparison: Comparison) -> str:
+    top = [m for m in comparison.compared if m.ranks is not None and m.ranks.overall == 1]
+    solved = sorted({_percent(m.solved()).removesuffix(" %") for m in top}, key=float)
+    times = sorted(float(np.median(m.call_times)) for m in top)
+    ranks = "ranks first" if len(top) == 1 else "share rank one"
+    return (
+        f"{series(m.name for m in top)} {ranks}: {_between(solved)} % of {len(comparison.task.main)} targets solved, "
+        f"{_between([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call."
+    )
+
+
+def _between(words: Sequence[str]) -> str:
+    return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
+
+
+def _less(comparison: Comparison) -> str:
+    few = [m for m in comparison.compared if m.solved() < _CLEARLY]
+    parts = [f"{m.name} {_percent(m.solved())}" for m in few]
+    return f"Fewer are solved by {series(parts)}." if parts else ""
+
+
+def _outside(comparison: Comparison) -> str:
+    parts = [f"{m.name} in {_percent(m.violated)}" for m in comparison.compared if m.violated > 0]
+    return f"Limits are left by {series(parts)} of the answers." if parts else ""
+
+
+def _wrongly(comparison: Comparison) -> str:
+    parts = [_claim(m) for m in comparison.compared if m.wrong_claims > 0]
+    return " ".join(parts)
+
+
+def _claim(method: Measured) -> str:
+    """A method that says it met targets that it did not, with the error that is truly left."""
+    run = method.main
+    assert run is not None
+    worst = float(run.scores[run.wrong_claims].max())
+    left = f"{worst:.3g} times the tolerance" if math.isfinite(worst) else "no pose at all"
+    return (
+        f"{method.name} says that it met {_percent(method.wrong_claims)} of the targets and did not: "
+        f"forward kinematics finds up to {left}."
+    )
+
+
+def _refused(comparison: Comparison) -> str:
+    names = [m.name for m in comparison.refused]
+    return f"{series(names)} {'does' if len(names) == 1 else 'do'} not take this task." if names else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
