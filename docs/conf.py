@@ -10,9 +10,9 @@ author = "the authors of Poise"
 copyright = author  # noqa: A001 (Sphinx's own name)
 html_title = "Poise"
 
-extensions = ["myst_parser", "mathml", "drawn", "reference"]
+extensions = ["myst_parser", "mathml", "drawn", "reference", "results"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "_figures", "figures", "images"]
+exclude_patterns = ["_build", "results/_*", "_figures", "figures", "images"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3  # [text](page.md#a-heading)
