@@ -12,7 +12,6 @@ from poise.comparison.serial import Link, SerialArm, roll_pitch_yaw
 from poise.errors import UnsupportedError
 
 _LIBRARY = Library("ikpy.chain", "ikpy")
-_STEP = 1e-12  # [-] relative change of values and of the cost that ends a search: as exact as SciPy goes
 
 
 class Peer(InProcess):
@@ -24,8 +23,8 @@ class Peer(InProcess):
     keeps_limits = True
     source = "Python library for serial chains (pip install ikpy)"
     notes = (
-        "scipy.optimize.least_squares inside the limits from the start, its NumPy backend, tol 1e-12; a ball joint is "
-        "three hinges; it does not say whether it reached the target"
+        "scipy.optimize.least_squares inside the limits from the start, its NumPy backend and its own stopping tests; a ball "
+        "joint is three hinges; it does not say whether it reached the target"
     )
     library = _LIBRARY
 
@@ -47,7 +46,7 @@ class Peer(InProcess):
         every = np.zeros(len(self.moves))
         every[self.moves] = clipped(self.arm, values)
         found = self.chain.inverse_kinematics_frame(
-            as_place(target), initial_position=every, orientation_mode=self.mode, tol=_STEP
+            as_place(target), initial_position=every, orientation_mode=self.mode
         )
         return np.asarray(found)[self.moves], None, None
 

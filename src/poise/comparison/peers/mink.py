@@ -25,7 +25,7 @@ class Peer(InProcess):
     source = "Python library on MuJoCo, by Kevin Zakka (pip install mink daqp)"
     notes = (
         "one FrameTask, gain 1, damping 1e-3 of its error, limits as constraints, solver daqp, up to 200 rounds from "
-        "the start without restarts; for a point the wanted rotation is the one it has; a ball joint is three hinges"
+        "the start without restarts; for a point its rotation costs nothing; a ball joint is three hinges"
     )
     library = _LIBRARY
 
@@ -44,13 +44,10 @@ class Peer(InProcess):
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Repeat until the task's error is small."""
-        here, task, place = self.here, self.task, as_place(target)
+        here, task = self.here, self.task
         here.update(clipped(self.arm, values))
-        task.set_target(self.mink.SE3.from_matrix(place))
+        task.set_target(self.mink.SE3.from_matrix(as_place(target)))
         for step in range(_ROUNDS):
-            if not self.turns:
-                place[:3, :3] = here.get_transform_frame_to_world("tip", "body").as_matrix()[:3, :3]
-                task.set_target(self.mink.SE3.from_matrix(place))
             error = task.compute_error(here)
             if self._reached(error):
                 return here.q.copy(), True, step

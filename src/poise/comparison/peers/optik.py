@@ -14,6 +14,7 @@ from poise.comparison.peers._library import InProcess, Library, as_place, checke
 from poise.comparison.serial import SerialArm
 
 _LIBRARY = Library("optik", "optik-py")
+_NUDGE = 1e-8  # [rad, arm units] where the rotation is exactly the wanted one its gradient is not a number
 _ODD = rotations.as_matrix(rotations.from_vector(np.array([0.1, 0.2, 0.3])))
 
 
@@ -27,7 +28,8 @@ class Peer(InProcess):
     source = "Rust library with Python bindings (pip install optik-py)"
     notes = (
         "mode speed, one thread, at most 0.1 s a target, restarts inside the limits, stops when its squared error is "
-        "below a quarter of the squared tolerance; a ball joint is three hinges"
+        "below a quarter of the squared tolerance; starts are moved by 1e-8, because with a rotation error of exactly "
+        "zero it computes no number; a ball joint is three hinges"
     )
     library = _LIBRARY
 
@@ -43,12 +45,12 @@ class Peer(InProcess):
         close = distance if kind == "Position" else min(distance, angle)
         weights = {"angular_weight": np.zeros(3)} if kind == "Position" else {}
         self.config = optik.SolverConfig(solution_mode="speed", max_time=0.1, tol_f=0.25 * close**2, **weights)
-        self.arm = arm
+        self.arm, self.nudge = arm, _NUDGE * np.arange(1, len(arm.links) + 1)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call it from the start."""
         place = as_place(target)
         if place is not target:
-            place[:3, :3] = _ODD  # it counts for nothing, but an error of exactly zero would be no number
-        found = self.robot.ik(self.config, place, clipped(self.arm, values))
+            place[:3, :3] = _ODD  # counts for nothing, but must not be exactly that of the start
+        found = self.robot.ik(self.config, place, clipped(self.arm, values + self.nudge))
         return (None, False, None) if found is None else (np.array(found[0]), True, None)
