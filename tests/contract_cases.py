@@ -94,10 +94,16 @@ def targets_of(skeleton):
     return np.array([within[-1], base + 9.0 * (tip - base), base, base + 0.6 * (tip - base), tip])
 
 
-def limb(kind=Kind.BALL, limit=None):
-    """Two bones: a ball, then a joint of some kind with a limit, then a hand."""
+def movable(name):
+    """A kind of joint that a solver moves: balls where it can."""
+    joints = handles_of(name).joints
+    return Kind.BALL if Kind.BALL in joints else joints[0]
+
+
+def limb(kind=Kind.BALL, limit=None, others=Kind.BALL):
+    """Two bones: a joint, one of some kind with a limit, then a hand; the first and the last are balls, or `others`."""
     return poise.Skeleton.build(
-        ["upper", "lower", "hand"], range(-1, 2), [Kind.BALL, kind, Kind.BALL],
+        ["upper", "lower", "hand"], range(-1, 2), [others, kind, others],
         offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)], axes=[(0, 0, 1)] * 3, limits=[None, limit, None],
     )  # fmt: skip
 
