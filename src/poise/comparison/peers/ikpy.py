@@ -23,7 +23,7 @@ class Peer(InProcess):
     keeps_limits = True
     source = "Python library for serial chains (pip install ikpy)"
     notes = (
-        "scipy.optimize.least_squares inside the limits from the start, its NumPy backend and its own stopping tests; a ball "
+        "scipy.optimize.least_squares inside the limits from the start, NumPy backend, its own stopping tests; a ball "
         "joint is three hinges; it does not say whether it reached the target"
     )
     library = _LIBRARY

@@ -5,15 +5,15 @@
 //   at `offset` and `turn`; an end of null is none. The answer: {version}.
 // Further lines: {target: [x, y, z], quaternions: [x, y, z, w of each bone ...]}. The answer:
 //   {quaternions, microseconds, sweeps, left}: what it found, how long it took, how far from the target it says it is.
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 
 const WARM = 300; // sweeps before the first question, for the just-in-time compiler
 const folder = `${process.argv[2]}/node_modules/three`;
 const load = (path) => import(pathToFileURL(`${folder}/${path}`).href);
-const { Bone, Object3D, Skeleton, SkinnedMesh, Vector3 } = await load('build/three.module.js');
-const { CCDIKSolver } = await load('examples/jsm/animation/CCDIKSolver.js');
+const { Bone, Object3D, Skeleton, SkinnedMesh, Vector3 } = await load("build/three.module.js");
+const { CCDIKSolver } = await load("examples/jsm/animation/CCDIKSolver.js");
 console.warn = () => {}; // it warns of fixed nodes between bones, which it takes all the same
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -86,11 +86,16 @@ for (let i = 0; i < WARM; i += 10) {
   pose(chain, still, [Math.sin(i), Math.cos(2 * i), Math.sin(3 * i)]);
   solve(chain, 0, 10);
 }
-say({ version: JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')).version });
+say({ version: JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).version });
 for (let question = await asked(); question !== null; question = await asked()) {
   pose(chain, question.quaternions, question.target);
   const began = process.hrtime.bigint();
   const sweeps = solve(chain, task.tolerance, task.sweeps);
   const microseconds = Number(process.hrtime.bigint() - began) / 1000;
-  say({ quaternions: chain.bones.flatMap((bone) => bone.quaternion.toArray()), microseconds, sweeps, left: left(chain) });
+  say({
+    quaternions: chain.bones.flatMap((bone) => bone.quaternion.toArray()),
+    microseconds,
+    sweeps,
+    left: left(chain),
+  });
 }
