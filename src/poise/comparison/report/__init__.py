@@ -1,0 +1,13 @@
+"""A comparison as a page (page.py) and as pictures for papers (pictures.py).
+
+page.py puts the parts together; each part makes HTML of one question and takes its colours from style.py:
+
+    words      the answer and what was asked, in sentences
+    tables     figures in groups, what each method supports, who refused
+    curves     convergence, cost against joints and batch size
+    spreads    errors left and times of calls; steps along paths
+    places     success against reach, and where in the workspace targets are missed
+    figures    poses side by side
+    notes      how everything was measured, and how to repeat it
+    charts     what all drawings share; look: the colour, dash and short name of a method
+"""
