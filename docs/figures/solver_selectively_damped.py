@@ -32,7 +32,7 @@ def draw(path: Path) -> None:
         colour, alpha = (GREY, 1.0) if i == 0 else (GREEN, (1 + min(i, 3)) / 4)
         chain(left, rows[i], colour=colour, alpha=alpha)
     target(left, TOO_FAR[:2])
-    plane(left, title=f"start, and after 1, 2 and {STEPS} steps")
+    plane(left, title=f"after 0, 1, 2, {STEPS} steps")
     right.set(xlabel="step", title="largest turn of a joint [rad]", ylim=(1e-7, 30))
     right.legend(loc="lower left")
     save(drawing, path)

@@ -27,6 +27,7 @@ def draw(path: Path) -> None:
             target(left, [aside, -SHOWN[i]])
         left.annotate(f"soft={soft:g}", (aside, 0.08), ha="center")
     plane(left)
+    left.set(ylim=(-1.08, 0.2))
     away = np.linspace(0.7, 1.3, 121)
     for soft, colour, line in zip(SOFT, COLOURS, LINES, strict=False):
         gone = np.linalg.norm(_legs(rest, reach * away, soft)[:, 2], axis=-1) / reach

@@ -89,4 +89,4 @@ def test_the_guide_answers_first():
     ]
     assert anchors == headings[: len(anchors)]
     assert len(anchors) == len(rows) >= 9
-    assert {found for found in re.findall(r"\(solvers/(\w+)\.md\)", guide)} == set(solvers.names())
+    assert set(re.findall(r"\(solvers/(\w+)\.md\)", guide)) == set(solvers.names())
