@@ -1,0 +1,207 @@
+"""What a peer is told of a chain: the same places as forward kinematics, as links, as numbers and as a URDF."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import poise
+from poise import EulerBox, Kind, Place, Pose, Position, Range, SwingTwist, rotations, samples
+from poise.comparison.serial import serial
+from poise.errors import UnsupportedError
+from tests.strategies import figure, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
+
+POSES = 20
+NOWHERE, UNTURNED = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+OFFSET = (0.02, -0.03, 0.05)
+
+
+def drawn(arm, rng, *shape):
+    """Values anywhere inside the limits; where there are none, up to more than a turn."""
+    low, high = np.where(np.isfinite(arm.low), arm.low, -4.0), np.where(np.isfinite(arm.high), arm.high, 4.0)
+    return rng.uniform(np.minimum(low, high), np.maximum(low, high), size=(*shape, len(low)))
+
+
+def tip_of(pose, goal):
+    """The goal's place (4, 4) by our forward kinematics."""
+    world = pose.world[goal.joint]
+    result = np.eye(4)
+    result[:3, :3] = rotations.as_matrix(world.rotations)
+    result[:3, 3] = (world.matrices @ np.append(goal.offset, 1.0))[:3]
+    return result
+
+
+def assert_same_chain(start, goal, seed=0):
+    """Random values give our places, are found again in q, and leave all other joints as they were."""
+    arm = serial(start, goal)
+    size = max(1.0, np.abs(start.world.positions).max(), arm.unit * arm.length)
+    kept = np.ones(start.skeleton.nq, dtype=bool)
+    for source in arm.sources:
+        kept[source.column : source.column + (4 if source.order or source.axis else 1)] = False
+    for values in drawn(arm, rng_of(seed), POSES):
+        q = arm.q(values)
+        expected = tip_of(start.with_q(q), goal)
+        np.testing.assert_allclose(arm.tips(values), expected, rtol=0, atol=1e-12 * size)
+        again = arm.values(q)
+        np.testing.assert_allclose(arm.tips(again), expected, rtol=0, atol=1e-12 * size)
+        assert (again >= arm.low - 1e-9).all()
+        assert (again <= arm.high + 1e-9).all()
+        np.testing.assert_array_equal(q[kept], start.q[kept])
+        np.testing.assert_allclose(arm.inside(arm.tips(values)), arm.reached(values), rtol=0, atol=1e-12 * size)
+    return arm
+
+
+@pytest.mark.parametrize("goal", [Place("tool", NOWHERE, UNTURNED), Position("tool", NOWHERE, offset=OFFSET)])
+def test_the_sample_arm(goal):
+    arm = assert_same_chain(poise.load(samples.path("arm.urdf")).rest, goal)
+    assert [len(arm.links), arm.unit, arm.balls] == [6, 1.0, ()]
+
+
+@pytest.mark.parametrize(("name", "tip", "links"), [("panda", "panda_link8", 7), ("ur5", "tool0", 6)])
+def test_real_arms(data, name, tip, links):
+    arm = assert_same_chain(poise.load(data / "urdf" / f"{name}.urdf").rest, Place(tip, NOWHERE, UNTURNED))
+    assert len(arm.links) == links
+
+
+@pytest.mark.parametrize("goal", [Position("LeftHand", NOWHERE, root="Hips"), Place("LeftHand", NOWHERE, UNTURNED)])
+def test_balls_of_a_figure_from_any_pose(goal):
+    rig = poise.load(samples.path("humanoid.bvh"))
+    start = rig.clips[0].poses[7]
+    arm = assert_same_chain(start, goal)
+    assert arm.balls
+    assert [link.name for link in arm.links][:3] == [f"{start.skeleton.names[arm_row(arm)]}.{axis}" for axis in "xyz"]
+    at_start = arm.tips(arm.values(start.q))
+    np.testing.assert_allclose(at_start, tip_of(start, goal), rtol=0, atol=1e-12)
+
+
+def arm_row(arm):
+    return int(np.flatnonzero([name == arm.links[0].name[:-2] for name in arm.start.skeleton.names])[0])
+
+
+@given(seeds)
+@settings(max_examples=40)
+def test_any_chain_with_scales_of_either_sign(seed):
+    rng = rng_of(seed)
+    skeleton = random_skeleton(rng, couple=False)
+    start = Pose(skeleton, random_q(rng, skeleton))
+    tip = skeleton.names[-1]
+    for goal in (Position(tip, NOWHERE, offset=OFFSET), Place(tip, NOWHERE, UNTURNED)):
+        try:
+            arm = serial(start, goal)
+        except UnsupportedError as error:
+            assert "no joint moves" in str(error)  # noqa: PT017  (only some seeds raise)
+            continue
+        assert len(arm.links) > 0
+        assert_same_chain(start, goal, seed)
+
+
+def test_limits_of_balls_become_hinges_with_ranges():
+    s = straight_chain(3).limited({
+        "j0": Range(-0.5, 1.0, axis=(0.6, 0.0, 0.8)),
+        "j1": EulerBox("ZXY", x=(-2.6, 2.5), y=(-0.4, 0.2), z=(-1.0, -0.3)),
+    })  # fmt: skip
+    arm = assert_same_chain(Pose(s, s.rest_q), Place("tip", NOWHERE, UNTURNED))
+    assert [link.name for link in arm.links] == ["j0", "j1.z", "j1.x", "j1.y", "j2.x", "j2.y", "j2.z"]
+    np.testing.assert_array_equal(arm.low[:4], [-0.5, -1.0, -2.6, -0.4])
+    np.testing.assert_array_equal(arm.high[:4], [1.0, -0.3, 2.5, 0.2])
+    assert arm.balls == (4,)
+    for values in drawn(arm, rng_of(3), POSES):
+        q = arm.q(values)
+        np.testing.assert_allclose(s.legal(q)[0], q, rtol=0, atol=1e-9)
+
+
+def test_large_and_small_chains_get_units_of_their_own():
+    """Centimetres, and a slide: its value is in arm units, too."""
+    for length, unit in ((20.0, 64.0), (1e-3, 2.0**-8)):
+        slide = poise.Skeleton.build(
+            ["a", "b", "c", "tip"], [-1, 0, 1, 2], [1, 2, 3, 0], axes=[(0, 0, 1), (0, 1, 0), (0, 0, 0), (0, 0, 0)],
+            offsets=np.array([(0, 0, 0), (0, 1, 0), (0, 1, 0), (0, 1, 0)]) * length,
+            limits=[None, Range(-length, length), None, None],
+        )  # fmt: skip
+        arm = assert_same_chain(Pose(slide, slide.rest_q), Position("tip", NOWHERE))
+        assert arm.unit == unit
+        assert arm.high[1] == length / unit
+
+
+def test_one_at_a_time_is_as_good_as_many():
+    arm = serial(poise.load(samples.path("arm.urdf")).rest, Place("tool", NOWHERE, UNTURNED))
+    many = drawn(arm, rng_of(4), 3, 2)
+    np.testing.assert_allclose(arm.tips(many)[1, 1], arm.tips(many[1, 1]), rtol=0, atol=1e-15)
+
+
+CHAINS = {
+    "arm": lambda: serial(poise.load(samples.path("arm.urdf")).rest, Place("tool", NOWHERE, UNTURNED)),
+    "balls": lambda: serial(poise.load(samples.path("humanoid.bvh")).rest, Place("LeftHand", NOWHERE, UNTURNED)),
+    "one end": lambda: serial(*one_end()),
+}
+
+
+def one_end():
+    s = straight_chain(2, Kind.HINGE, axes=[(0.6, 0, 0.8), (0, 0, 1)], limits=[Range(-1.0, np.inf), None])
+    return Pose(s, s.rest_q), Position("tip", NOWHERE)
+
+
+@pytest.mark.parametrize("continuous", [True, False])
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_urdf_is_the_same_chain(tmp_path, name, continuous):
+    arm = CHAINS[name]()
+    path = tmp_path / "chain.urdf"
+    path.write_text(arm.urdf(continuous=continuous), encoding="utf-8")
+    rig = poise.load(path)
+    assert not rig.notes
+    assert rig.skeleton.nq == len(arm.links)
+    values = drawn(arm, rng_of(5), POSES)
+    found = Pose(rig.skeleton, values).world["tip"].matrices
+    np.testing.assert_allclose(found, arm.reached(values), rtol=0, atol=1e-12)
+    ranges = rig.skeleton.value_ranges
+    told = np.isfinite(arm.low)
+    np.testing.assert_array_equal(ranges[told, 0], arm.low[told])
+    assert (ranges[:, 0] <= arm.low)[told].all()
+    if continuous and not (told | np.isfinite(arm.high)).any():
+        assert np.isinf(ranges).all()
+    if not continuous:
+        assert np.isfinite(ranges).all()
+
+
+def refusal(skeleton, goal):
+    with pytest.raises(UnsupportedError) as caught:
+        serial(Pose(skeleton, skeleton.rest_q), goal)
+    return str(caught.value)
+
+
+def test_what_cannot_be_told_is_refused_with_its_name():
+    s = figure(free=False)
+    goal = Position("l_foot", NOWHERE, root="l_leg")
+    assert "'l_leg' has a SwingTwist" in refusal(s.limited({"l_leg": SwingTwist((0, 1, 0), 0.5)}), goal)
+    assert "'l_knee' has a soft limit" in refusal(s.limited({"l_knee": Range(0, 1, soft=1.0)}), goal)
+    assert "no joint moves for 'hip'" in refusal(s, Position("hip", NOWHERE))
+    scaled = poise.Skeleton.build(
+        ["a", "b", "c"], [-1, 0, 1], [3, 3, 0], offsets=[(0, 0, 0), (0, 1, 0), (0, 1, 0)],
+        scales=[(1, 2, 1), (1, 1, 1), (1, 1, 1)],
+    )  # fmt: skip
+    assert "not uniform" in refusal(scaled, Position("c", NOWHERE))
+
+
+def test_coupled_joints_on_the_way_are_refused_elsewhere_they_do_not_matter():
+    def hand(parents):
+        return poise.Skeleton.build(
+            ["a", "b", "c", "tip"], parents, [1, 1, 1, 0], axes=[(0, 0, 1)] * 4, offsets=[(0, 1, 0)] * 4,
+            couplings=[None, None, poise.Coupling(1, -1.0, 0.0), None],
+        )  # fmt: skip
+
+    assert "'c' follows 'b'" in refusal(hand([-1, 0, 1, 2]), Position("tip", NOWHERE))
+    beside = hand([-1, 0, 1, 1])
+    assert_same_chain(Pose(beside, beside.rest_q), Position("tip", NOWHERE, root="a"))
+
+
+def test_a_turned_and_moved_base_is_taken_out():
+    rng = rng_of(8)
+    s = straight_chain(3, Kind.HINGE, axes=[(0, 0, 1)] * 3)
+    s = poise.Skeleton.build(
+        ["base", *s.names], [-1, 0, 1, 2, 3], [4, *s.kinds], axes=[(0, 0, 0), *s.axes], offsets=[(0, 0, 0), *s.A[:, :3]]
+    )
+    start = Pose(s, np.concatenate([rng.normal(size=3), unit_quaternions(rng), np.zeros(3)]))
+    arm = assert_same_chain(start, Position("tip", NOWHERE, root="j0"))
+    np.testing.assert_allclose(arm.base[:3, 3], start.q[:3], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(arm.inside(arm.base[:3, 3]), 0.0, rtol=0, atol=1e-12)
