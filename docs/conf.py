@@ -25,4 +25,5 @@ html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None  # the same sources give the same pages
 pygments_style, pygments_dark_style = "friendly", "github-dark"
+smartquotes = False  # quotes in code and names stay what they are typed as
 nitpicky = True

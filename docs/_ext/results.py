@@ -18,6 +18,7 @@ from sphinx.errors import ExtensionError
 _ROOT = Path(__file__).parent.parent.parent
 _BENCHMARKS = _ROOT / "benchmarks"
 _PAGES = _ROOT / "docs" / "results"
+_BLANK = "\N{NO-BREAK SPACE}"
 _MACHINE = {"cpu": "CPU", "cores": "cores", "python": "Python", "numpy": "NumPy", "numba": "Numba"}
 
 
@@ -104,7 +105,8 @@ def _summary() -> str:
         values = _values(figure)
         least, most = _shown(min(values)), _shown(max(values))
         span = least if least == most else f"{least} to {most}"
-        lines.append(f"| {figure.what} | {span} {figure.unit} | [{figure.benchmark}](results/{figure.benchmark}.md) |")
+        said = f"{span} {figure.unit}".replace(" ", _BLANK)
+        lines.append(f"| {figure.what} | {said} | [{figure.benchmark}](results/{figure.benchmark}.md) |")
     return "\n".join(lines) + "\n"
 
 

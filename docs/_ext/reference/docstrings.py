@@ -86,7 +86,7 @@ def escaped(text: str, link: Callable[[str], str | None] = lambda _: None) -> st
             written += piece if address is None else f"[{piece}]({address})"
         else:
             written += _SPECIAL.sub(r"\\\1", piece)
-    return re.sub(r"^([-+]|\d+[.)])(?=\s)", r"\\\1", written)
+    return re.sub(r"^(\d*)([-+.)])(?=\s)", r"\1\\\2", written)  # what would begin a list
 
 
 def markdown(doc: str, link: Callable[[str], str | None], facts: Mapping[str, str]) -> str:

@@ -68,8 +68,20 @@ def call(name: str, function: Any, *, skip: bool = False) -> str:
         mark = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
         default = "" if parameter.default is parameter.empty else f"={shown(parameter.default)}"
         written.append(mark + parameter.name + default)
-    line = f"{name}({', '.join(written)})"
-    return line if len(line) <= 88 else f"{name}(\n    " + ",\n    ".join(written) + ",\n)"
+    indent = min(len(name) + 1, 16)
+    return _filled(f"{name}(", written, " " * indent)
+
+
+def _filled(head: str, written: list[str], indent: str) -> str:
+    """Arguments on lines of at most 80 letters, those after the first indented."""
+    lines = [head]
+    for i, argument in enumerate(written):
+        piece = argument + (")" if i == len(written) - 1 else ", ")
+        if len(lines[-1]) + len(piece.rstrip()) > 80 and lines[-1].strip():
+            lines[-1] = lines[-1].rstrip()
+            lines.append(indent)
+        lines[-1] += piece
+    return "\n".join(lines) + ("" if written else ")")
 
 
 def shown(value: Any) -> str:
