@@ -1,0 +1,102 @@
+"""A solver of your own: given as a value, judged like every other; and one that lies, found out by the judge."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import poise
+from poise import samples
+from poise.arrays import Floats
+from poise.handles import Handles
+from poise.problem import Problem, Tolerance
+from poise.request import Request
+from poise.result import Answer
+from poise.skeleton import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nudge:
+    """Try each joint a little farther and a little back, keep what helps, take half the step where nothing does.
+
+    iterations  most rounds over the joints
+    first       [rad] the step that it begins with
+    """
+
+    iterations: int = 200
+    first: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """How the solver is called."""
+        return "nudge"
+
+    @property
+    def handles(self) -> Handles:
+        """One position, with hinges and slides; everything else is refused in a sentence."""
+        return Handles(
+            goals=("Position",), several=False, joints=(Kind.HINGE, Kind.SLIDE), limits=("Range",), prefer=("first",)
+        )
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for each target in turn; there may be none."""
+        q = np.broadcast_to(problem.start.flat_q, (len(targets), problem.skeleton.nq)).copy()
+        rounds = np.zeros(len(targets), dtype=int)
+        for i, target in enumerate(targets):
+            q[i], rounds[i] = self._one(problem, q[i], target[None], tolerance.distance)
+        met = problem.errors(q, targets)[:, 0] <= tolerance.distance
+        return Answer(q, met, rounds, rounds * len(problem.joints))
+
+    def _one(self, problem: Problem, q: Floats, target: Floats, close: float) -> tuple[Floats, int]:
+        """The pose for one target (1, 3), and how many rounds it took."""
+        skeleton, step = problem.skeleton, self.first
+        columns = [skeleton.q_slice(name).start for name in problem.joints]
+        error = problem.errors(q[None], target)[0, 0]
+        for rounds in range(self.iterations):
+            if error <= close:
+                return q, rounds
+            before = error
+            for column in columns:
+                tries = np.array([q, q])
+                tries[:, column] += [step, -step]
+                tries = skeleton.legal(tries)[0]
+                errors = problem.errors(tries, np.vstack([target, target]))[:, 0]
+                if errors.min() < error:
+                    q, error = tries[errors.argmin()], errors.min()
+            if error == before:
+                step /= 2
+        return q, self.iterations
+
+
+@dataclass(frozen=True)
+class Boast:
+    """Moves one joint beyond its range, and says that every target is met."""
+
+    name = "boast"
+    handles = Handles()
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Claim success."""
+        q = np.tile(problem.start.q, (len(targets), 1))
+        q[:, 1] = 9.0  # [rad] the shoulder's range ends at 2.3
+        ones = np.ones(len(targets), dtype=int)
+        return Answer(q, ones > 0, ones, ones)
+
+
+arm = poise.load(samples.path("arm.urdf"))
+goal = poise.Position("tool", [0.3, 0.2, 0.5])
+
+result = poise.solve(arm.rest, goal, solver=Nudge(), tolerance=1e-4)
+print(result)
+assert result.reached
+assert result.violation <= 1e-9
+
+caught = poise.solve(arm.rest, goal, solver=Boast())
+print(caught, f"limits exceeded by {caught.violation:.2f} rad")
+assert not caught.reached
+assert caught.violation > 1
+
+character = poise.load(samples.path("humanoid.glb")).rest
+try:
+    poise.solve(character, poise.Position("LeftHand", [0.4, 1.2, 0.3]), solver=Nudge())
+except poise.UnsupportedError as error:
+    print(error)
