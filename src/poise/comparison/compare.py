@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +17,10 @@ from poise.comparison.growth import growth
 from poise.comparison.measured import Measured, Ranks
 from poise.comparison.method import Method, Own, Ready
 from poise.comparison.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
-from poise.comparison.runs import Tell, batches, in_turns, run, usable_methods
+from poise.comparison.runs import Tell, run, usable_methods
 from poise.comparison.targets import sets_of
 from poise.comparison.task import OneGoal, TargetSet, Task
+from poise.comparison.turns import batches, in_turns
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Goal, Orientation, Place, Position
 from poise.pose import Pose
@@ -77,8 +78,8 @@ def compare(
     chosen = _effort(effort)
     methods = [*_own(solvers), *_peers(peers)]
     task = _task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, seed, name)
-    tell = _Telling(progress, _steps(chosen, methods, task))
-    usable, refused = usable_methods(methods, task, tell)
+    usable, refused = usable_methods(methods, task)
+    tell = _Telling(progress, _steps(chosen, len(usable), task))
     try:
         found = _measured(task, usable, chosen, tell)
     finally:
@@ -175,9 +176,8 @@ class _Telling:
             self.progress(what, min(self.done / self.steps, 1.0))
 
 
-def _steps(effort: Effort, methods: Sequence[Method], task: Task) -> int:
-    each = 2 + len(task.sets)  # set up, run, followed
-    return each * len(methods) + effort.rounds + len(effort.batches) + len(effort.joints)
+def _steps(effort: Effort, methods: int, task: Task) -> int:
+    return methods * (len(task.sets) + 1) + effort.rounds + len(effort.batches) + len(effort.joints)
 
 
 def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, tell: Tell) -> list[Measured]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.comparison.method import Ready
+from poise.comparison.runs import attempt
 from poise.comparison.task import Task
 
 _FLOOR = 1e-12  # in units of the first error: below is nothing to see
@@ -32,11 +33,11 @@ class Convergence(NamedTuple):
 
 def convergence(ready: Ready, task: Task, rows: Floats, longest: int) -> Convergence | None:
     """Follow the method for some targets (k, W); None where it does not show its iterations."""
-    paths = [ready.path_of(row) for row in rows]
+    paths = [attempt(ready.path_of, row) for row in rows]
     scores = [
         task.scores(path, np.broadcast_to(row, (len(path), len(row))))
         for path, row in zip(paths, rows, strict=True)
-        if path is not None
+        if isinstance(path, np.ndarray)
     ]
     if not scores:
         return None

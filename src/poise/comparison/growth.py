@@ -9,8 +9,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.comparison.method import Method
-from poise.comparison.runs import Tell, batches, in_turns, run, usable_methods
+from poise.comparison.runs import Tell, run, usable_methods
 from poise.comparison.task import TargetSet, Task
+from poise.comparison.turns import batches, in_turns
 from poise.goals import Position
 from poise.pose import Pose
 from poise.problem import Problem
@@ -41,7 +42,7 @@ def growth(methods: Sequence[Method], sizes: Sequence[int], seconds: float, tell
     for joints in sizes:
         task = _chain(joints)
         asked = [method for method in methods if ONE_SIZE.get(method.name, joints) == joints]
-        usable, _ = usable_methods(asked, task, lambda _: None)
+        usable, _ = usable_methods(asked, task)
         ready = [one for _, one in usable]
         runs = [run(one, task, task.main, seconds) for one in ready]
         calls = in_turns(ready, task.main.rows, _ROUNDS, seconds, lambda _: None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from poise.errors import PoiseError
 from poise.judge import largest_violation
 
 Tell = Callable[[str], None]
-_WARM_UP = 2  # calls that are not counted
+WARM_UP = 2  # calls that are not counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,7 @@ class Run:
     iterations    (n,) or None where the method does not say
     claimed       (n,) whether it says that it met the target, or None
     asked         how many targets the set has
+    trouble       the first error that it raised, in words, or None
     """
 
     q: Floats
@@ -40,6 +42,7 @@ class Run:
     iterations: Ints | None
     claimed: Bools | None
     asked: int
+    trouble: str | None = None
 
     def __len__(self) -> int:
         return len(self.q)
@@ -56,14 +59,15 @@ _CLAIM = 1.1  # a method may measure its error in other numbers
 def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> Run:
     """Solve the targets one by one, for about so many seconds at most; an answer that is an error counts as none."""
     start = None if targets.start is task.start.q else targets.start
-    for row in targets.rows[:_WARM_UP]:
-        _asked(ready, row, start)
+    for row in targets.rows[:WARM_UP]:
+        timed(ready, row, start)
     q, times = np.full((len(targets), len(task.start.q)), np.nan), np.zeros(len(targets))
     iterations, claims = np.full(len(targets), -1), np.full(len(targets), -1)
-    end, n = time.perf_counter() + seconds, 0
+    end, n, trouble = time.perf_counter() + seconds, 0, None
     for n, row in enumerate(targets.rows, start=1):
-        raw, times[n - 1] = _asked(ready, row, start)
-        answer = None if raw is None else ready.read(raw)
+        raw, times[n - 1] = timed(ready, row, start)
+        trouble = trouble or _trouble(raw)
+        answer = None if _trouble(raw) else ready.read(raw)
         if answer is not None and answer.q.shape == task.start.q.shape:
             q[n - 1] = answer.q
             iterations[n - 1] = -1 if answer.iterations is None else answer.iterations
@@ -72,20 +76,29 @@ def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> Run:
             start = answer.q if targets.follows and np.isfinite(answer.q).all() else start
         if time.perf_counter() > end:
             break
-    claimed = claims[:n] > 0 if (claims[:n] >= 0).any() else ready.claims(targets.rows[:n])
-    return judged(task, targets, q[:n], times[:n] * 1e6, iterations[:n], None if targets.follows else claimed)
+    claimed = claims[:n] > 0 if (claims[:n] >= 0).any() else attempt(ready.claims, targets.rows[:n])
+    claimed = None if targets.follows or _trouble(claimed) else claimed
+    found = judged(task, targets, q[:n], times[:n] * 1e6, iterations[:n], claimed)
+    return replace(found, trouble=trouble)
 
 
-def _asked(ready: Ready, row: Floats, start: Floats | None) -> tuple[object, float]:
-    """What a call gave, None where it raised, and its seconds."""
+def attempt(call: Callable[..., Any], *given: Any) -> Any:
+    """What a method gives, or the error that it raises: that, too, is an answer, and no reason to stop the others."""
+    try:
+        return call(*given)
+    except Exception as error:  # noqa: BLE001
+        return error
+
+
+def _trouble(found: Any) -> str | None:
+    return f"{type(found).__name__}: {found}" if isinstance(found, Exception) else None
+
+
+def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Any, float]:
+    """What a call gave, and its seconds."""
     told = ready.told(row, start)
     began = time.perf_counter()
-    try:
-        raw = ready.solve(*told)
-    except Exception as error:
-        if isinstance(error, PoiseError):
-            raise
-        raw = None
+    raw = attempt(ready.solve, *told)
     return raw, time.perf_counter() - began
 
 
@@ -104,68 +117,7 @@ def judged(
     return Run(q, task.scores(q, rows), errors, violations, microseconds, known, claimed, len(targets))
 
 
-# --- times, in turns ---------------------------------------------------------------------------------------------
-
-
-def in_turns(ready: Sequence[Ready], rows: Floats, rounds: int, seconds: float, tell: Tell) -> list[Floats]:
-    """Times of single calls [us], (rounds, k) for each method, taken in turns: in every round each solves all rows.
-
-    Whatever the machine does besides meets all of them alike. The order is turned from round to round. A method that
-    would take longer than `seconds` for a round solves fewer rows.
-    """
-    counts = [_affordable(one, rows, seconds / max(rounds, 1)) for one in ready]
-    times = [np.full((rounds, count), np.nan) for count in counts]
-    for turn in range(rounds):
-        for i in np.roll(np.arange(len(ready)), -turn).tolist():
-            for k in range(counts[i]):
-                raw, spent = _asked(ready[i], rows[k], None)
-                own = None if raw is None else ready[i].read(raw).seconds
-                times[i][turn, k] = (spent if own is None else own) * 1e6
-        tell("times in turns")
-    return times
-
-
-def _affordable(ready: Ready, rows: Floats, seconds: float) -> int:
-    """How many rows can be solved in so many seconds; at least three."""
-    began = time.perf_counter()
-    for row in rows[:_WARM_UP]:
-        _asked(ready, row, None)
-    each = (time.perf_counter() - began) / _WARM_UP
-    return int(np.clip(seconds / max(each, 1e-9), min(3, len(rows)), len(rows)))
-
-
-def batches(
-    ready: Sequence[Ready], rows: Floats, sizes: Sequence[int], rounds: int, seconds: float, tell: Tell
-) -> list[dict[int, Floats]]:
-    """Times of one target [us] in batches of these sizes, (rounds,) for each size and method, in turns.
-
-    Methods that solve no batches have none; one that would take longer than `seconds` for a size leaves out the rest.
-    """
-    times: list[dict[int, Floats]] = [{} for _ in ready]
-    able = [one.solve_many(rows[:1]) is not None for one in ready]
-    for size in sizes:
-        some = rows[np.arange(size) % len(rows)]
-        for i, one in enumerate(ready):
-            last = max(times[i], default=0)
-            if able[i] and last and float(np.median(times[i][last])) * 1e-6 * size * rounds > seconds:
-                able[i] = False
-            if able[i]:
-                one.solve_many(some)
-        for turn in range(rounds):
-            for i in np.roll(np.arange(len(ready)), -turn).tolist():
-                if able[i]:
-                    began = time.perf_counter()
-                    ready[i].solve_many(some)
-                    times[i].setdefault(size, np.full(rounds, np.nan))[turn] = (
-                        (time.perf_counter() - began) / size * 1e6
-                    )
-        tell(f"batches of {size}")
-    return times
-
-
-def usable_methods(
-    methods: Sequence[Method], task: Task, tell: Tell
-) -> tuple[list[tuple[Method, Ready]], dict[str, str]]:
+def usable_methods(methods: Sequence[Method], task: Task) -> tuple[list[tuple[Method, Ready]], dict[str, str]]:
     """Methods that take the task, set up; and for the others, by name, the sentence why not."""
     found: list[tuple[Method, Ready]] = []
     refused: dict[str, str] = {}
@@ -174,5 +126,4 @@ def usable_methods(
             found.append((method, method.ready(task)))
         except PoiseError as error:
             refused[method.name] = str(error)
-        tell(f"setting up {method.name}")
     return found, refused

@@ -21,7 +21,8 @@ def verdict(comparison: Comparison) -> str:
     """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
     if not comparison.compared:
         return "No method takes this task."
-    found = [_first(comparison), _less(comparison), _outside(comparison), _wrongly(comparison), _refused(comparison)]
+    found = [_first(comparison), _less(comparison), _outside(comparison), _wrongly(comparison), _troubled(comparison)]
+    found.append(_refused(comparison))
     return " ".join(sentence for sentence in found if sentence)
 
 
@@ -66,6 +67,11 @@ def _claim(method: Measured) -> str:
         f"{method.name} says that it met {_percent(method.wrong_claims)} of the targets and did not: "
         f"forward kinematics finds up to {left}."
     )
+
+
+def _troubled(comparison: Comparison) -> str:
+    runs = [(m.name, m.main) for m in comparison.compared]
+    return " ".join(f"{name} raised {run.trouble}." for name, run in runs if run is not None and run.trouble)
 
 
 def _refused(comparison: Comparison) -> str:

@@ -1,0 +1,187 @@
+"""poise.compare(): what comes out, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import poise
+from poise import samples
+from poise.comparison.columns import COLUMNS
+from poise.comparison.compare import compare
+from poise.comparison.effort import QUICK
+from poise.comparison.growth import exponent
+from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
+
+ARM = poise.load(samples.path("arm.urdf"))
+PLACE = poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))
+FEW = ("levenberg_marquardt", "ccd", "fabrik", "two_bone", "jacobian_transpose")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return compare(ARM.rest, PLACE, solvers=[*FEW, Liar(), Outlaw()], effort="quick", name="arm.urdf")
+
+
+class TestJudge:
+    """A solver that lies is caught, and shown with its true error."""
+
+    def test_a_liar_is_shown_with_the_error_that_is_left(self, found):
+        liar = found["liar"]
+        at = ARM.rest.world["tool"].positions
+        true = np.linalg.norm(found.task.main.rows[:, :3] - at, axis=1)
+        assert liar.solved(100.0) == 0.0
+        assert liar.wrong_claims == 1.0
+        np.testing.assert_allclose(np.sort(liar.left(is_position=True)), np.sort(true), atol=1e-12)
+        row = next(row for row in found.rows() if row["method"] == "liar")
+        assert row["left"] == pytest.approx(np.median(true))
+        assert row["wrong_claims"] == 100.0
+        assert "liar says that it met 100 % of the targets and did not" in found.verdict
+        assert found.best.name == "levenberg_marquardt"
+        assert liar.ranks.solved > found.best.ranks.solved
+
+    def test_the_errors_of_its_trace_are_not_believed(self, found):
+        np.testing.assert_allclose(found["liar"].convergence.curves, 1.0)
+        assert found["liar"].convergence.stalled == 1.0
+
+    def test_limits_that_are_left_are_shown(self, found):
+        assert found["outlaw"].violation == pytest.approx(0.01)
+        assert found["outlaw"].violated == 1.0
+        assert "Limits are left by outlaw in 100 %" in found.verdict
+        assert found["ccd"].violation <= 1e-9
+
+    def test_answers_without_numbers_are_no_answers(self):
+        found = compare(ARM.rest, PLACE, solvers=[Lost(), Sleeper(0.001)], effort="quick")
+        lost = found["lost"]
+        assert "lost raised InputError: q must be finite" in found.verdict
+        assert lost.solved(100.0) == 0.0
+        assert math.isnan(lost.travel)
+        assert json.dumps(lost.wrong_claims) == "0.0"
+
+
+class TestWhatComesOut:
+    def test_best_first_and_refusals_last_with_their_sentence(self, found):
+        ranks = [method.ranks.overall for method in found.compared]
+        assert ranks == sorted(ranks)
+        assert ranks[0] == 1
+        assert {method.name for method in found.refused} == {"fabrik", "two_bone"}
+        assert found["fabrik"].refused == "fabrik solves Position and Pin goals, not Place"
+        assert found.methods[-2:] == found.refused
+
+    def test_ranks_go_by_the_share_solved_and_then_by_time(self, found):
+        for one in found.compared:
+            for other in found.compared:
+                if one.ranks.solved < other.ranks.solved:
+                    assert one.ranks.overall < other.ranks.overall
+                elif one.ranks.solved == other.ranks.solved:
+                    assert (one.ranks.call < other.ranks.call) == (one.ranks.overall < other.ranks.overall)
+
+    def test_every_column_has_a_figure_for_an_arm_to_places(self, found):
+        row = found.rows()[0]
+        missing = {column.key for column in COLUMNS if row[column.key] is None}
+        assert missing == {"growth"}  # a quick comparison takes no chains of other lengths
+
+    def test_the_document_is_plain_and_whole(self, found):
+        document = json.loads(json.dumps(found.document(), allow_nan=False))
+        assert [row["method"] for row in document["methods"]] == [method.name for method in found.methods]
+        assert document["task"]["sets"]["reachable"]["targets"] == QUICK.sizes.reachable
+        assert document["methods"][0]["convergence"]["median"][0] == 1.0
+
+    def test_the_table_names_everybody_and_stays_within_its_width(self, found):
+        text = str(found)
+        assert all(method.name in text for method in found.methods)
+        assert max(len(line) for line in text.splitlines() if "two_bone" not in line) <= 120
+
+    def test_an_unknown_method_lists_those_that_were_compared(self, found):
+        with pytest.raises(poise.UnknownNameError, match="ccd"):
+            found["cdd"]
+
+    def test_twice_gives_the_same_targets_answers_and_shares(self, found):
+        again = compare(ARM.rest, PLACE, solvers=["ccd"], effort="quick")
+        np.testing.assert_array_equal(again["ccd"].main.q, found["ccd"].main.q)
+        np.testing.assert_array_equal(again.task.main.rows, found.task.main.rows)
+
+    def test_growth_and_progress(self):
+        told = []
+        effort = QUICK.__class__(**{**QUICK.__dict__, "joints": (2, 10, 30)})
+        found = compare(
+            ARM.rest, PLACE, solvers=["ccd", "two_bone"], effort=effort, progress=lambda *now: told.append(now)
+        )
+        grown = found["ccd"].growth
+        assert [one.joints for one in grown] == [2, 10, 30]
+        assert all(one.call > 0 and one.batch > 0 for one in grown)
+        assert math.isfinite(exponent(grown))
+        shares = [share for _, share in told]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
+
+    def test_nobody_takes_the_task(self):
+        found = compare(ARM.rest, PLACE, solvers=["fabrik"], effort="quick")
+        assert found.compared == ()
+        assert found.verdict == "No method takes this task."
+        assert "fabrik solves" in str(found)
+        with pytest.raises(poise.InputError, match="no method takes this task"):
+            _ = found.best
+
+
+class TestTargets:
+    def test_given_ones_are_ranked_by_and_solved_in_order(self):
+        rows = ARM.rest.with_q(np.full(6, 0.3)).world["tool"].positions + 0.01 * np.arange(3)[:, None]
+        found = compare(ARM.rest, poise.Position("tool", rows), solvers=["ccd"], effort="quick")
+        assert found.task.main.name == "given"
+        np.testing.assert_array_equal(found.task.main.rows, rows)
+        assert "reachable" not in found.task.sets
+
+    def test_a_path_can_be_ranked_by(self):
+        found = compare(ARM.rest, PLACE, solvers=["ccd"], targets="path", effort="quick")
+        assert found.task.main.name == "path"
+        assert found["ccd"].solved() == found["ccd"].solved(name="path")
+
+    def test_an_orientation_has_no_distances(self):
+        found = compare(ARM.rest, poise.Orientation("tool", (1, 0, 0, 0)), solvers=["ccd"], effort="quick")
+        assert not found["ccd"].left(is_position=True).size
+        assert {"left", "stretched", "leaving_step"}.isdisjoint(column.key for column in found.columns)
+        assert " m " not in str(found)
+
+    def test_a_start_outside_its_limits_is_moved_inside(self):
+        outside = ARM.rest.with_q(np.full(6, 99.0))
+        found = compare(outside, PLACE, solvers=["ccd"], effort="quick")
+        np.testing.assert_array_equal(found.task.start.q, ARM.skeleton.legal(outside.q)[0])
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"solvers": "ccd"}, "solvers is a list of names and values, or \"all\", not 'ccd'"),
+            ({"solvers": ["cdd"]}, "no solver 'cdd'; did you mean 'ccd'?"),
+            ({"solvers": [poise.CCD(), poise.CCD()]}, "'ccd' is given twice"),
+            ({"peers": "ikpy"}, "peers is a list of names"),
+            ({"peers": ["ikpi"]}, "no peer 'ikpi'; did you mean 'ikpy'?"),
+            ({"targets": "random"}, "targets is 'reachable', 'path' or 'given', not 'random'"),
+            ({"effort": "slow"}, "effort is one of 'quick', 'normal', 'full' or an Effort, not 'slow'"),
+        ],
+    )
+    def test_it_is_said_what_would_do(self, arguments, message):
+        with pytest.raises(poise.PoiseError) as caught:
+            compare(ARM.rest, PLACE, **{"solvers": ["ccd"], "effort": "quick"} | arguments)
+        assert message in str(caught.value)
+
+    def test_two_goals_or_other_ones_are_refused(self):
+        with pytest.raises(poise.UnsupportedError, match="one Position, Orientation or Place goal, not for Pin"):
+            compare(ARM.rest, poise.Pin("tool"))
+
+    def test_a_batch_of_starts_is_refused(self):
+        with pytest.raises(poise.InputError, match="a single pose"):
+            compare(poise.Pose(ARM.skeleton, np.zeros((2, 6))), PLACE)
+
+    def test_nothing_can_move(self):
+        with pytest.raises(poise.InputError, match="no joint can move"):
+            compare(ARM.rest, poise.Position(ARM.skeleton.names[0], (0, 0, 0)), solvers=["ccd"])
+
+    def test_two_values_of_a_solver_are_told_apart(self):
+        found = compare(ARM.rest, PLACE, solvers=[poise.CCD(), poise.CCD(order="tip-first")], effort="quick")
+        assert {method.name for method in found.methods} == {"ccd", "ccd(order=tip-first)"}

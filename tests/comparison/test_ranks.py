@@ -1,0 +1,71 @@
+"""Ranks: shared where intervals overlap, and the intervals themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from poise.comparison.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
+from poise.comparison.ranks import _order as order
+
+pairs = st.tuples(st.floats(-1e3, 1e3), st.floats(0, 10)).map(lambda p: Interval(p[0], p[0] + p[1]))
+
+
+@given(st.lists(pairs, max_size=12))
+def test_who_overlaps_shares_a_rank_and_who_is_apart_does_not(intervals):
+    ranks = shared_ranks(intervals)
+    assert sorted(set(ranks)) == list(range(1, len(set(ranks)) + 1))
+    for i, a in enumerate(intervals):
+        for j, b in enumerate(intervals):
+            if a.low <= b.high and b.low <= a.high:
+                assert ranks[i] == ranks[j]
+            elif ranks[i] < ranks[j]:
+                assert a.high < b.low
+
+
+def test_a_method_between_two_connects_them():
+    assert shared_ranks([Interval(0, 2), Interval(3, 5), Interval(1, 4), Interval(6, 7)]) == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("good", "count"), [(0, 20), (20, 20), (7, 20), (199, 200), (1, 1)])
+def test_shares_have_wilsons_interval(good, count):
+    expected = stats.binomtest(good, count).proportion_ci(0.95, method="wilson")
+    assert share_interval(good, count) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_nothing_counted_is_nothing_known():
+    assert share_interval(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("rounds", range(1, 40))
+def test_order_statistics_hold_the_median_with_95_percent(rounds):
+    rank = order(rounds)
+    held = 1 - 2 * stats.binom.cdf(rank, rounds, 0.5)
+    closer = 1 - 2 * stats.binom.cdf(rank + 1, rounds, 0.5)
+    assert held >= 0.95 or rank == 0
+    assert closer < 0.95
+
+
+def test_a_busy_machine_slows_all_alike_and_changes_nothing():
+    rng = np.random.default_rng(0)
+    times = [np.exp(rng.normal(mean, 0.05, 9)) for mean in (0.0, 0.4, 2.0)]
+    busy = np.exp(rng.normal(0.0, 2.0, 9))
+    for quiet, loud in zip(time_intervals(times), time_intervals([t * busy for t in times]), strict=True):
+        assert loud == pytest.approx(quiet, abs=1e-12)
+
+
+def test_intervals_are_never_narrower_than_ten_percent():
+    a, b = time_intervals([np.full(9, 10.0), np.full(9, 10.0)])
+    assert a == b
+    assert a.high - a.low == pytest.approx(2 * math.log(1.1))
+    assert shared_ranks(time_intervals([np.full(9, 10.0), np.full(9, 12.0)])) == [1, 1]
+    assert shared_ranks(time_intervals([np.full(9, 10.0), np.full(9, 12.2)])) == [1, 2]
+
+
+def test_order_by_several_keys():
+    assert in_order([1, 1, 2, 1], [2, 1, 1, 2]) == [2, 1, 3, 2]

@@ -1,0 +1,131 @@
+"""Runs: what is timed, in which turns, and what the judge makes of answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import samples
+from poise.comparison.compare import _task as task_for
+from poise.comparison.effort import QUICK
+from poise.comparison.method import Answered, Own
+from poise.comparison.runs import run
+from poise.comparison.turns import batches, in_turns
+from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
+
+ARM = poise.load(samples.path("arm.urdf"))
+GOAL = poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))
+
+
+@pytest.fixture(scope="module")
+def task():
+    return task_for(ARM.rest, GOAL, None, None, (None, None), QUICK, 0, "arm.urdf")
+
+
+class Noted:
+    """A method that writes down who was asked what."""
+
+    def __init__(self, name, book, task):
+        self.name, self.book, self.task = name, book, task
+
+    def told(self, target, q):
+        return target, q
+
+    def solve(self, target, q):
+        self.book.append((self.name, tuple(target), None if q is None else tuple(q)))
+        if self.name == "raises":
+            message = "no solution"
+            raise RuntimeError(message)
+        return target
+
+    def read(self, raw):
+        del raw
+        seconds = 1.0 if self.name == "clock" else None
+        return Answered(self.task.start.q + 0.1, claimed=True, iterations=3, seconds=seconds)
+
+    def solve_many(self, rows):
+        return None if self.name == "single" else rows
+
+    def claims(self, rows):
+        return np.ones(len(rows), dtype=bool)
+
+    def close(self):
+        pass
+
+
+class TestTurns:
+    def test_every_method_has_every_row_in_every_round_and_the_order_turns(self, task):
+        book = []
+        rows = task.main.rows[:2]
+        times = in_turns([Noted(name, book, task) for name in "ab"], rows, 2, 10.0, lambda _: None)
+        assert [one.shape for one in times] == [(2, 2), (2, 2)]
+        assert all((one >= 0).all() for one in times)
+        assert "".join(name for name, *_ in book[-8:]) == "aabb" + "bbaa"
+        assert all(start is None for *_, start in book)
+
+    def test_a_slow_method_gets_fewer_rows(self, task):
+        quick, slow = (Own(solver).ready(task) for solver in (Liar(), Sleeper(0.1)))
+        times = in_turns([quick, slow], task.main.rows, 2, 1.0, lambda _: None)
+        assert times[0].shape[1] == len(task.main)
+        assert 3 <= times[1].shape[1] < len(task.main)
+        assert np.median(times[1]) >= 100_000
+
+    def test_a_method_with_a_clock_of_its_own_is_timed_by_it(self, task):
+        times = in_turns([Noted("clock", [], task)], task.main.rows[:3], 1, 10.0, lambda _: None)
+        np.testing.assert_array_equal(times[0], 1e6)
+
+    def test_batches_leave_out_who_has_none_and_who_would_take_too_long(self, task):
+        ready = [Noted("single", [], task), Own(Liar()).ready(task), Own(Sleeper(0.3)).ready(task)]
+        found = batches(ready, task.main.rows, (1, 10, 100), 1, 2.0, lambda _: None)
+        assert [sorted(one) for one in found] == [[], [1, 10, 100], [1]]
+
+
+class TestRun:
+    def test_each_is_solved_from_the_start_or_from_the_answer_before(self, task):
+        for name, follows in (("reachable", False), ("path", True)):
+            book = []
+            targets = task.sets[name]
+            found = run(Noted("a", book, task), task, targets, 10.0)
+            asked = book[2:]
+            assert [target for _, target, _ in asked] == [tuple(row) for row in targets.rows]
+            after = tuple(task.start.q + 0.1) if follows else None
+            assert all(start == after for _, _, start in asked[1:])
+            assert len(found) == found.asked == len(targets)
+            assert (found.iterations == 3).all()
+
+    def test_an_error_of_a_method_is_an_answer_that_missed(self, task):
+        found = run(Noted("raises", [], task), task, task.main, 10.0)
+        assert np.isinf(found.scores).all()
+        assert np.isnan(found.errors).all()
+        assert found.iterations is None
+        assert found.trouble == "RuntimeError: no solution"
+
+    def test_answers_are_measured_and_not_believed(self, task):
+        liar = run(Own(Liar()).ready(task), task, task.main, 10.0)
+        at = task.start.world["tool"]
+        distance = np.linalg.norm(task.main.rows[:, :3] - at.positions, axis=1)
+        np.testing.assert_allclose(liar.errors[:, 0], distance, atol=1e-12)
+        assert liar.claimed.all()
+        assert liar.wrong_claims.all()
+        assert (liar.scores > 1e3).all()
+
+    def test_an_honest_solver_claims_nothing_wrongly(self, task):
+        found = run(Own(poise.LevenbergMarquardt()).ready(task), task, task.main, 10.0)
+        assert found.claimed.all()
+        assert not found.wrong_claims.any()
+        assert (found.scores <= 1).all()
+        assert found.violations.max() <= 1e-9
+
+    def test_limits_that_are_left_are_measured_for_each_answer(self, task):
+        found = run(Own(Outlaw(0.01)).ready(task), task, task.main, 10.0)
+        np.testing.assert_allclose(found.violations, 0.01, atol=1e-12)
+
+    def test_an_answer_without_numbers_has_missed(self, task):
+        found = run(Own(Lost()).ready(task), task, task.main, 10.0)
+        assert np.isinf(found.scores).all()
+        assert not found.wrong_claims.any()
+
+    def test_time_is_bounded(self, task):
+        found = run(Own(Sleeper(0.05)).ready(task), task, task.main, 0.2)
+        assert 1 <= len(found) < found.asked

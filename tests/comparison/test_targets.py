@@ -1,0 +1,129 @@
+"""Sets of targets: made by forward kinematics, the same for the same seed, and as hard as they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import rotations, samples
+from poise.comparison.targets import _SAMPLES as SAMPLES
+from poise.comparison.targets import Sizes, Source, sets_of
+from poise.problem import Problem
+
+SIZES = Sizes(reachable=30, path=24, extreme=10)
+ARM = poise.load(samples.path("arm.urdf"))
+FIGURE = poise.load(samples.path("humanoid.bvh"))
+CASES = {
+    "arm to places": (ARM, poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))),
+    "arm to points": (ARM, poise.Position("tool", (0, 0, 0), offset=(0, 0, 0.1))),
+    "arm turned": (ARM, poise.Orientation("tool", (1, 0, 0, 0))),
+    "hand": (FIGURE, poise.Position("LeftHand", (0, 0, 0), root="LeftArm")),
+}
+
+
+def sets(case, seed=0, clip=None):
+    rig, goal = CASES[case]
+    problem = Problem(rig.rest.with_q(rig.skeleton.legal(rig.rest.q)[0]), (goal,))
+    return problem, goal, sets_of(problem, goal, SIZES, seed, clip)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_target_can_be_reached(case):
+    problem, goal, found = sets(case)
+    for name in ("reachable", "path", "singular", "stretched"):
+        if name in found:
+            result = poise.solve(
+                problem.start, goal.with_target(found[name].rows), tolerance=1e-5, angle_tolerance=1e-5
+            )
+            assert np.mean(result.reached) >= 0.9, name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_seed_gives_the_same_targets(case):
+    first, second, other = (sets(case, seed)[2] for seed in (3, 3, 4))
+    for name, one in first.items():
+        np.testing.assert_array_equal(one.rows, second[name].rows)
+        assert len(one) == len(second[name]) > 1
+    assert not np.array_equal(first["reachable"].rows, other["reachable"].rows)
+
+
+def test_an_orientation_has_nothing_to_stretch_for():
+    assert set(sets("arm turned")[2]) == {"reachable", "path", "singular"}
+
+
+@pytest.mark.parametrize("case", ["arm to places", "hand"])
+def test_stretched_targets_are_far_and_leaving_ones_go_farther(case):
+    problem, goal, found = sets(case)
+    source = Source(problem, goal, np.random.default_rng(0))
+    first = problem.start.world[problem.joints[0]].positions
+    away = {name: np.linalg.norm(one.rows[:, :3] - first, axis=1) for name, one in found.items()}
+    everywhere = source.away(source.random(2000))
+    assert away["stretched"].min() > np.quantile(everywhere, 0.9)
+    assert away["leaving"].max() > everywhere.max()
+    assert away["leaving"][0] < away["leaving"].max()
+    assert away["leaving"][-1] < away["stretched"].min()
+
+
+@pytest.mark.parametrize("case", ["arm to places", "arm to points", "arm turned", "hand"])
+def test_singular_targets_are_those_of_poses_where_differences_say_so(case):
+    problem, goal, found = sets(case)
+    source = Source(problem, goal, np.random.default_rng(0))
+    anywhere = source.random(SAMPLES)
+    chosen = source.rows(anywhere)[:, None] == found["singular"].rows
+    rows = chosen.all(axis=-1).any(axis=1)
+    assert rows.sum() == SIZES.extreme
+    some = np.flatnonzero(~rows)[:20]
+    least = [least_by_differences(source, anywhere[i]) for i in (*np.flatnonzero(rows), *some)]
+    assert max(least[: SIZES.extreme]) < min(least[SIZES.extreme :])
+
+
+def least_by_differences(source, q):
+    """The least singular value of the goal's Jacobian by central differences along each degree of freedom."""
+    skeleton, way, columns = source.problem.skeleton, 1e-5, []
+    for name in source.problem.joints:
+        where = skeleton.q_slice(name)
+        for axis in range(3 if where.stop - where.start == 4 else 1):
+            ends = np.repeat(q[None], 2, axis=0)
+            for row, by in zip(ends, (way, -way), strict=True):
+                if where.stop - where.start == 4:
+                    turn = rotations.from_vector(by * np.eye(3)[axis])
+                    row[where] = rotations.multiply(turn, row[where])
+                else:
+                    row[where] += by
+            columns.append(difference(source, *source.rows(ends)) / (2 * way))
+    return np.linalg.svd(np.stack(columns, axis=1), compute_uv=False)[-1]
+
+
+def difference(source, a, b):
+    """What leads from row b to row a: a length as a share of the reach, a rotation vector, or both."""
+    parts = []
+    if len(a) != 4:
+        parts.append((a[:3] - b[:3]) / source.length)
+    if len(a) != 3:
+        parts.append(rotations.as_vector(rotations.multiply(a[-4:], rotations.inverse(b[-4:]))))
+    return np.concatenate(parts)
+
+
+def test_a_made_up_path_is_smooth_and_begins_at_the_start():
+    problem, goal, _ = sets("arm to points")
+    path = sets_of(problem, goal, SIZES._replace(path=200), 0)["path"]
+    np.testing.assert_array_equal(path.start, problem.start.q)
+    here = Source(problem, goal, np.random.default_rng(0)).rows(problem.start.q[None])[0]
+    np.testing.assert_allclose(path.rows[0], here, atol=1e-12)
+    steps = np.linalg.norm(np.diff(path.rows, axis=0), axis=1)
+    assert steps.max() < 0.1 * np.ptp(path.rows, axis=0).max()
+    assert path.follows
+
+
+def test_the_path_of_a_clip_is_where_the_clip_has_the_joint():
+    clip = FIGURE.clips[0]
+    _, _, found = sets("hand", clip=clip)
+    path = found["path"]
+    count = min(SIZES.path, len(clip))
+    assert len(path) == count
+    chest = clip.poses[:count].world["LeftShoulder"].matrices
+    inside = np.linalg.inv(chest) @ clip.poses[:count].world["LeftHand"].matrices
+    still = FIGURE.rest.world["LeftShoulder"].matrices
+    np.testing.assert_allclose(path.rows, (still @ inside)[:, :3, 3], atol=1e-9)
+    assert clip.name in path.text
