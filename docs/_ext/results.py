@@ -104,8 +104,7 @@ def _summary() -> str:
     for figure in FIGURES:
         values = _values(figure)
         least, most = _shown(min(values)), _shown(max(values))
-        span = least if least == most else f"{least} to {most}"
-        said = f"{span} {figure.unit}".replace(" ", _BLANK)
+        said = f"{least if least == most else f'{least} to {most}'}{_BLANK}{figure.unit}"
         lines.append(f"| {figure.what} | {said} | [{figure.benchmark}](results/{figure.benchmark}.md) |")
     return "\n".join(lines) + "\n"
 

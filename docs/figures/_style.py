@@ -52,6 +52,7 @@ _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "poise",  # names of clip paths: the same at every build
     "svg.fonttype": "path",
 }
+mpl.rcParams.update(_SETTINGS)  # for all that this process draws: what a figure adds later has the look, too
 
 
 def figure(rows: int = 1, columns: int = 1, *, height: float = 3.0, width: float = WIDTH, **options: Any) -> Any:
@@ -59,10 +60,9 @@ def figure(rows: int = 1, columns: int = 1, *, height: float = 3.0, width: float
 
     height, width  inches
     """
-    with mpl.rc_context(_SETTINGS):
-        drawing = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(drawing)
-        return drawing, drawing.subplots(rows, columns, **options)
+    drawing = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawing)
+    return drawing, drawing.subplots(rows, columns, **options)
 
 
 def plane(axes: Any, *, title: str = "") -> None:
@@ -96,6 +96,5 @@ def target(axes: Any, point: Any, *, label: str | None = "target") -> None:
 
 def save(drawing: Figure, path: Path) -> None:
     """Write a figure as .svg or .png, without the date: the same figure gives the same bytes."""
-    with mpl.rc_context(_SETTINGS):
-        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        drawing.savefig(path, dpi=150, metadata=metadata)
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    drawing.savefig(path, dpi=150, metadata=metadata)

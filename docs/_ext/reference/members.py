@@ -116,7 +116,7 @@ def facts(of: Any) -> dict[str, str]:
 def solver_facts(of: type) -> dict[str, str]:
     """The options of a solver: type in words and default, as the command line has them."""
     return {
-        option.name: parameters.described(option.hint)
+        option.name: ("a name or a solver" if "Solver" in str(option.hint) else parameters.described(option.hint))
         + ("" if option.required else f", default {_code(shown(option.default))}")
         for option in parameters.parameters(of)
     }
