@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from poise.comparison.comparison import Comparison
 
 _CLEARLY = 0.95  # solved less than this share is worth a word
+_ALIKE = 1.1  # a tenth more is no difference
 
 
 def verdict(comparison: Comparison) -> str:
     """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
     if not comparison.compared:
         return "No method takes this task."
-    found = [_first(comparison), _less(comparison), _outside(comparison), _wrongly(comparison), _troubled(comparison)]
+    found = [
+        _first(comparison),
+        _in_batches(comparison),
+        _smoothest(comparison),
+        _less(comparison),
+        _outside(comparison),
+        _wrongly(comparison),
+        _troubled(comparison),
+    ]
     found.append(_refused(comparison))
     return " ".join(sentence for sentence in found if sentence)
 
@@ -39,6 +48,31 @@ def _first(comparison: Comparison) -> str:
 
 def _between(words: Sequence[str]) -> str:
     return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
+
+
+def _in_batches(comparison: Comparison) -> str:
+    """Who is quickest where many targets are solved in one call."""
+    first = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch == 1]
+    times = sorted(m.batch_time for m in first)
+    if not first or sum(bool(m.batches) for m in comparison.compared) == len(first):
+        return ""
+    spent = _between([f"{time:.3g}" for time in times])
+    verb = "is" if len(first) == 1 else "are"
+    return f"In a batch {series(m.name for m in first)} {verb} quickest: {spent} \N{MICRO SIGN}s a target."
+
+
+def _smoothest(comparison: Comparison) -> str:
+    """Who moves the joints with the least jerk along the path, of those that stay on it; nothing where all do."""
+    jerks = {m.name: m.smooth("path").jerk for m in comparison.compared if m.solved(name="path") >= _CLEARLY}
+    jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
+    if len(jerks) < 2 or max(jerks.values()) <= _ALIKE * min(jerks.values()):  # noqa: PLR2004
+        return ""
+    best = [name for name, jerk in jerks.items() if jerk <= _ALIKE * min(jerks.values())]
+    rough = max(jerks, key=lambda name: jerks[name])
+    return (
+        f"Along the path {series(best)} {'moves' if len(best) == 1 else 'move'} most smoothly "
+        f"(jerk {min(jerks.values()):.3g} rad a frame^3), {rough} least ({jerks[rough]:.3g})."
+    )
 
 
 def _less(comparison: Comparison) -> str:
