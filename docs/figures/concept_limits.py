@@ -19,7 +19,7 @@ LIMITS = {
     "SwingTwist,\n(-20, 80) and (-60, 30)": poise.SwingTwist.degrees(axis=(0, 1, 0), swing=((-20, 80), (-60, 30))),
     "EulerBox ZXY,\nx (-30, 60), z (-50, 50)": poise.EulerBox.degrees("ZXY", x=(-30, 60), y=(-90, 90), z=(-50, 50)),
 }
-DEGREES = np.linspace(-100, 100, 81)
+DEGREES = np.linspace(-100, 100, 61)
 OUTSIDE = (85.0, 60.0)  # a direction [degrees] whose way inside is drawn
 
 
@@ -30,7 +30,7 @@ def draw(path: Path) -> None:
     swings = _swings(across, along)
     for board, (title, limit) in zip(boards, LIMITS.items(), strict=True):
         joint = _joint(limit)
-        legal = _gap(joint, swings) < np.radians(1.5)
+        legal = _gap(joint, swings) < np.radians(2)
         board.pcolormesh(DEGREES, DEGREES, legal, cmap=ListedColormap([PALE, BLUE]), vmin=0, vmax=1, rasterized=True)
         moved = joint.legal(_swings(*np.array(OUTSIDE)[:, None]))[0]
         inside = _direction(moved)[0]
@@ -57,9 +57,9 @@ def _swings(x: Any, z: Any) -> Any:
 
 
 def _gap(joint: poise.Skeleton, q: Any) -> Any:
-    """How far [rad] the direction of the bone is from that of the nearest legal rotation, the best twist of 24."""
+    """How far [rad] the direction of the bone is from that of the nearest legal rotation, the best twist of 12."""
     best = np.full(q.shape[:-1], np.inf)
-    for twist in np.radians(np.arange(0, 360, 15)):
+    for twist in np.radians(np.arange(0, 360, 30)):
         turned = rotations.multiply(q, rotations.about(BONE, twist))
         moved = joint.legal(turned)[0]
         cosine = (rotations.rotate(turned, BONE) * rotations.rotate(moved, BONE)).sum(axis=-1)
