@@ -13,7 +13,7 @@ import numpy as np
 from poise.arrays import Floats
 
 _TICKS = 5
-_FINE, _COARSE = 2, 7  # decades: below, numbers between powers of ten are named too; above, some powers are not
+_FINE, _COARSE = 2.6, 7  # decades: below, numbers between powers of ten are named too; above, some powers are not
 _RAISED = str.maketrans("-0123456789", "\N{SUPERSCRIPT MINUS}⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN = 3  # powers of ten that are written out, either way
 

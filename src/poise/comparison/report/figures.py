@@ -1,0 +1,194 @@
+"""Poses side by side: for an easy, a middling and the hardest target, where each method ends, as stick figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import rotations
+from poise.arrays import Bools, Floats, Ints
+from poise.comparison.comparison import Comparison
+from poise.comparison.report.charts import opened
+from poise.comparison.report.look import Look, named
+from poise.comparison.runs import Run
+from poise.comparison.table import length_unit
+from poise.comparison.task import Task
+from poise.goals import Orientation, Position
+from poise.plot.scene import _TO_Z_UP, Panel, _up, prepared, projected
+from poise.pose import Pose
+from poise.tree_layout import POSITION
+
+_SIDE, _LEAST = 190.0, 110.0  # of a picture: the longer side, the shorter one at least
+_AROUND = 0.12  # of the chain's extent is shown around it
+_AXES = 0.13  # of what is shown: how long the axes of a rotation are drawn
+_FLOOR, _CEILING = 1e-6, 1e6  # of the tolerance: better and worse is alike
+_TITLES = ("An easy target", "A middling target", "The hardest target")
+
+
+class _Ended(NamedTuple):
+    """A method that was compared, what it did, and the pose that it ended in for the target that is drawn."""
+
+    look: Look
+    run: Run
+    pose: Pose | None
+
+
+class _Crop(NamedTuple):
+    """What part of the projection is shown: its middle (2,), the sides of the drawing (2,), and how large a unit is."""
+
+    middle: Floats
+    sides: Floats
+    scale: float
+
+    def at(self, points: Floats) -> Floats:
+        """Points (..., 2) of the drawing."""
+        return 0.5 * self.sides + self.scale * (points - self.middle) * [1.0, -1.0]
+
+
+class _Scene(NamedTuple):
+    """What the pictures of one target share: the start, the rows of the chain, those that move, and what is wanted.
+
+    `aim` is the target as a point of the drawing (2,), `turns` the rotation wanted, w x y z; None where there is none.
+    """
+
+    start: Panel
+    chain: Ints
+    moving: Ints
+    crop: _Crop
+    aim: Floats | None
+    turns: Floats | None
+
+
+def pictures(comparison: Comparison, shown: Sequence[Look]) -> str:
+    """Three rows of pictures."""
+    task, runs = comparison.task, [(look, look.method.main) for look in shown]
+    some = [(look, run) for look, run in runs if run is not None and len(run)]
+    if not some or not task.joints:
+        return "<p>There are no poses to show.</p>"
+    words = "Dashed: the chain in the start pose. Coloured: where the method ends. "
+    words += "" if isinstance(task.goal, Orientation) else "Ring with a cross: the target. "
+    words += "" if isinstance(task.goal, Position) else "Small axes: the rotation wanted, and the one reached. "
+    parts = [f'<p class="muted">{words}The rest of the figure is grey, and cut where it is far from the chain.</p>']
+    for title, row in zip(_TITLES, _chosen([run for _, run in some]), strict=False):
+        ended = [_Ended(look, run, _pose(task, run.q[row])) for look, run in some]
+        parts += [f"<h3>{title} (number {row + 1})</h3>", _pictures(task, ended, row, length_unit(comparison))]
+    return "".join(parts)
+
+
+def _chosen(runs: Sequence[Run]) -> list[int]:
+    """The targets with the least, the middle and the largest error over the methods; none twice."""
+    count = min(len(run) for run in runs)
+    scores = np.array([run.scores[:count] for run in runs])
+    missed = (~(scores <= 1.0)).sum(axis=0)
+    logs = np.log10(np.clip(np.nan_to_num(scores, nan=_CEILING, posinf=_CEILING), _FLOOR, _CEILING)).mean(axis=0)
+    order = np.lexsort((logs, missed))
+    return list(dict.fromkeys(int(order[i]) for i in (0, count // 2, count - 1)))
+
+
+def _pose(task: Task, q: Floats) -> Pose | None:
+    return task.problem.posed(q[None])[0] if np.isfinite(q).all() else None
+
+
+def _pictures(task: Task, ended: Sequence[_Ended], row: int, unit: str) -> str:
+    """Of all methods for one target."""
+    point = None if isinstance(task.goal, Orientation) else task.main.rows[row, :3]
+    chain = _way(task)
+    poses = [one.pose for one in ended if one.pose is not None]
+    panels, scene = prepared([("", task.start), *(("", pose) for pose in poses)], point, chain)
+    seen = [projected(panel.points[panel.chain]) for panel in panels]
+    aim = None if scene.target is None else projected(scene.target)
+    crop = _crop(np.concatenate([*seen, *([] if aim is None else [aim[None]])]))
+    moving = np.array([task.start.skeleton.index(name) for name in task.joints])
+    turns = None if isinstance(task.goal, Position) else task.main.rows[row, -4:]
+    shared = _Scene(panels[0], panels[0].chain, moving, crop, None if aim is None else crop.at(aim), turns)
+    rest, cells = iter(panels[1:]), list[str]()
+    for one in ended:
+        svg = _drawn(task, one, shared, None if one.pose is None else next(rest))
+        left = escape(_left(task, one.run.errors[row], float(one.run.scores[row]), unit))
+        cells.append(
+            f'<figure class="{one.look.style}">{svg}<figcaption>{named(one.look)}<br>{left}</figcaption></figure>'
+        )
+    return f'<div class="small" style="--least: 140px">{"".join(cells)}</div>'
+
+
+def _way(task: Task) -> list[str]:
+    """Names from the first joint that moves to that of the goal, what is fixed between them too."""
+    skeleton, first = task.start.skeleton, task.start.skeleton.index(task.joints[0])
+    row, found = skeleton.index(task.goal.joint), list[int]()
+    while row >= 0:
+        found.append(row)
+        if row == first:
+            break
+        row = int(skeleton.parents[row])
+    return [skeleton.names[row] for row in reversed(found)]
+
+
+def _left(task: Task, errors: Floats, score: float, unit: str) -> str:
+    """What is left, in words."""
+    if not np.isfinite(errors).all():
+        return "no answer"
+    if score <= 1:
+        return "solved"
+    units = [unit if measure.kind == POSITION else "rad" for measure in task.problem.measures]
+    return f"{', '.join(f'{error:.2g} {unit}' for error, unit in zip(errors, units, strict=True))} left"
+
+
+def _crop(points: Floats) -> _Crop:
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = high - low + 2 * _AROUND * max(float((high - low).max()), 1e-9)
+    scale = _SIDE / float(extent.max())
+    return _Crop(0.5 * (low + high), np.maximum(scale * extent, _LEAST), scale)
+
+
+def _drawn(task: Task, one: _Ended, scene: _Scene, panel: Panel | None) -> str:
+    """One picture: the figure in grey, the chain before and after, the target and what is left to it."""
+    shown, crop = scene.start if panel is None else panel, scene.crop
+    points, before = crop.at(projected(shown.points)), crop.at(projected(scene.start.points))
+    near = _inside(points, shown.bones, crop.sides) & ~np.isin(shown.bones, scene.chain).all(axis=1) & ~shown.faint
+    wide, high = crop.sides.tolist()
+    parts = [opened(wide, high, f"{one.look.method.name}: the pose that it ends in")]
+    parts += [_bones("bone", points, shown.bones[near]), _line("was", before[scene.chain])]
+    tip = points[scene.chain[-1]]
+    if one.pose is not None:
+        parts.append(_line("limb", points[scene.chain]))
+        parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving]]
+        if scene.turns is not None:
+            parts.append(_axes("is", one.pose, one.pose.world[task.goal.joint].rotations, tip, crop))
+        if scene.aim is not None:
+            parts.append(_line("gap", np.array([tip, scene.aim])))
+    if scene.turns is not None:
+        parts.append(_axes("wanted", task.start, scene.turns, tip if scene.aim is None else scene.aim, crop))
+    return "".join([*parts, "" if scene.aim is None else _mark(scene.aim), "</svg>"])
+
+
+def _mark(aim: Floats) -> str:
+    """The target: a ring with a cross."""
+    x, y = aim.tolist()
+    cross = f'<path class="target" d="M{x - 6:.1f} {y:.1f}h12M{x:.1f} {y - 6:.1f}v12"/>'
+    return f'{cross}<circle class="target" cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>'
+
+
+def _axes(style: str, pose: Pose, turn: Floats, at: Floats, crop: _Crop) -> str:
+    """The three axes of a rotation (w x y z), from a point of the drawing."""
+    ends = rotations.rotate(np.broadcast_to(turn, (3, 4)), np.eye(3))[:, _TO_Z_UP[_up(pose)]]
+    ways = projected(ends) * [1.0, -1.0] * _AXES * float(crop.sides.max())
+    path = "".join(f"M{at[0]:.1f} {at[1]:.1f}l{x:.1f} {y:.1f}" for x, y in ways)
+    return f'<path class="axes {style}" d="{path}"/>'
+
+
+def _inside(points: Floats, bones: Ints, sides: Floats) -> Bools:
+    """Which bones have an end within the picture."""
+    within: Bools = np.asarray(((points >= 0) & (points <= sides)).all(axis=1))
+    return np.asarray(within[bones.reshape(-1, 2)].any(axis=1))
+
+
+def _line(style: str, points: Floats) -> str:
+    return f'<path class="{style}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
+
+
+def _bones(style: str, points: Floats, bones: Ints) -> str:
+    path = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, b), (c, d) in points[bones])
+    return f'<path class="{style}" d="{path}"/>' if path else ""

@@ -1,0 +1,77 @@
+"""The end of the page: the methods with their settings, how everything was measured, and how to do it again."""
+
+from __future__ import annotations
+
+from html import escape
+
+from poise.comparison.comparison import Comparison
+from poise.comparison.measured import Measured
+from poise.comparison.report.words import RANKS, effort_name, seed_of
+from poise.goals import Orientation, Position
+
+_MEASURED = (
+    (
+        "All methods get the same targets in the same order. What is left is measured by forward kinematics of the "
+        "pose that a method gives; what it says of itself is only shown beside it."
+    ),
+    (
+        "Times are of the call that a user makes, after a warm-up, on one core. In every round all methods take their "
+        "turn, so that whatever else the machine does meets all alike; figures are medians over the rounds."
+    ),
+    f"{RANKS} Shares have Wilson's interval, times that of a median between order statistics, 10 % either way or more.",
+    (
+        "Libraries beside Poise are set up once and asked in their own frame and units; what only translates between "
+        "them and this rig is not timed."
+    ),
+)
+
+
+def methods(comparison: Comparison) -> str:
+    """What each method is, and options that differ from its defaults; libraries beside Poise apart."""
+    own = [_item(method) for method in comparison.methods if method.family != "peer"]
+    beside = [_item(method) for method in comparison.methods if method.family == "peer"]
+    parts = [f"<ul>{''.join(own)}</ul>"] if own else []
+    parts += [f"<h3>Libraries beside Poise, and their settings</h3><ul>{''.join(beside)}</ul>"] if beside else []
+    return "".join(parts)
+
+
+def _item(method: Measured) -> str:
+    options = ", ".join(f"{name}={value}" for name, value in method.options.items())
+    given = f" Options: <code>{escape(options)}</code>." if options else ""
+    return f"<li><b>{escape(method.name)}</b>: {escape(method.text)}{given}</li>"
+
+
+def measured(comparison: Comparison) -> str:
+    """How figures come about, and the sets of targets."""
+    sets = "".join(
+        f"<li><b>{escape(one.name)}</b> ({len(one):,} targets): {escape(one.text)}</li>"
+        for one in comparison.task.sets.values()
+    )
+    facts = "".join(f"<li>{escape(fact)}</li>" for fact in _MEASURED)
+    return f"<ul>{facts}</ul><h3>Sets of targets</h3><ul>{sets}</ul>"
+
+
+def again(comparison: Comparison) -> str:
+    """The call that repeats the comparison."""
+    task, goal = comparison.task, comparison.task.goal
+    parts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (not isinstance(goal, Position))
+    target = ", ".join(parts)
+    extra = "" if goal.root is None else f", root={goal.root!r}"
+    offset = getattr(goal, "offset", (0.0, 0.0, 0.0))
+    extra += f", offset={tuple(map(float, offset))}" if any(offset) else ""
+    name = effort_name(comparison)
+    effort = f'effort="{name}", ' if " " not in name else ""
+    own = ", ".join(repr(method.name.partition("(")[0]) for method in comparison.methods if method.family == "poise")
+    tolerances = f"tolerance={task.tolerance.distance:.6g}, angle_tolerance={task.tolerance.angle:.6g}"
+    lines = [
+        f"rig = poise.load({task.name or 'the rig'!r})",
+        f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{extra})",
+        f"found = poise.compare(rig.rest, goal, solvers=[{own}],",
+        f"                      {tolerances}, {effort}seed={seed_of(comparison)})",
+        'found.save("report.html")',
+    ]
+    words = (
+        "The same seed gives the same targets; times differ from machine to machine, ranks hardly. Options, a clip "
+        "for the path, libraries beside Poise and targets of one's own are added as they were given."
+    )
+    return f"<pre>{escape(chr(10).join(lines))}</pre><p class='muted'>{words}</p>"

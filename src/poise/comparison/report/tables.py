@@ -1,0 +1,193 @@
+"""Tables: every figure of every method, in groups; who refused; what each method supports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+
+from poise import solvers
+from poise.comparison import peers
+from poise.comparison.columns import Column
+from poise.comparison.comparison import Comparison
+from poise.comparison.measured import Measured
+from poise.comparison.report.look import Look, breaking, named
+from poise.comparison.table import heading, length_unit, number
+from poise.errors import PoiseError
+from poise.goals import NAMES as GOALS
+from poise.handles import ALL_JOINTS, ALL_PREFERENCES, Handles
+from poise.limits import NAMES as LIMITS
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Solved": ("solved_100", "solved_10", "solved_1"),
+    "Time": ("call", "call_p99", "batch", "growth"),
+    "Answers": (
+        "iterations", "left", "left_p99", "turn", "turn_p99", "violation", "violated", "travel", "wrong_claims",
+    ),
+    "Path": ("path", "step", "acceleration", "jerk"),
+    "Hard cases": ("singular", "stretched", "stretched_iterations", "leaving_step"),
+}  # fmt: skip
+_MORE = {"path", "singular", "stretched"}  # more is better, as of what begins with "solved"
+_EITHER = {"iterations", "stretched_iterations"}  # they cost differently, so that none is best
+_DASH = "\N{EN DASH}"
+_RANKS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Solved": (("overall", "rank"), ("solved", "rank, solved")),
+    "Time": (("call", "rank, call"), ("batch", "rank, batch")),
+}
+_RANK_WORDS = {
+    "overall": "by the share solved, then by the time of a call; shared where 95 % intervals overlap",
+    "solved": "of the share solved",
+    "call": "of the time of a call",
+    "batch": "of the time in the largest batch",
+}
+
+
+def figures(comparison: Comparison, shown: Sequence[Look]) -> str:
+    """A table for each group, and the list of what every column means."""
+    known = {key for keys in GROUPS.values() for key in keys}
+    left_over = tuple(column.key for column in comparison.columns if column.key not in known)
+    groups = GROUPS | ({"More": left_over} if left_over else {})
+    parts: list[str] = []
+    for title, keys in groups.items():
+        columns = [column for column in comparison.columns if column.key in keys]
+        if columns and shown:
+            parts.append(_group(title, columns, comparison, shown))
+    return f'<div class="tables">{"".join(parts)}</div>'
+
+
+def meanings(comparison: Comparison) -> str:
+    """What each column means, for paper."""
+    unit = length_unit(comparison)
+    items = [f"<li><b>{escape(heading(c, unit))}</b>: {escape(c.text)}</li>" for c in comparison.columns]
+    ranks = "".join(f"<li><b>rank, {escape(key)}</b>: {escape(words)}</li>" for key, words in _RANK_WORDS.items())
+    return f"<h3>What the columns mean</h3><ul class='muted columns'>{''.join(items)}{ranks}</ul>"
+
+
+def _group(title: str, columns: Sequence[Column], comparison: Comparison, shown: Sequence[Look]) -> str:
+    unit = length_unit(comparison)
+    ranks = [key for key, _ in _RANKS.get(title, ())]
+    head = "".join(
+        f'<th class="n" title="{escape(_RANK_WORDS[key])}">{words}</th>' for key, words in _RANKS.get(title, ())
+    )
+    for column in columns:
+        name, _, rest = heading(column, unit).partition(" [")
+        small = f"<br><small>[{escape(rest)}</small>" if rest else ""
+        head += f'<th class="n" title="{escape(column.text)}">{escape(name)}{small}</th>'
+    lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{head}</tr></thead><tbody>"]
+    best = {column.key: _best(column, comparison.compared) for column in columns}
+    for look in shown:
+        cells = "".join(f'<td class="n rank">{_rank(look.method, key)}</td>' for key in ranks)
+        for column in columns:
+            text = _text(column, look.method)
+            mark = " best" if text in best[column.key] else ""
+            cells += f'<td class="n{mark}">{escape(text)}</td>'
+        lines.append(f'<tr class="{look.style}"><th scope="row">{named(look)}</th>{cells}</tr>')
+    return f'<div class="wide"><table>{"".join(lines)}</tbody></table></div>'
+
+
+def _rank(method: Measured, key: str) -> str:
+    place = None if method.ranks is None else method.ranks._asdict()[key]
+    return _DASH if place is None else str(place)
+
+
+def _text(column: Column, method: Measured) -> str:
+    value = column.of(method)
+    return _DASH if math.isnan(value) else number(column, value)
+
+
+def _best(column: Column, methods: Sequence[Measured]) -> set[str]:
+    """What the best figures read; nothing where no figure is better than another."""
+    if column.key in _EITHER:
+        return set()
+    values = [(column.of(method), _text(column, method)) for method in methods]
+    finite = [pair for pair in values if math.isfinite(pair[0])]
+    if len({text for _, text in values if text != _DASH}) < 2:  # noqa: PLR2004
+        return set()
+    choose: Callable[..., tuple[float, str]] = max if column.key in _MORE or column.key.startswith("solved") else min
+    return {choose(finite)[1]} if finite else set()
+
+
+def refused(comparison: Comparison) -> str:
+    """A row for each method that does not take the task, with its sentence."""
+    if not comparison.refused:
+        return ""
+    lines = [f"<tr><th>{breaking(m.name)}</th><td>{escape(m.refused or '')}</td></tr>" for m in comparison.refused]
+    return (
+        "<h3>Do not take this task</h3><table><thead><tr><th>method</th><th>why</th></tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def supported(comparison: Comparison) -> str:
+    """What each method supports: goals, joints, limits and modes, ours as they declare it."""
+    groups = _abilities()
+    head = "".join(
+        f'<th class="{"edge" if i == 0 else ""}"><span>{escape(name)}</span></th>'
+        for _, names in groups
+        for i, name in enumerate(names)
+    )
+    over = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
+    lines = [f"<thead><tr><td></td>{over}</tr><tr><th>method</th>{head}</tr></thead><tbody>"]
+    for method in comparison.methods:
+        does = _does(method)
+        cells = "".join(_mark(does.get(name), edge=i == 0) for _, names in groups for i, name in enumerate(names))
+        lines.append(f"<tr><th scope='row'>{breaking(method.name)}</th>{cells}</tr>")
+    words = (
+        "\N{CHECK MARK} supported, \N{EN DASH} not supported: the method refuses it with a sentence. Empty: it does "
+        "not say. The engine, levenberg_marquardt, does what others refuse."
+    )
+    table = f'<table class="support">{"".join(lines)}</tbody></table>'
+    return f'<div class="wide">{table}</div><p class="muted">{words}</p>'
+
+
+def _abilities() -> list[tuple[str, list[str]]]:
+    joints = [f"{kind.name.lower()}s" for kind in ALL_JOINTS]
+    return [
+        ("goals", list(GOALS)),
+        ("several", ["several goals", "at several joints"]),
+        ("joints", [*joints, "coupled", "free root"]),
+        ("limits", [*LIMITS, "soft"]),
+        ("prefer", [repr(one) for one in ALL_PREFERENCES]),
+    ]
+
+
+def _does(method: Measured) -> dict[str, bool]:
+    """By ability; what is not said is not in it."""
+    if method.family == "peer":
+        return _peer_does(method.name)
+    name = method.name.partition("(")[0]
+    if name not in solvers.names():
+        return {}
+    try:
+        handles = solvers.named(name).handles
+    except PoiseError:  # an extra that is not installed
+        return {}
+    return _handled(handles)
+
+
+def _handled(handles: Handles) -> dict[str, bool]:
+    found = {name: name in handles.goals for name in GOALS}
+    found |= {f"{kind.name.lower()}s": kind in handles.joints for kind in ALL_JOINTS}
+    found |= {name: name in handles.limits for name in LIMITS}
+    found |= {repr(one): one in handles.prefer for one in ALL_PREFERENCES}
+    return found | {
+        "several goals": handles.several,
+        "at several joints": handles.several and not handles.one_joint,
+        "coupled": handles.coupled,
+        "free root": handles.free_root,
+        "soft": handles.soft,
+    }
+
+
+def _peer_does(label: str) -> dict[str, bool]:
+    for name in peers.names():
+        peer = peers.named(name)
+        if peer.label == label:
+            return {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
+    return {}
+
+
+def _mark(does: bool | None, *, edge: bool) -> str:
+    style = " ".join((["edge"] if edge else []) + (["no"] if does is False else []))
+    sign, words = ("", "not said") if does is None else ("\N{CHECK MARK}", "yes") if does else ("\N{EN DASH}", "no")
+    return f'<td class="{style}" title="{words}">{sign}</td>'

@@ -1,0 +1,140 @@
+"""Sentences of the page: what was asked, and what the verdict does not say yet. Plain text, nothing is escaped."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from poise.comparison.comparison import Comparison
+from poise.comparison.effort import EFFORTS
+from poise.comparison.measured import Measured
+from poise.comparison.table import closeness, length_unit
+from poise.handles import series
+from poise.tree_layout import POSITION
+
+RANKS = (
+    "Ranks go by the share of targets solved, then by the time of a call; "
+    "where 95 % intervals overlap, methods share a rank."
+)
+_MICRO = "\N{MICRO SIGN}s"
+_LEAVES = 1e-6  # of a limit
+_NAMED = 8  # joints that are listed by name
+_UNITS = ((1e6, "s"), (1e3, "ms"))  # from so many microseconds on
+
+
+def percent(share: float) -> str:
+    """A share in per cent, without the sign; what is not quite all never reads 100."""
+    return "\N{EN DASH}" if math.isnan(share) else f"{math.floor(1000 * share + 1e-9) / 10:g}"
+
+
+def spent(microseconds: float) -> str:
+    """A time with three digits and its unit."""
+    for size, unit in _UNITS:
+        if microseconds >= 0.9995 * size:
+            return f"{microseconds / size:.3g} {unit}"
+    return f"{microseconds:.3g} {_MICRO}"
+
+
+def counted(count: int, what: str) -> str:
+    """`1 target`, `1,200 targets`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def asked(comparison: Comparison) -> list[tuple[str, str]]:
+    """What every method was given: (what, words) pairs."""
+    task, machine = comparison.task, comparison.machine
+    joints = task.joints if len(task.joints) <= _NAMED else (*task.joints[:2], "...", *task.joints[-2:])
+    pairs = [
+        ("goal", f"{type(task.goal).__name__} of {task.goal.joint}"),
+        ("may move", f"{counted(len(task.joints), 'joint')}: {', '.join(joints)}"),
+        ("solved is", f"within {closeness(comparison)}, measured by forward kinematics"),
+        ("targets", f"{len(task.main):,}: {task.main.text}"),
+        ("machine", f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores; {_versions(machine)}"),
+    ]
+    how = f"{comparison.seconds:.0f} s, effort {effort_name(comparison)}, seed {seed_of(comparison)}"
+    return [*pairs, ("measured in", how)]
+
+
+def _versions(machine: dict[str, str | int]) -> str:
+    names = [name for name in ("Poise", "Python", "NumPy", "Numba") if name.lower() in machine]
+    return ", ".join(f"{name} {machine[name.lower()]}" for name in names)
+
+
+def effort_name(comparison: Comparison) -> str:
+    """`normal`, or `of its own` for one that has no name."""
+    given = comparison.settings.get("effort")
+    return next((name for name, effort in EFFORTS.items() if dataclasses.asdict(effort) == given), "of its own")
+
+
+def seed_of(comparison: Comparison) -> str:
+    """The seed of the targets."""
+    return str(comparison.settings.get("seed", "unknown"))
+
+
+def more(comparison: Comparison) -> list[str]:
+    """What the verdict leaves out: batches, quick ones that solve less, true errors, limits, what gave no answer."""
+    found = [_batch(comparison), _quicker(comparison)]
+    found += [_claimed(method, comparison) for method in comparison.compared]
+    found += [_limits(comparison), _silent(comparison), _slow(comparison)]
+    return [sentence for sentence in found if sentence]
+
+
+def _batch(comparison: Comparison) -> str:
+    many = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch == 1 and m.batches]
+    if not many:
+        return ""
+    size, times = max(many[0].batches), [m.batch_time for m in many]
+    between = spent(times[0]) if len(times) == 1 else f"{spent(min(times))} to {spent(max(times))}"
+    names = f"{'is' if len(many) == 1 else 'are'} {series(m.name for m in many)}"
+    return f"In batches of {size:,} the quickest {names}: {between} for each target."
+
+
+def _quicker(comparison: Comparison) -> str:
+    """Methods whose calls take less time than those of the first rank."""
+    ranked = [m for m in comparison.compared if m.ranks is not None]
+    first = min((m.ranks.call for m in ranked if m.ranks and m.ranks.overall == 1), default=0)
+    quick = [
+        f"{m.name} ({spent(float(np.median(m.call_times)))}, {percent(m.solved())} % solved)"
+        for m in ranked
+        if m.ranks and m.ranks.call < first
+    ]
+    return f"Quicker, but with fewer targets solved: {series(quick)}." if quick else ""
+
+
+def _claimed(method: Measured, comparison: Comparison) -> str:
+    """What was truly left where a method said that it met the target."""
+    run = method.main
+    if run is None or not run.wrong_claims.any():
+        return ""
+    wrong, measures = run.wrong_claims, comparison.task.problem.measures
+    worst: list[str] = []
+    for is_position, unit in ((True, length_unit(comparison)), (False, "rad")):
+        columns = [i for i, m in enumerate(measures) if (m.kind == POSITION) == is_position]
+        left = run.errors[wrong][:, columns]
+        if columns and np.isfinite(left).any():
+            worst.append(f"{float(np.nanmax(left)):.3g} {unit}")
+    truth = f"the true error is up to {series(worst)}" if worst else "it gave no pose at all"
+    count = counted(int(wrong.sum()), "target")
+    return f"{method.name} claims wrongly: it says that it met {count} that it did not; {truth}."
+
+
+def _limits(comparison: Comparison) -> str:
+    parts = [f"{m.name} by up to {m.violation:.3g}" for m in comparison.compared if m.violation > _LEAVES]
+    if parts:
+        return f"Over all sets of targets, limits are left by {series(parts)} [rad, file units]."
+    return f"No answer leaves a limit by more than {_LEAVES:g}." if comparison.compared else ""
+
+
+def _silent(comparison: Comparison) -> str:
+    runs = [(m.name, m.main) for m in comparison.compared if m.main is not None]
+    missing = [(name, int((~np.isfinite(run.q).all(axis=1)).sum())) for name, run in runs]
+    parts = [f"{name} for {counted(count, 'target')}" for name, count in missing if count]
+    return f"No answer came from {series(parts)}." if parts else ""
+
+
+def _slow(comparison: Comparison) -> str:
+    runs = [(m.name, m.main) for m in comparison.compared if m.main is not None]
+    parts = [f"{name} {len(run)}" for name, run in runs if len(run) < run.asked]
+    return f"Slow ones got the first targets only: {series(parts)}." if parts else ""
