@@ -325,3 +325,17 @@ def test_auto_solves_chains_with_limits(monkeypatch):
     assert not refused
     assert [row["solved [%]"] for row in rows] == [100] * 4
     assert [row["outside by > 1e-9"] for row in rows] == [0] * 4
+
+
+def test_terrain_times_every_kind_of_ground(tmp_path):
+    import harness
+
+    import terrain
+
+    terrain.main(points=2_000, cells=12)
+    table = (harness.RESULTS / "terrain.md").read_text(encoding="utf-8")
+    for kind in ("flat", "slope", "stairs", "noise", "height map", "function", "mesh, 288 triangles"):
+        assert f"| {kind}" in table
+    map_, mesh = list(terrain.grounds(12, tmp_path).values())[-3::2]
+    posts = np.random.default_rng(0).integers(-6, 7, (50, 3)) * (20 / 12) * [1, 0, 1]
+    np.testing.assert_allclose(map_.heights(posts), mesh.heights(posts), atol=1e-5)  # the same hills
