@@ -10,22 +10,26 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 
-def _mathml(text: str, display: str) -> str:
+def mathml(text: str, display: str) -> str:
+    """A formula as MathML; ExtensionError names the formula that cannot be written so."""
     try:
-        return convert(text, display=display)
+        written = convert(text, display=display)
     except Exception as problem:  # the converter raises many kinds, none of which names the formula
         raise ExtensionError(f"the formula {text!r} cannot be written as MathML: {problem!r}") from problem
+    if "\\" in written:  # a command that the converter does not know is left standing
+        raise ExtensionError(f"the formula {text!r} has a command that cannot be written as MathML")
+    return written
 
 
 def inline(translator: Any, node: nodes.Element) -> None:
     """Write a formula within a sentence."""
-    translator.body.append(_mathml(node.astext(), "inline"))
+    translator.body.append(mathml(node.astext(), "inline"))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.Element) -> None:
     """Write a formula on its own line, which scrolls where it is wider than the page."""
-    translator.body.append(f'<div class="math">{_mathml(node.astext(), "block")}</div>\n')
+    translator.body.append(f'<div class="math">{mathml(node.astext(), "block")}</div>\n')
     raise nodes.SkipNode
 
 

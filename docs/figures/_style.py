@@ -97,4 +97,5 @@ def target(axes: Any, point: Any, *, label: str | None = "target") -> None:
 def save(drawing: Figure, path: Path) -> None:
     """Write a figure as .svg or .png, without the date: the same figure gives the same bytes."""
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    drawing.savefig(path, dpi=150, metadata=metadata)
+    with mpl.rc_context(_SETTINGS):
+        drawing.savefig(path, dpi=150, metadata=metadata)
