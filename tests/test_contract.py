@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise import EulerBox, Kind, Position, Range, Status, SwingTwist, goals, running
+from poise import EulerBox, Kind, Position, Range, Status, SwingTwist, goals, running, solvers
+from poise.parameters import parameters
 from tests.contract_cases import (
     CHAINS,
     LENGTHS,
@@ -30,6 +31,17 @@ from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_
 
 pytestmark = pytest.mark.parametrize("name", SOLVERS)
 TOLERANCE = 1e-4
+
+
+def test_it_is_found_where_people_look(name):
+    """By the name of its file, as a public class, with a sentence for each option."""
+    if name == "auto":
+        return
+    solver = solvers.named(name)
+    assert solver.name == name
+    assert getattr(poise, type(solver).__name__) is type(solver)
+    for parameter in parameters(type(solver)):
+        assert parameter.text, f"the docstring of {type(solver).__name__}: {parameter.name}"
 
 
 @pytest.mark.parametrize(("joints", "limits"), CHAINS)

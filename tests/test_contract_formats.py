@@ -13,6 +13,7 @@ import pytest
 import poise
 from poise import Kind, Pose, io, samples
 from poise.rig import formats
+from tests.conftest import ROOT
 from tests.strategies import rng_of
 
 MODULES = {
@@ -87,6 +88,12 @@ def test_a_module_says_what_it_is(name):
         assert suffix == suffix.lower()
         assert suffix.startswith(".")
         assert formats()[suffix] is module, f"two modules of poise.io have the suffix {suffix}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_it_stands_among_the_layers(name):
+    """So that its imports are checked: a format knows rigs, and no solvers."""
+    assert f"poise.io.{name}" in (ROOT / "pyproject.toml").read_text(encoding="utf-8").replace('"', " ").split()
 
 
 def test_what_is_known_is_listed(tmp_path):

@@ -1,0 +1,99 @@
+"""The contributor's guide: each recipe works when it is followed word for word, and fails where it is not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.docs.recipes import GUIDE, copy_to, follow, recipe
+
+
+class Proof(NamedTuple):
+    """What the last step of a recipe prints, and a change that makes it worthless."""
+
+    shown: tuple[str, ...]
+    right: str
+    wrong: str
+
+
+PROOFS = {
+    "Add a solver": Proof(
+        (
+            "TestChains::test_every_target_gives_an_honest_legal_pose[7-hinges-Range-secant]",
+            "PASSED tests/test_contract.py::test_goals[Position-secant]",
+            "(secant)\n",
+        ),
+        "np.clip(q[columns] + step, low, high)",
+        "q[columns] + step",
+    ),
+    "Add a goal": Proof(
+        (
+            "test_it_is_met_and_its_errors_are_those_of_forward_kinematics[Drill]",
+            "PASSED tests/test_contract.py::test_goals[Drill-levenberg_marquardt]",
+            "\nreached: ",
+        ),
+        "self.direction, **more",
+        "self.direction",
+    ),
+    "Add a limit": Proof(
+        (
+            "PASSED tests/test_contract_limits.py::TestExamples::test_kernels_and_arrays_agree[Cone]",
+            "PASSED tests/test_contract_limits.py::TestExamples::test_saved_and_loaded_it_bounds_the_same[Cone]",
+            "PASSED tests/test_contract.py::test_limits[Cone-ccd]",
+        ),
+        "swing=angle,",
+        "swing=2.0 * angle,",
+    ),
+    "Add a format": Proof(
+        (
+            "PASSED tests/test_contract_formats.py::TestWriting::test_what_is_written_is_read_again[bones-.bones]",
+            "PASSED tests/test_contract_formats.py::TestReading::test_a_file_with_wrong_bytes[bones-.bones]",
+            "4 kept, 0 broken",
+        ),
+        "words[1] not in known",
+        "len(words) == 0",
+    ),
+}
+
+
+def test_every_recipe_is_followed():
+    assert re.findall(r"^## (Add .*)$", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE) == list(PROOFS)
+
+
+@pytest.mark.parametrize("title", PROOFS)
+def test_followed_word_for_word_it_works(title, tmp_path):
+    folder = copy_to(tmp_path)
+    shown = "".join([follow(step, folder) for step in recipe(title)])
+    for expected in PROOFS[title].shown:
+        assert expected in shown
+    ruff = Path(sys.executable).with_name("ruff")
+    for check in (["check"], ["format", "--check"]):
+        subprocess.run([ruff, *check, "--quiet", "--no-cache", "src", "tests"], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize(
+    ("title", "without"), [(title, i) for title in PROOFS for i in range(len(recipe(title)) - 1)], ids=str
+)
+def test_without_one_of_its_steps_it_fails(title, without, tmp_path):
+    folder = copy_to(tmp_path)
+    *before, last = (step for i, step in enumerate(recipe(title)) if i != without)
+    for step in before:
+        follow(step, folder)
+    with pytest.raises(AssertionError, match="exit code"):
+        follow(last, folder)
+
+
+@pytest.mark.parametrize("title", PROOFS)
+def test_with_a_mistake_in_it_the_contract_says_so(title, tmp_path):
+    folder, proof = copy_to(tmp_path), PROOFS[title]
+    first, *between, last = recipe(title)
+    assert first.block.count(proof.right) == 1
+    for step in (first._replace(block=first.block.replace(proof.right, proof.wrong)), *between):
+        follow(step, folder)
+    with pytest.raises(AssertionError, match=r"exit code 1(?s:.*)FAILED tests/test_contract"):
+        follow(last, folder)
