@@ -1,0 +1,21 @@
+"""Methods side by side on a rig: the same targets, judged by forward kinematics; what tells them apart is the path."""
+
+import sys
+from pathlib import Path
+
+import poise
+from poise import samples
+
+out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+
+rig = poise.load(samples.path("humanoid.glb"))
+goal = poise.Position("LeftHand", [0.4, 1.2, 0.3], root="Spine")
+classic = poise.CCD(order="tip-first", bend=0, finish=False)
+found = poise.compare(rig.rest, goal, solvers=["levenberg_marquardt", "ccd", classic], effort="quick")
+print(found)
+print(found.verdict)
+found.save(out / "compared.html")
+
+jerks = {method.name: method.smooth("path").jerk for method in found.compared}
+assert all(method.solved() > 0.9 for method in found.compared)
+assert jerks["levenberg_marquardt"] == min(jerks.values())
