@@ -12,11 +12,11 @@ from poise.arrays import Bools, Floats
 from poise.axes import Axis, grid, polyline
 from poise.comparison.report.look import Look
 
-WIDTH = 500  # of a drawing; a column of the page shows it at about this size
-_LEFT, _NAMES, _TOP, _FOOT = 42, 158, 22, 34  # room for numbers, names at the right, words above and below
+WIDTH = 440  # of a drawing; a column of the page shows it at about this size
+_LEFT, _NAMES, _TOP, _FOOT = 42, 152, 22, 34  # room for numbers, names at the right, words above and below
 _HEIGHT = 230  # of the plot
 _GAP = 13.5  # between names
-_ROWS_LEFT, _ROWS_RIGHT = 148, 52  # room of rows: names, figures
+_ROWS_LEFT, _ROWS_RIGHT = 144, 52  # room of rows: names, figures
 _ROW_FOOT = 20
 
 

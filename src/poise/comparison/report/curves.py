@@ -15,6 +15,7 @@ from poise.handles import series
 
 _US = "\N{MICRO SIGN}s"
 _SHARES = (0.1, 1e-3, 1e-6)  # of the first error
+_SHOWN = 1e-9  # of the first error: what is below is drawn at the edge
 _SOLVES = 0.9  # a size of which fewer are solved is marked by an open circle
 
 
@@ -28,7 +29,7 @@ def converging(shown: Sequence[Look]) -> str:
         assert look.method.convergence is not None
         low, middle, high = look.method.convergence.quantiles()
         lines.append(Line(look, np.arange(1.0, len(middle) + 1.0), middle, (low, high)))
-    least = min(float(line.y.min()) for line in lines)
+    least = max(min(float(line.y.min()) for line in lines), _SHOWN)
     words = Words("error after each iteration", "iterations + 1", "error left, as a share of the error at the start")
     last = max(2.0, *(float(line.x[-1]) for line in lines))
     silent = [look.method.name for look in shown if look.method.convergence is None]

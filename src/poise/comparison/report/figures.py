@@ -22,7 +22,7 @@ from poise.pose import Pose
 from poise.tree_layout import POSITION
 
 _SIDE, _LEAST = 190.0, 110.0  # of a picture: the longer side, the shorter one at least
-_AROUND = 0.12  # of the chain's extent is shown around it
+_AROUND = 0.2  # of the chain's extent is shown around it
 _AXES = 0.13  # of what is shown: how long the axes of a rotation are drawn
 _FLOOR, _CEILING = 1e-6, 1e6  # of the tolerance: better and worse is alike
 _TITLES = ("An easy target", "A middling target", "The hardest target")
@@ -111,7 +111,7 @@ def _pictures(task: Task, ended: Sequence[_Ended], row: int, unit: str) -> str:
         cells.append(
             f'<figure class="{one.look.style}">{svg}<figcaption>{named(one.look)}<br>{left}</figcaption></figure>'
         )
-    return f'<div class="small" style="--least: 140px">{"".join(cells)}</div>'
+    return f'<div class="small" style="--least: 124px">{"".join(cells)}</div>'
 
 
 def _way(task: Task) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from poise import solvers
 from poise.comparison.comparison import Comparison
 from poise.comparison.measured import Measured
 from poise.comparison.report.words import RANKS, effort_name, seed_of
@@ -61,12 +62,14 @@ def again(comparison: Comparison) -> str:
     extra += f", offset={tuple(map(float, offset))}" if any(offset) else ""
     name = effort_name(comparison)
     effort = f'effort="{name}", ' if " " not in name else ""
-    own = ", ".join(repr(method.name.partition("(")[0]) for method in comparison.methods if method.family == "poise")
+    given = dict.fromkeys(method.name.partition("(")[0] for method in comparison.methods if method.family != "peer")
+    own = [name for name in given if name in solvers.names()]
+    chosen = "" if set(own) == set(solvers.names()) else f", solvers={own}"
     tolerances = f"tolerance={task.tolerance.distance:.6g}, angle_tolerance={task.tolerance.angle:.6g}"
     lines = [
-        f"rig = poise.load({task.name or 'the rig'!r})",
+        f"rig = poise.load({task.name or 'FILE'!r})",
         f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{extra})",
-        f"found = poise.compare(rig.rest, goal, solvers=[{own}],",
+        f"found = poise.compare(rig.rest, goal{chosen},",
         f"                      {tolerances}, {effort}seed={seed_of(comparison)})",
         'found.save("report.html")',
     ]

@@ -34,7 +34,7 @@ def page_of(comparison: Comparison) -> str:
         _asked(comparison),
         f"<nav>{links}</nav></header>",
         _key(shown),
-        *(_section(key, title, body, first=i == 0) for i, (key, title, body) in enumerate(sections)),
+        *(_section(key, title, body) for key, title, body in sections),
         "</body></html>",
     ]
     return "\n".join(parts)
@@ -43,7 +43,7 @@ def page_of(comparison: Comparison) -> str:
 def _answer(comparison: Comparison) -> str:
     facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.more(comparison))
     more = f"<ul>{facts}</ul>" if facts else ""
-    ranks = f'<p class="muted">{escape(words.RANKS)}</p>'
+    ranks = f'<p class="muted">{escape(words.RANKS)}</p>' if comparison.compared else ""
     return f'<div class="answer"><p>{escape(comparison.verdict)}</p></div>{more}{ranks}'
 
 
@@ -65,8 +65,8 @@ def _key(shown: Sequence[Look]) -> str:
     return f'<div class="key" role="group" aria-label="methods that are shown">{items}</div>'
 
 
-def _section(key: str, title: str, body: str, *, first: bool) -> str:
-    return f'<section id="{key}"{" class=on" if first else ""}><h2>{title}</h2>{body}</section>'
+def _section(key: str, title: str, body: str) -> str:
+    return f'<section id="{key}"{" class=new" if key in _NEW_PAGES else ""}><h2>{title}</h2>{body}</section>'
 
 
 def _figures(comparison: Comparison, shown: Sequence[Look]) -> str:
@@ -76,7 +76,7 @@ def _figures(comparison: Comparison, shown: Sequence[Look]) -> str:
         f"Targets: {escape(comparison.task.main.text)}.</p>"
     )
     table = tables.figures(comparison, shown)
-    return f"{key if table else ''}{table}{tables.refused(comparison)}{tables.meanings(comparison) if shown else ''}"
+    return f"{key if shown else ''}{table}{tables.refused(comparison)}{tables.meanings(comparison) if shown else ''}"
 
 
 def _spreads(shown: Sequence[Look]) -> str:
@@ -91,6 +91,7 @@ def _paths(comparison: Comparison, shown: Sequence[Look]) -> str:
     return f'{said}<div class="pair">{found}</div>' if found else "<p>No path was followed.</p>"
 
 
+_NEW_PAGES = {"convergence", "reach", "cost", "poses", "methods"}  # on paper
 _PARTS: tuple[tuple[str, str, Part], ...] = (
     ("figures", "Figures", _figures),
     ("support", "What each supports", lambda comparison, _: tables.supported(comparison)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from poise import solvers
@@ -29,6 +29,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _MORE = {"path", "singular", "stretched"}  # more is better, as of what begins with "solved"
 _EITHER = {"iterations", "stretched_iterations"}  # they cost differently, so that none is best
+_ABLE = 0.5  # of the targets
+_ROUNDING = 1e-9  # of limits
 _DASH = "\N{EN DASH}"
 _RANKS: dict[str, tuple[tuple[str, str], ...]] = {
     "Solved": (("overall", "rank"), ("solved", "rank, solved")),
@@ -74,12 +76,13 @@ def _group(title: str, columns: Sequence[Column], comparison: Comparison, shown:
         small = f"<br><small>[{escape(rest)}</small>" if rest else ""
         head += f'<th class="n" title="{escape(column.text)}">{escape(name)}{small}</th>'
     lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{head}</tr></thead><tbody>"]
-    best = {column.key: _best(column, comparison.compared) for column in columns}
+    able = _able(comparison.compared)
+    best = {column.key: _best(column, able) for column in columns}
     for look in shown:
         cells = "".join(f'<td class="n rank">{_rank(look.method, key)}</td>' for key in ranks)
         for column in columns:
             text = _text(column, look.method)
-            mark = " best" if text in best[column.key] else ""
+            mark = " best" if look.method in able and text == best[column.key] else ""
             cells += f'<td class="n{mark}">{escape(text)}</td>'
         lines.append(f'<tr class="{look.style}"><th scope="row">{named(look)}</th>{cells}</tr>')
     return f'<div class="wide"><table>{"".join(lines)}</tbody></table></div>'
@@ -95,16 +98,20 @@ def _text(column: Column, method: Measured) -> str:
     return _DASH if math.isnan(value) else number(column, value)
 
 
-def _best(column: Column, methods: Sequence[Measured]) -> set[str]:
-    """What the best figures read; nothing where no figure is better than another."""
-    if column.key in _EITHER:
-        return set()
-    values = [(column.of(method), _text(column, method)) for method in methods]
-    finite = [pair for pair in values if math.isfinite(pair[0])]
-    if len({text for _, text in values if text != _DASH}) < 2:  # noqa: PLR2004
-        return set()
-    choose: Callable[..., tuple[float, str]] = max if column.key in _MORE or column.key.startswith("solved") else min
-    return {choose(finite)[1]} if finite else set()
+def _able(methods: Sequence[Measured]) -> list[Measured]:
+    """Those that solve half of the targets, or all where none does: who does nothing would move most smoothly."""
+    return [method for method in methods if method.solved() >= _ABLE] or list(methods)
+
+
+def _best(column: Column, able: Sequence[Measured]) -> str | None:
+    """What the best figure reads; None where no figure is better than another."""
+    values = {_text(column, m): column.of(m) for m in able if math.isfinite(column.of(m))}
+    equal = len({_text(column, m) for m in able} - {_DASH}) < 2  # noqa: PLR2004
+    kept = column.key == "violation" and max(values.values(), default=0.0) <= _ROUNDING
+    if not values or equal or kept or column.key in _EITHER:
+        return None
+    best = max if column.key in _MORE or column.key.startswith("solved") else min
+    return best(values, key=lambda text: values[text])
 
 
 def refused(comparison: Comparison) -> str:

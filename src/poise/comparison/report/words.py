@@ -74,21 +74,11 @@ def seed_of(comparison: Comparison) -> str:
 
 
 def more(comparison: Comparison) -> list[str]:
-    """What the verdict leaves out: batches, quick ones that solve less, true errors, limits, what gave no answer."""
-    found = [_batch(comparison), _quicker(comparison)]
+    """What the verdict leaves out: quick ones that solve less, true errors, limits, what gave no answer."""
+    found = [_quicker(comparison)]
     found += [_claimed(method, comparison) for method in comparison.compared]
     found += [_limits(comparison), _silent(comparison), _slow(comparison)]
     return [sentence for sentence in found if sentence]
-
-
-def _batch(comparison: Comparison) -> str:
-    many = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch == 1 and m.batches]
-    if not many:
-        return ""
-    size, times = max(many[0].batches), [m.batch_time for m in many]
-    between = spent(times[0]) if len(times) == 1 else f"{spent(min(times))} to {spent(max(times))}"
-    names = f"{'is' if len(many) == 1 else 'are'} {series(m.name for m in many)}"
-    return f"In batches of {size:,} the quickest {names}: {between} for each target."
 
 
 def _quicker(comparison: Comparison) -> str:
