@@ -13,6 +13,7 @@ from reference.topics import Topic
 _RETURNED = frozenset({
     "Baked", "Fitted", "Planted", "Prepared", "Result", "Trace", "Transforms", "View", "Roles", "Leg", "Rig", "Skin",
     "Joint", "Skeleton", "Answer", "Problem", "Request", "Solver", "Frames", "Track", "KeyedClip", "Comparison",
+    "Report", "Soles", "Plants", "Figure", "Task", "Measured", "Handle", "Frame",
 })  # fmt: skip
 
 

@@ -50,10 +50,14 @@ TOPICS = (
     Topic(
         "feet", "Feet and ground", "Clips and live poses on ground of any kind.",
         ("poise.ground", "poise.terrain"),
-        ("poise.ground.contact_files:read_contacts", "poise.ground.contact_files:write_contacts"),
+        ("poise.ground.contact_files:read_contacts", "poise.ground.contact_files:write_contacts",
+         "poise.ground.contacts:Thresholds", "poise.ground.report:Report", "poise.ground.soles:Soles",
+         "poise.ground.plants:Plants", "poise.ground.figure:Figure"),
     ),
-    Topic("comparison", "Comparing methods", "The same targets for every method, judged alike.", ("poise.comparison",)),
-    Topic("viewer", "The viewer", "The page that `poise view` opens, from Python.", ("poise.view",)),
+    Topic("comparison", "Comparing methods", "The same targets for every method, judged alike.", ("poise.comparison",),
+          ("poise.comparison.task:Task", "poise.comparison.measured:Measured")),
+    Topic("viewer", "The viewer", "The page that `poise view` opens, from Python.", ("poise.view",),
+          ("poise.view.handle:Handle", "poise.view.view:Frame")),
     Topic(
         "pictures", "Pictures", "Drawn by Matplotlib, the extra `plot`: PNG, SVG or PDF.", (),
         ("poise.plot:draw_poses", "poise.plot:draw_solve", "poise.plot:draw_feet"),
