@@ -41,7 +41,7 @@ def out_of_date() -> list[str]:
     only_missing = os.environ.get("POISE_FIGURES") == "missing"
     found: list[str] = []
     for name in names():
-        made = [path for path in DRAWN.glob(f"{name}.*") if path.suffix in (".svg", ".png")]
+        made = [path for path in DRAWN.glob(f"{name}.*") if path.suffix in (".svg", ".png", ".md")]
         needed = max(package, (FOLDER / f"{name}.py").stat().st_mtime)
         if not made or not (only_missing or made[0].stat().st_mtime >= needed):
             found.append(name)
