@@ -12,7 +12,7 @@ import poise
 from figures._style import BLACK, BLUE, ORANGE, PALE, chain, figure, save
 from poise import samples
 
-X, Z = np.linspace(-0.9, 0.9, 61), np.linspace(-0.4, 1.3, 57)
+X, Z = np.linspace(-0.9, 0.9, 49), np.linspace(-0.4, 1.3, 47)
 ANSWERS = {"reached": BLUE, "no pose found": ORANGE, "out of reach": PALE}
 DOWN = poise.Direction("tool", (0, 0, -1), axis=(1, 0, 0))
 

@@ -17,7 +17,7 @@ WAYS = {"at once": {}, "damping 0.08 s": {"damping": 0.08}, "speed 2 rad/s": {"s
 def draw(path: Path) -> None:
     """Follow the same targets three times and draw the height of the hand over time."""
     start = poise.load(samples.path("humanoid.glb")).rest
-    times = np.arange(int(1.6 * FPS)) / FPS
+    times = np.arange(int(1.2 * FPS)) / FPS
     targets = np.tile([0.4, 1.2, 0.35], (len(times), 1))
     targets[times >= 0.4, 1] += 0.3
     drawing, axes = figure(height=2.6)
