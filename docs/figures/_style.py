@@ -12,8 +12,9 @@ A figure is a module docs/figures/NAME.py with one function, and a page shows it
         axes.legend()
         save(drawing, path)
 
-The name to write under ends in .svg; a module with `SUFFIX = ".png"` gets a .png, for pictures of meshes, one with ".md" a
-text that pages include, for numbers. Curves come from real solves, never by hand. The same code gives the same bytes.
+The name to write under ends in .svg; a module with `SUFFIX = ".png"` gets a .png, for pictures of meshes, one with
+".md" a text that pages include, for numbers. Curves come from real solves, never by hand. The same code gives the same
+bytes.
 """
 
 from __future__ import annotations
