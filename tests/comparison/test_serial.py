@@ -111,6 +111,17 @@ def test_limits_of_balls_become_hinges_with_ranges():
         np.testing.assert_allclose(s.legal(q)[0], q, rtol=0, atol=1e-9)
 
 
+def test_joints_of_one_value_are_told_as_fixed():
+    s = straight_chain(4).limited({"j1": Range(0.3, 0.3, axis=(1, 0, 0))})
+    arm = assert_same_chain(Pose(s, s.rest_q), Place("tip", NOWHERE, UNTURNED))
+    assert len(arm.links) == 9
+    held = straight_chain(2, Kind.HINGE, axes=[(0, 0, 1)] * 2, limits=[Range(0.2, 0.2), Range(-1, 1)])
+    arm = assert_same_chain(Pose(held, held.rest_q), Position("tip", NOWHERE))
+    assert [link.name for link in arm.links] == ["j1"]
+    box = straight_chain(2).limited({"j0": EulerBox("XYZ", y=(0.1, 0.1))})
+    assert "'j0' has an angle of one value only" in refusal(box, Position("tip", NOWHERE))
+
+
 def test_large_and_small_chains_get_units_of_their_own():
     """Centimetres, and a slide: its value is in arm units, too."""
     for length, unit in ((20.0, 64.0), (1e-3, 2.0**-8)):
@@ -121,7 +132,7 @@ def test_large_and_small_chains_get_units_of_their_own():
         )  # fmt: skip
         arm = assert_same_chain(Pose(slide, slide.rest_q), Position("tip", NOWHERE))
         assert arm.unit == unit
-        assert arm.high[1] == length / unit
+        assert (arm.low[1], arm.high[1]) == (-length / unit, length / unit)
 
 
 def test_one_at_a_time_is_as_good_as_many():
@@ -138,7 +149,9 @@ CHAINS = {
 
 
 def one_end():
-    s = straight_chain(2, Kind.HINGE, axes=[(0.6, 0, 0.8), (0, 0, 1)], limits=[Range(-1.0, np.inf), None])
+    s = straight_chain(
+        2, Kind.HINGE, axes=[(0.6, 0, 0.8), (0, 0, 1)], limits=[Range(-1.0, np.inf), Range(-np.inf, -14.0)]
+    )
     return Pose(s, s.rest_q), Position("tip", NOWHERE)
 
 

@@ -185,15 +185,17 @@ def serial(start: Pose, goal: Position | Place) -> SerialArm:
 
     A ball joint without limits becomes three hinges about x, y and z (its angles: Rx Ry Rz), one with an EulerBox three
     hinges with its order and ranges, one with a Range about an axis a hinge. A free joint in the chain turns as a ball.
+    A joint whose range has one value only is told as fixed.
     Scale within 1e-3 of uniform passes, as in every solver; the chain is then as little askew.
     UnsupportedError, with a sentence: coupled joints on the way, a SwingTwist, a soft limit, scale that is not uniform,
     a chain in which nothing moves.
     """
     skeleton, tip = start.skeleton, start.skeleton.index(goal.joint)
     moving = [skeleton.index(name) for name in Problem(start, (goal,)).joints]
+    _check(skeleton, moving)
+    moving = [row for row in moving if not _held(skeleton, row)]
     if not moving:
         raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to tell")
-    _check(skeleton, moving)
     walk = _Walk(start, moving)
     for row in skeleton.way(tip):
         if row >= moving[0]:
@@ -226,6 +228,17 @@ def _check(skeleton: Skeleton, moving: list[int]) -> None:
             raise UnsupportedError(f"{name!r} has a soft limit, which cannot be told to a peer")
         if isinstance(limit, SwingTwist):
             raise UnsupportedError(f"{name!r} has a SwingTwist limit, which cannot be told to a peer")
+        if isinstance(limit, EulerBox) and any(low == high for low, high in limit.ranges):
+            raise UnsupportedError(f"{name!r} has an angle of one value only, which cannot be told to a peer")
+
+
+def _held(skeleton: Skeleton, row: int) -> bool:
+    """Whether a joint's range has one value only: it is told as fixed, because some libraries fail over it."""
+    limit = skeleton.limits[row]
+    if isinstance(limit, Range):
+        low, high = (limit.low, limit.high) if limit.axis is not None else skeleton.value_ranges[skeleton.q_start[row]]
+        return bool(low == high)
+    return False
 
 
 class _Walk:

