@@ -29,7 +29,12 @@ def _solved_at(level: float) -> Callable[[Measured], float]:
 
 
 def _middle(values: Floats, share: float) -> float:
-    return float(np.quantile(values, share)) if values.size else NAN
+    """A quantile; inf where it lies beside what is infinite, because there was no answer."""
+    if not values.size:
+        return NAN
+    with np.errstate(invalid="ignore"):  # inf - inf
+        found = float(np.quantile(values, share))
+    return float("inf") if np.isnan(found) and not np.isnan(values).any() else found
 
 
 def _percent(share: float) -> float:

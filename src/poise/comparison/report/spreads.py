@@ -123,5 +123,4 @@ def _curve(look: Look, values: Floats, axis: Axis, up: Axis) -> Row:
             f"{a:.1f},{b:.1f}" for a, b in zip(np.r_[x[0], x, x[-1]], np.r_[up.begin, y, up.begin], strict=True)
         )
         parts += [f'<polygon class="area" points="{ring}"/>', polyline("line thin", x, y)]
-    largest = float(np.nanmax(values)) if np.isfinite(values).any() else float("nan")
-    return Row(look, parts, f"{largest:.3g}")
+    return Row(look, parts, f"{np.nanmax(values):.3g}" if np.isfinite(values).any() else "\N{EN DASH}")

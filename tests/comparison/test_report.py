@@ -1,0 +1,421 @@
+"""The page of a comparison: what it says, that its figures are those that were measured, and how a browser shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from html import escape
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import poise
+from poise import samples, solvers
+from poise.comparison.columns import COLUMNS
+from poise.comparison.effort import QUICK
+from poise.comparison.growth import Grown
+from poise.comparison.measured import Measured, Ranks
+from poise.comparison.report import charts, figures, places, tables, words
+from poise.comparison.report.look import looks, short_names
+from poise.comparison.report.page import page_of
+from poise.comparison.table import heading, number
+from poise.goals import NAMES as GOALS
+from poise.handles import Handles
+from tests.comparison.doubles import Liar, Lost, answer
+from tests.view.conftest import chromium as chromium  # the browser, as the viewer's tests have it
+
+DASH = "\N{EN DASH}"
+EFFORT = dataclasses.replace(QUICK, joints=(2, 10), rounds=3, timed=3, traced=3, seconds=0.2)
+HOSTILE = '<script>alert("1")</script> & <b>'
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """Reaches the first half of the targets only, under a name that is no name."""
+
+    name = f"{HOSTILE} with a name that is longer than any column is wide"
+    handles = Handles()
+
+    def run(self, problem, targets, tolerance, request):
+        found = solvers.named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        q = np.where((targets[:, :1] > 0), found.q, problem.start.q)
+        return answer(q, met=False)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return poise.load(samples.path("arm.urdf")).rest
+
+
+@pytest.fixture(scope="module")
+def comparison(arm):
+    """Methods that solve, one that lies, one that gives nothing, one that misses half, one that refuses."""
+    given = ["levenberg_marquardt", "ccd", "jacobian_transpose", "two_bone", Liar(), Lost(), Hostile()]
+    return poise.compare(arm, poise.Position("tool", (0, 0, 0)), solvers=given, effort=EFFORT, name="arm <i>.urdf")
+
+
+@pytest.fixture(scope="module")
+def page(comparison):
+    return page_of(comparison)
+
+
+class Reader(HTMLParser):
+    """Tags, tables as rows of texts, and the text of each section; fails where a tag is not closed."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.tables, self.texts = [], [], [], {}
+        self.section, self.cell = "", None
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in {"meta", "br", "wbr", "input"}:
+            return
+        self.open.append(tag)
+        if tag == "section":
+            self.section = dict(attrs)["id"]
+        elif tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in {"td", "th"}:
+            self.tables[-1][-1].append("")
+            self.cell = True
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if tag in {"td", "th"}:
+            self.cell = None
+
+    def handle_data(self, data):
+        self.texts[self.section] = self.texts.get(self.section, "") + data
+        if self.cell:
+            self.tables[-1][-1][-1] += data
+
+
+def drawings(page):
+    """Each drawing, parsed."""
+    return [ET.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]  # noqa: S314
+
+
+def replaced(comparison, **changes):
+    """The same with the same changes to every method."""
+    methods = tuple(dataclasses.replace(method, **changes) for method in comparison.methods)
+    return dataclasses.replace(comparison, methods=methods)
+
+
+class TestPage:
+    def test_it_is_well_formed(self, page):
+        reader = Reader(page)
+        assert len(drawings(page)) > 20
+        ids = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        links = {attrs["href"] for tag, attrs in reader.tags if tag == "a"}
+        assert links <= {f"#{name}" for name in ids}
+
+    def test_it_asks_for_nothing_and_runs_nothing(self, page):
+        reader = Reader(page)
+        assert not re.search(r"https?:|//|url\(|@import|srcset|\bsrc=|<script|javascript:", page)
+        assert not any(name.startswith("on") for _, attrs in reader.tags for name in attrs)
+        assert not {tag for tag, _ in reader.tags} & {"script", "link", "img", "iframe", "object"}
+
+    def test_every_number_of_every_drawing_is_one(self, page):
+        assert not [found for found in drawings(page) if "nan" in ET.tostring(found, encoding="unicode")]
+        assert not re.search(r'[ "(,]-?inf\b', "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL)))
+
+    def test_all_names_stand_in_the_tables_and_are_escaped(self, comparison, page):
+        assert HOSTILE not in page
+        assert escape(HOSTILE) in page
+        assert "arm &lt;i&gt;.urdf" in page
+        first = [row[0] for table in Reader(page).tables for row in table]
+        for method in comparison.compared:
+            tables_of = 6 + (method.convergence is not None)  # five groups, what it supports, iterations
+            assert first.count(method.name) == tables_of, method.name
+
+    def test_those_that_refuse_say_why(self, comparison, page):
+        (refused,) = comparison.refused
+        assert ["two_bone", refused.refused] in [row for table in Reader(page).tables for row in table]
+
+    def test_the_verdict_and_the_task_are_there(self, comparison, page):
+        text = Reader(page).texts[""]
+        assert comparison.verdict in text
+        for part in ("Position of tool", "6 joints", "1e-06 m", "20: where random legal poses", "seed 0"):
+            assert part in text
+
+    def test_a_liar_is_named_with_its_true_error(self, comparison, page):
+        run = comparison["liar"].main
+        said = re.search(r"liar claims wrongly: .*? (\d+) targets .*? up to ([\d.e-]+) m\.", Reader(page).texts[""])
+        assert int(said[1]) == len(run) == 20
+        assert float(said[2]) == pytest.approx(run.errors.max(), rel=5e-3)
+        assert "lost claims" not in page
+
+    def test_no_answer_is_said(self, page):
+        assert "No answer came from lost for 20 targets." in page
+        assert "no answer" in Reader(page).texts["poses"]
+
+    def test_what_is_repeated_is_a_call_that_python_reads(self, comparison, page):
+        text = Reader(page).texts["again"]
+        call = text[text.index("rig =") : text.index("The same seed")]
+        compile(call, "page", "exec")
+        assert "poise.Position('tool', (0, 0, 0))" in call
+        assert "['levenberg_marquardt', 'ccd', 'jacobian_transpose', 'two_bone']" in "".join(sorted_names(call))
+
+
+def sorted_names(call):
+    """The call with its solvers in the order of the page's methods made plain."""
+    given = re.search(r"solvers=(\[.*?\])", call)[1]
+    names = re.findall(r"'(\w+)'", given)
+    order = ["levenberg_marquardt", "ccd", "jacobian_transpose", "two_bone"]
+    return [str(sorted(names, key=order.index))]
+
+
+class TestTables:
+    def test_every_column_stands_in_a_group(self):
+        grouped = [key for keys in tables.GROUPS.values() for key in keys]
+        assert sorted(grouped) == sorted(column.key for column in COLUMNS)
+
+    def test_figures_are_those_of_the_rows(self, comparison, page):
+        named = {row["method"]: row for row in comparison.rows()}
+        columns = {heading(column, "m").replace(" ", ""): column for column in comparison.columns}
+        seen = set()
+        for table in Reader(page).tables[:5]:
+            head = [title.replace(" ", "") for title in table[0]]
+            for row in table[1:]:
+                for title, text in zip(head, row, strict=True):
+                    if title in columns:
+                        value = named[row[0]][columns[title].key]
+                        assert text in ({DASH, "none"} if value is None else {number(columns[title], value)})
+                        seen.add(columns[title].key)
+        assert seen == {column.key for column in comparison.columns}
+
+    def test_ranks_are_those_of_the_comparison(self, comparison, page):
+        solved, times = Reader(page).tables[:2]
+        for method, left, right in zip(comparison.compared, solved[1:], times[1:], strict=True):
+            ranks = method.ranks
+            assert left[1:3] == [str(ranks.overall), str(ranks.solved)]
+            assert right[1:3] == [str(ranks.call), DASH if ranks.batch is None else str(ranks.batch)]
+
+    def test_the_best_is_marked_among_those_that_solve(self, comparison):
+        (step,) = (column for column in COLUMNS if column.key == "step")
+        able = tables._able(comparison.compared)
+        assert {method.name for method in able} >= {"levenberg_marquardt", "ccd"}
+        assert not {"liar", "lost"} & {method.name for method in able}
+        assert step.of(comparison["liar"]) == 0
+        assert float(tables._best(step, able)) > 0
+        text = tables.figures(comparison, looks(comparison.compared))
+        for row in re.findall(r"<tr.*?</tr>", text):
+            if ">liar<" in row or ">lost<" in row:
+                assert "best" not in row
+        assert "n best" in text
+
+    def test_what_is_supported_is_what_solvers_declare(self, comparison):
+        ability = tables._does(comparison["ccd"])
+        handles = solvers.named("ccd").handles
+        assert {name for name in GOALS if ability[name]} == set(handles.goals)
+        assert ability["soft"] == handles.soft
+        assert tables._does(comparison["liar"]) == {}
+        names = {name for _, group in tables._abilities() for name in group}
+        assert set(ability) == names
+
+    def test_what_a_peer_can_do_is_asked_of_its_adapter(self, comparison):
+        from poise.comparison import peers
+
+        peer = peers.named("ikpy")
+        found = tables._does(dataclasses.replace(comparison["ccd"], name=peer.label, family="peer"))
+        assert found["Position"]
+        assert not found["Aim"]
+        assert found["Range"] == peer.keeps_limits
+
+
+class TestWords:
+    @pytest.mark.parametrize(("share", "text"), [(1, "100"), (0.9999, "99.9"), (0.59, "59"), (0, "0")])
+    def test_what_is_not_all_is_never_100_percent(self, share, text):
+        assert words.percent(share) == text
+
+    @pytest.mark.parametrize(("us", "text"), [(11.64, "11.6 µs"), (999.9, "1 ms"), (45_600, "45.6 ms"), (2e6, "2 s")])
+    def test_times_have_a_unit_that_fits(self, us, text):
+        assert words.spent(us) == text
+
+    def test_short_names_are_short_and_differ(self):
+        names = ["ccd", *(f"a very long name of a method, number {i}, of no use" for i in range(30))]
+        found = short_names(names)
+        assert found[0] == "ccd"
+        assert len(set(found)) == 31
+        assert max(map(len, found)) <= 20
+
+
+class TestDrawings:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_names_beside_curves_keep_apart_and_in_order(self, seed):
+        wanted = np.random.default_rng(seed).uniform(0, 100, 12)
+        found = charts.spread(wanted, 10.0, 0.0, 120.0)
+        order = np.argsort(wanted)
+        assert (np.diff(found[order]) >= 10 - 1e-9).all()
+        assert found.min() >= 0
+        assert found.max() <= 120
+
+    def test_names_that_have_room_stay(self):
+        np.testing.assert_allclose(charts.spread(np.array([80.0, 10.0, 40.0]), 10.0, 0.0, 100.0), [80, 10, 40])
+        np.testing.assert_allclose(charts.spread(np.array([50.0, 52.0]), 10.0, 0.0, 100.0), [46, 56])
+
+    def test_maps_hold_every_target_once(self, comparison):
+        text = places.mapped(comparison, looks(comparison.compared))
+        panels = re.findall(r'<figure class="m m\d+">.*?</figure>', text, re.DOTALL)
+        worse = [m for m in comparison.compared if m.solved() < 1]
+        assert len(panels) == len(worse) >= 3
+        for method, panel in zip(worse, panels, strict=True):
+            found = [(int(a), int(b)) for a, b in re.findall(r"<title>(\d+) of (\d+) missed", panel)]
+            missed = int((~(method.main.scores <= 1)).sum())
+            assert (sum(a for a, _ in found), sum(b for _, b in found)) == (2 * missed, 2 * len(method.main))
+            assert f"{missed} of 20 targets missed" in panel
+
+    def test_bins_of_the_reach_hold_every_target_once(self, comparison):
+        text = places.reaching(comparison, looks(comparison.compared))
+        for method in comparison.compared:
+            if method.solved() < 1:
+                panel = next(p for p in text.split("<figure") if escape(method.name)[:9] in p.replace("<wbr>", ""))
+                found = [(int(a), int(b)) for a, b in re.findall(r"<title>(\d+) of (\d+) solved", panel)]
+                assert sum(b for _, b in found) == 20
+                assert sum(a for a, _ in found) == int((method.main.scores <= 1).sum())
+
+    def test_poses_that_solve_end_at_the_target(self, comparison):
+        shown = looks([comparison["levenberg_marquardt"]])
+        text = figures.pictures(comparison, shown)
+        assert text.count("<figure") == 3
+        for drawing in drawings(text):
+            limb = [path for path in drawing.iter("path") if path.get("class") == "limb"]
+            if limb:
+                ring = next(one for one in drawing.iter("circle") if one.get("class") == "target")
+                end = limb[0].get("d").rsplit("L", 1)[1].split()
+                assert [float(end[0]), float(end[1])] == pytest.approx(
+                    [float(ring.get("cx")), float(ring.get("cy"))], abs=0.2
+                )
+
+    def test_the_hardest_target_is_the_one_that_most_miss(self, comparison):
+        runs = [method.main for method in comparison.compared]
+        missed = sum((~(run.scores <= 1)).astype(int) for run in runs)
+        easy, _, hard = figures._chosen(runs)
+        assert missed[easy] == missed.min()
+        assert missed[hard] == missed.max() > missed.min()
+
+
+class TestUnusual:
+    def test_a_rotation_has_no_distance(self, arm):
+        goal = poise.Orientation("tool", (1, 0, 0, 0))
+        text = page_of(poise.compare(arm, goal, solvers=["levenberg_marquardt", "fabrik"], effort="quick"))
+        reader = Reader(text)
+        assert "A rotation" in reader.texts["reach"]
+        assert "A rotation" in reader.texts["workspace"]
+        assert text.count('class="axes wanted"') == 3
+        assert 'class="target"' not in text
+
+    def test_nobody_takes_the_task(self, comparison):
+        empty = dataclasses.replace(comparison, methods=comparison.refused)
+        reader = Reader(page_of(empty))
+        assert "No method takes this task." in reader.texts[""]
+        assert ["two_bone", comparison.refused[0].refused] in [row for table in reader.tables for row in table]
+        Reader(page_of(dataclasses.replace(comparison, methods=())))
+
+    def test_one_method(self, comparison):
+        Reader(page_of(dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"],))))
+
+    def test_nothing_was_measured(self, comparison):
+        changes = {"runs": {}, "batches": {}, "convergence": None, "growth": (), "ranks": Ranks(1, 1, 1, None)}
+        bare = replaced(comparison, calls=np.full((1, 1), 5.0), **changes)
+        reader = Reader(page_of(bare))
+        assert "None of these methods shows its iterations." in reader.texts["convergence"]
+        assert "no poses" in reader.texts["poses"]
+
+    def test_growth_and_batches_with_gaps(self, comparison):
+        grown = (Grown(2, 1.0, 5.0, float("nan")), Grown(200, 0.5, 500.0, float("nan")))
+        text = page_of(replaced(comparison, growth=grown, batches={}))
+        assert Reader(text).texts["cost"].count("ball joints of the chain") == 1
+        assert "dot open" in text
+
+    def test_twenty_five_methods(self, comparison):
+        first = comparison.compared[0]
+        many = tuple(dataclasses.replace(first, name=f"a method with a long name {i}") for i in range(25))
+        text = page_of(dataclasses.replace(comparison, methods=many))
+        Reader(text)
+        styles = {re.sub(r"^.m\d+, .k\d+", "", line) for line in re.findall(r"^\.m\d+, .*--d.*$", text, re.MULTILINE)}
+        assert len(styles) == 25  # no two of a colour have a dash in common
+
+    def test_saved_as_a_file(self, comparison, page, tmp_path):
+        comparison.save(tmp_path / "report.html")
+        assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+
+
+OVERLAPS = """
+() => [...document.querySelectorAll("svg")].flatMap((svg) => {
+  const boxes = [...svg.querySelectorAll("text")].map((text) => [text.getBoundingClientRect(), text.textContent]);
+  return boxes.flatMap(([a, s], i) => boxes.slice(i + 1).filter(([b]) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.4 * Math.min(a.height, b.height)).map(([, t]) => [s, t]));
+})
+"""
+OUTSIDE = """
+() => [...document.querySelectorAll("svg text")].filter((text) => {
+  const a = text.getBoundingClientRect(), b = text.ownerSVGElement.getBoundingClientRect();
+  return a.width > 0 && (a.left < b.left - 1 || a.right > b.right + 1 || a.bottom > b.bottom + 1);
+}).map((text) => text.textContent)
+"""
+
+
+class TestBrowser:
+    @pytest.fixture
+    def tab(self, chromium, comparison, tmp_path):
+        """`tab(width, scheme)`: the page from a file; nothing else is asked for, nothing complains."""
+        path, heard, tabs = tmp_path / "report.html", [], []
+        comparison.save(path)
+
+        def shown(width, scheme="light"):
+            one = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            tabs.append(one)
+            one.on("console", lambda message: heard.append(message.text))
+            one.on("pageerror", lambda error: heard.append(str(error)))
+            one.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
+            one.goto(path.as_uri())
+            return one
+
+        yield shown
+        for one in tabs:
+            one.close()
+        assert heard == []
+
+    @pytest.mark.parametrize("width", [1200, 400])
+    def test_it_fits_the_window(self, tab, width):
+        shown = tab(width, "dark" if width == 400 else "light")
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = shown.evaluate('[...document.querySelectorAll(".wide")].map((box) => box.clientWidth)')
+        assert len(boxes) >= 7
+        assert max(boxes) <= width
+        assert shown.evaluate(OVERLAPS) == []
+        assert shown.evaluate(OUTSIDE) == []
+
+    def test_it_prints(self, tab):
+        shown = tab(700, "dark")
+        assert shown.pdf(format="A4").startswith(b"%PDF")
+        shown.emulate_media(media="print")
+        assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        wide = '[...document.querySelectorAll(".wide")].filter((box) => box.scrollWidth > box.clientWidth + 1).length'
+        assert shown.evaluate(wide) == 0
+
+    def test_a_method_can_be_taken_out(self, tab, comparison):
+        shown = tab(1200)
+        row = [method.name for method in comparison.compared].index("liar")
+        assert shown.locator(f".m{row}:visible").count() > 10
+        shown.locator(f"#on{row}").uncheck()
+        assert shown.locator(f".m{row}:visible").count() == 0
+        assert shown.locator(f".m{row - 1}:visible").count() > 10
+
+
+def test_a_measured_that_was_refused_is_no_part_of_drawings(comparison):
+    assert all(isinstance(look.method, Measured) and look.method.refused is None for look in looks(comparison.compared))
