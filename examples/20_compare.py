@@ -16,6 +16,8 @@ print(found)
 print(found.verdict)
 found.save(out / "compared.html")
 
-jerks = {method.name: method.smooth("path").jerk for method in found.compared}
+for method in found.compared:
+    print(f"{method.name}: jerk along the path {method.smooth('path').jerk:.2f}")
 assert all(method.solved() > 0.9 for method in found.compared)
-assert jerks["levenberg_marquardt"] == min(jerks.values())
+assert not found.refused
+assert (out / "compared.html").is_file()
