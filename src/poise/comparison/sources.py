@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from poise import solvers
+
 _PACKAGE, _FOLDER = "poise", Path(__file__).parent.parent
 _CHECKS = "poise.checks"  # of what people type
 _KERNELS = "poise.kernels"  # a folder whose modules are used as attributes: kernels.ccd
@@ -31,19 +33,19 @@ class Size(NamedTuple):
     needed: int
 
 
-def sizes(solvers: Iterable[object]) -> dict[str, Size]:
+def sizes(values: Iterable[object]) -> dict[str, Size]:
     """Of solver values, by name.
 
-    Where the house ends and a method begins: modules outside kernels/ that every one of the solvers needs (skeletons,
+    Where the house ends and a method begins: modules outside kernels/ that every solver of the folder needs (skeletons,
     problems, judging) are not counted, nor is what is needed only by them.
     """
-    modules = {str(getattr(solver, "name", "")): type(solver).__module__ for solver in solvers}
-    closures = [needs(module) for module in modules.values()]
+    closures = [needs(f"{solvers.__name__}.{name}") for name in solvers.names()]
     house = {module for module in _common(closures) if not module.startswith(_KERNELS)} | {_CHECKS}
-    return {
-        name: Size(lines(module), sum(map(lines, needs(module, frozenset(house)) | {module})))
-        for name, module in modules.items()
-    }
+    return {str(getattr(value, "name", "")): _size(type(value).__module__, frozenset(house)) for value in values}
+
+
+def _size(module: str, house: frozenset[str]) -> Size:
+    return Size(lines(module), sum(map(lines, needs(module, house) | {module})))
 
 
 def _common(closures: Sequence[frozenset[str]]) -> frozenset[str]:

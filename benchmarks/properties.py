@@ -1,0 +1,110 @@
+"""What each method is like: size, speed, hinges, limits, singularities, convergence, number of joints.
+
+The words of the table come from thresholds on numbers, which are below it. Nothing is typed by hand: what a solver can
+do is what its file declares, sizes are counted from the sources, the rest is measured by poise.compare().
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import sys
+
+import harness
+import numpy as np
+from fabrik_table import chain
+
+import poise
+from poise.comparison.effort import Effort
+from poise.comparison.growth import FULL_SIZES, growth
+from poise.comparison.method import Own
+from poise.comparison.properties import Properties, properties
+from poise.comparison.property_words import figures, growth_rows, notes, rows
+from poise.comparison.targets import Sizes
+
+BONES = 10
+TOLERANCE = 1e-4  # of the reach
+CLOSE = 1e-10  # of the reach: so that the end of the convergence is seen
+FULL = Effort(Sizes(500, 240, 200), (), batches=(1, 10, 100, 1000), rounds=9, timed=20, traced=40, seconds=8.0)
+ENDS = Effort(Sizes(40, 2, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
+GROWN = 2.0  # seconds for a method and size
+
+
+def hinges(bones: int) -> poise.Skeleton:
+    """Hinges across the chain, each 50 degrees on, that turn 1.2 rad either way."""
+    angle = np.arange(bones) * np.radians(50)
+    axes = np.stack([np.cos(angle), np.zeros(bones), np.sin(angle)], axis=-1)
+    return chain(bones, 1.0, poise.Range(-1.2, 1.2), axes)
+
+
+def leg() -> poise.Skeleton:
+    """Two bones of 0.4: a ball and a knee that bends from 0 to 150 degrees."""
+    kinds = [poise.Kind.BALL, poise.Kind.HINGE, poise.Kind.FIXED]
+    offsets, axes = [[0, 0, 0], [0, -0.4, 0], [0, -0.4, 0]], [[0, 1, 0], [1, 0, 0], [0, 1, 0]]
+    skeleton = poise.Skeleton.build(["hip", "knee", "tip"], [-1, 0, 1], kinds, offsets=offsets, axes=axes)
+    return skeleton.limited({"knee": poise.Range.degrees(0, 150)})
+
+
+def chains() -> dict[str, tuple[poise.Skeleton, float]]:
+    """Each chain by its name in the table, and its reach."""
+    return {
+        f"{BONES} balls": (chain(BONES, 1.0), float(BONES)),
+        f"{BONES} hinges": (hinges(BONES), float(BONES)),
+        "leg": (leg(), 0.8),
+    }
+
+
+def compared(skeleton: poise.Skeleton, tolerance: float, effort: Effort, only: str | None) -> poise.Comparison:
+    """Give every solver of the folder, or one, the same targets."""
+    start = poise.Pose(skeleton, skeleton.rest_q)
+    goal = poise.Position("tip", (0, 0, 0), root=skeleton.names[0])
+    return poise.compare(start, goal, tolerance=tolerance, effort=effort, solvers=[only] if only else "all")
+
+
+def grown(comparison: poise.Comparison, sizes: tuple[int, ...]) -> poise.Comparison:
+    """The comparison with the growth of every method over all sizes: also of those that compile anew for each."""
+    aliases = {method.name: f"{method.name}, every size" for method in comparison.methods}  # no size is kept from these
+    alone = [Own(poise.solvers.named(name), alias) for name, alias in aliases.items()]
+    found = growth(alone, sizes, GROWN, lambda what: print(what, flush=True))
+    made = [dataclasses.replace(method, growth=tuple(found[aliases[method.name]])) for method in comparison.methods]
+    return dataclasses.replace(comparison, methods=tuple(made))
+
+
+def measured(
+    effort: Effort = FULL, ends: Effort = ENDS, sizes: tuple[int, ...] = FULL_SIZES, only: str | None = None
+) -> Properties:
+    """Measure everything, for every solver or for one."""
+    found = {}
+    for name, (skeleton, reach) in chains().items():
+        found[name] = compared(skeleton, TOLERANCE * reach, effort, only)
+        print(f"{name}: {found[name].seconds:.0f} s", flush=True)
+    first, (skeleton, reach) = next(iter(chains().items()))
+    found[first] = grown(found[first], sizes)
+    return properties(found, compared(skeleton, CLOSE * reach, ends, only))
+
+
+def main() -> int:
+    """Run everything and write the table."""
+    table = measured()
+    machine = ", ".join(f"{key} {value}" for key, value in harness.machine().items())
+    when = dt.datetime.now(tz=dt.UTC).date().isoformat()
+    what = (
+        f"Chains: {BONES} balls without limits and {BONES} hinges within 1.2 rad of straight, each 50 degrees on, "
+        "bones one long, straight at the start; a leg of a ball and a knee that bends up to 150 degrees. Targets are "
+        f"the tips of random legal poses, solved to {TOLERANCE:g} of the reach, one at a time from the start. Speed: "
+        "on the first chain that a method takes. Medians of rounds in turns, one thread, default options."
+    )
+    made = f"Measured on {when}: {machine}. Repeat it with `python benchmarks/run.py properties`."
+    said = [made, what, *notes(table)]
+    numbers = ["### The numbers behind it", harness.table(figures(table))]
+    harness.report("properties", "Properties of the methods", rows(table), [*said, *numbers])
+    path = harness.RESULTS / "properties.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document |= {"notes": said, "figures": figures(table), "growth": growth_rows(table)}
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
