@@ -17,7 +17,7 @@ from tests.docs.test_blocks import folder as folder
 
 PAGES = sorted([*(DOCS / "tutorials").glob("[0-9]*.md"), *(DOCS / "concepts").glob("*.md")])
 _BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<text>.*?)^```)?", re.MULTILINE | re.DOTALL)
-_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?|\b(nan|inf)\b")  # nan: on a busy machine a comparison leaves targets out
+_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?|\b(nan|inf)\b")  # nan: a busy machine compares less
 
 
 class Shown(NamedTuple):
