@@ -16,7 +16,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +42,7 @@ def recipe(title):
     sections = re.split(r"^## ", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     section = next(text for text in sections if text.startswith(f"{title}\n"))
     found = [
-        (int(number), Step(re.sub(r"\n   ", " ", words), language, textwrap.dedent(block)))
+        (int(number), Step(re.sub(r"\n   ", " ", words), language, re.sub(r"^   ", "", block, flags=re.MULTILINE)))
         for number, words, language, block in _STEP.findall(section)
     ]
     assert [number for number, _ in found] == list(range(1, section.count("\n   ```") // 2 + 1)), "a step is not read"
@@ -88,6 +87,12 @@ def follow(step, folder):
     kept = f"{line}\n" if _AFTER.match(step.words) else ""
     (folder / name).write_text(text.replace(f"{line}\n", f"{kept}{step.block}"), encoding="utf-8")
     return ""
+
+
+def file_of(step):
+    """The file that a step creates or changes; empty where it runs something."""
+    done = _CREATE.match(step.words) or _AFTER.match(step.words) or _REPLACE.match(step.words)
+    return done[1] if done else ""
 
 
 def _run(line, folder):
