@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from poise import rotations
 from poise.arrays import Floats
 from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
 from poise.comparison.serial import SerialArm
@@ -16,7 +15,6 @@ from poise.errors import UnsupportedError
 
 _LIBRARY = Library("optik", "optik-py")
 _NUDGE = 1e-8  # [rad, arm units] where the rotation is exactly the wanted one its gradient is not a number
-_ODD = rotations.as_matrix(rotations.from_vector(np.array([0.1, 0.2, 0.3])))
 
 
 class Peer(InProcess):
@@ -53,8 +51,5 @@ class Peer(InProcess):
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call it from the start."""
-        place = as_place(target)
-        if place is not target:
-            place[:3, :3] = _ODD  # counts for nothing, but must not be exactly that of the start
-        found = self.robot.ik(self.config, place, clipped(self.arm, values + self.nudge))
+        found = self.robot.ik(self.config, as_place(target), clipped(self.arm, values + self.nudge))
         return (None, False, None) if found is None else (np.array(found[0]), True, None)
