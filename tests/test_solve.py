@@ -394,3 +394,17 @@ def test_a_rig_on_which_nothing_moves_has_an_empty_q():
             batch = poise.solve(start, Position("b", [target] * 3, root="a"))
             assert batch.pose.q.shape == (3, 0)
             assert batch.message(2) == result.message()
+
+
+def test_a_solver_of_ones_own_that_answers_in_another_shape_is_told():
+    class Short:
+        name, handles = "short", poise.CCD().handles
+
+        def run(self, problem, targets, tolerance, request):
+            answer = poise.CCD().run(problem, targets, tolerance, request)
+            return answer._replace(q=answer.q[:, :-1])
+
+    with pytest.raises(
+        poise.InputError, match=r"the solver short answered with q of shape \(1, 7\); it has to be \(1, 8\)"
+    ):
+        poise.solve(rest(straight_chain(2)), Position("tip", [1, 1, 0]), solver=Short())

@@ -65,6 +65,7 @@ def run(
 
     def part(rows: slice) -> tuple[Answer, Verdict]:
         answer = solver.run(problem, targets[rows], tolerance, request)
+        _check_shape(answer, solver.name, (len(targets[rows]), problem.skeleton.nq))
         if problem.sheared:
             silent = replace(request, progress=None)
             answer = _corrected(problem, solver, targets[rows], tolerance, silent, answer)
@@ -81,6 +82,12 @@ def run(
         problem, goals, targets, answer, verdict, tolerance, solver=solver.name, shape=shape, moved_inside=moved_inside
     )
     return Result(time.perf_counter() - began, **found)
+
+
+def _check_shape(answer: Answer, name: str, shape: tuple[int, int]) -> None:
+    """Solvers that people write themselves make this mistake, and the kernels would read beyond the end."""
+    if answer.q.shape != shape:
+        raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
 
 
 class _Progress:

@@ -55,6 +55,10 @@ class Measured:
     growth: tuple[Grown, ...] = ()
     ranks: Ranks | None = None
 
+    def __repr__(self) -> str:
+        said = self.refused or f"{100 * self.solved():.3g} % solved"
+        return f"Measured({self.name}: {said})"
+
     @property
     def main(self) -> Run | None:
         """What it did with the main set."""

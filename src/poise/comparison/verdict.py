@@ -52,9 +52,11 @@ def _between(words: Sequence[str]) -> str:
 
 def _in_batches(comparison: Comparison) -> str:
     """Who is quickest where many targets are solved in one call."""
-    first = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch == 1]
+    honest = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _CLEARLY]
+    best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
+    first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
     times = sorted(m.batch_time for m in first)
-    if not first or sum(bool(m.batches) for m in comparison.compared) == len(first):
+    if len(first) in (0, len(honest)):
         return ""
     spent = _between([f"{time:.3g}" for time in times])
     verb = "is" if len(first) == 1 else "are"

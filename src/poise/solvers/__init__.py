@@ -35,7 +35,7 @@ class Solver(Protocol):
         ...
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py.
+        """Solve for the targets (k, W), rows as in problem.py; k may be 0: then it only says what it cannot do.
 
         UnsupportedError for what `handles` cannot say and it cannot do.
         """
