@@ -1,0 +1,23 @@
+"""The picture that a comparison saves, of the bundled arm: little is measured, so that the page is built quickly."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import poise
+from poise import samples
+from poise.comparison.effort import QUICK
+from poise.comparison.report import pictures
+from poise.comparison.targets import Sizes
+
+SOLVERS = ("ccd", "damped_least_squares", "fabrik", "jacobian_transpose", "levenberg_marquardt")
+
+
+def draw(path: Path) -> None:
+    """Positions of the tool, five methods."""
+    arm = poise.load(samples.path("arm.urdf"))
+    effort = dataclasses.replace(QUICK, sizes=Sizes(100, 20, 10), timed=10, traced=9, seconds=0.2)
+    goal = poise.Position("tool", (0, 0, 0))
+    found = poise.compare(arm.rest, goal, solvers=SOLVERS, effort=effort, name="arm.urdf")
+    path.write_bytes(pictures.rendered("svg", found))
