@@ -1,6 +1,6 @@
 """Draw the documentation's figures that are out of date: `python docs/figures/_build.py [NAME ...]`.
 
-Named ones are drawn anyway. A figure is out of date when its module, the shared style or the package is newer. With
+Named ones are drawn anyway. A figure is out of date when its module, the shared parts, the package or measured results are newer. With
 POISE_FIGURES=missing in the environment only those are drawn that do not exist.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 DRAWN = FOLDER.parent / "_figures"
 PACKAGE = FOLDER.parent.parent / "src" / "poise"
+RESULTS = FOLDER.parent.parent / "benchmarks" / "results"
 if str(FOLDER.parent) not in sys.path:
     sys.path.insert(0, str(FOLDER.parent))  # figures import each other's parts as `figures.NAME`
 
@@ -36,7 +37,7 @@ def module(name: str) -> Any:
 
 def out_of_date() -> list[str]:
     """Names of the figures to draw."""
-    shared = [*FOLDER.glob("_*.py"), *(PACKAGE.rglob("*.py"))]
+    shared = [*FOLDER.glob("_*.py"), *PACKAGE.rglob("*.py"), *RESULTS.glob("*.json")]
     package = max(path.stat().st_mtime for path in shared)
     only_missing = os.environ.get("POISE_FIGURES") == "missing"
     found: list[str] = []
@@ -57,7 +58,10 @@ def draw(which: Iterable[str]) -> None:
         path = DRAWN / (name + getattr(found, "SUFFIX", ".svg"))
         beside = path.with_name(f".{os.getpid()}-{path.name}")  # never half a figure, nor two builds in one file
         try:
-            found.draw(beside)
+            try:
+                found.draw(beside)
+            except Exception as problem:
+                raise RuntimeError(f"docs/figures/{name}.py cannot be drawn: {problem!r}") from problem
             if not beside.is_file():
                 sys.exit(f"docs/figures/{name}.py: draw(path) wrote nothing")
             beside.replace(path)

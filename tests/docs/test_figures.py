@@ -32,18 +32,20 @@ def test_a_figure_gives_the_same_bytes(tmp_path):
 @pytest.fixture
 def few(tmp_path, monkeypatch):
     """One figure of one package, all files of the year 1970."""
-    figures, package, drawn = tmp_path / "figures", tmp_path / "package", tmp_path / "drawn"
+    figures, package, results = tmp_path / "figures", tmp_path / "package", tmp_path / "results"
     for path, text in (
         (figures / "one.py", "SUFFIX = '.png'\n\ndef draw(path):\n    path.write_text('drawn')\n"),
         (figures / "_shared.py", ""),
         (package / "code.py", ""),
+        (results / "chain.json", ""),
     ):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         os.utime(path, (1000, 1000))
     monkeypatch.setattr(_build, "FOLDER", figures)
     monkeypatch.setattr(_build, "PACKAGE", package)
-    monkeypatch.setattr(_build, "DRAWN", drawn)
+    monkeypatch.setattr(_build, "RESULTS", results)
+    monkeypatch.setattr(_build, "DRAWN", tmp_path / "drawn")
     monkeypatch.delenv("POISE_FIGURES", raising=False)
     return tmp_path
 
@@ -53,7 +55,7 @@ def test_figures_are_drawn_when_something_is_newer(few, monkeypatch):
     (few / "drawn").mkdir()
     (few / "drawn" / "one.svg").write_text("")
     assert _build.out_of_date() == []
-    for newer in ("figures/one.py", "figures/_shared.py", "package/code.py"):
+    for newer in ("figures/one.py", "figures/_shared.py", "package/code.py", "results/chain.json"):
         os.utime(few / newer)
         os.utime(few / "drawn" / "one.svg", (2000, 2000))
         assert _build.out_of_date() == ["one"], newer
@@ -76,7 +78,7 @@ def test_a_figure_is_whole_or_not_there(few, monkeypatch):
             pass
 
     monkeypatch.setattr(_build, "module", lambda _: Failing)
-    with pytest.raises(ValueError, match="no"):
+    with pytest.raises(RuntimeError, match=r"one\.py cannot be drawn: ValueError"):
         _build.draw(["one"])
     monkeypatch.setattr(_build, "module", lambda _: Silent)
     with pytest.raises(SystemExit, match="wrote nothing"):
