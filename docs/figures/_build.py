@@ -1,7 +1,7 @@
 """Draw the documentation's figures that are out of date: `python docs/figures/_build.py [NAME ...]`.
 
-Named ones are drawn anyway. A figure is out of date when its module, the shared parts, the package or measured results are newer. With
-POISE_FIGURES=missing in the environment only those are drawn that do not exist.
+Named ones are drawn anyway. A figure is out of date when its module, the shared parts, the package or measured results
+are newer. With POISE_FIGURES=missing in the environment only those are drawn that do not exist.
 """
 
 from __future__ import annotations
