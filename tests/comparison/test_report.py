@@ -17,8 +17,8 @@ from poise import samples, solvers
 from poise.comparison.columns import COLUMNS
 from poise.comparison.effort import QUICK
 from poise.comparison.growth import Grown
-from poise.comparison.measured import Measured, Ranks
-from poise.comparison.report import charts, figures, places, tables, words
+from poise.comparison.measured import Ranks
+from poise.comparison.report import charts, figures, notes, places, tables, words
 from poise.comparison.report.look import looks, short_names
 from poise.comparison.report.page import page_of
 from poise.comparison.table import heading, number
@@ -235,6 +235,21 @@ class TestTables:
         assert found["Range"] == peer.keeps_limits
 
 
+class TestNotes:
+    def test_libraries_beside_poise_stand_apart_with_their_settings(self, comparison):
+        beside = dataclasses.replace(comparison["ccd"], name="ikpy 3 <x>", family="peer", text="a library; tol 1e-12")
+        text = notes.methods(dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"], beside)))
+        own, _, rest = text.partition("<h3>Libraries beside Poise")
+        assert "levenberg_marquardt" in own
+        assert "ikpy 3 &lt;x&gt;</b>: a library; tol 1e-12" in rest
+        assert "Libraries beside" not in notes.methods(comparison)
+
+    def test_every_set_of_targets_is_told(self, comparison):
+        text = notes.measured(comparison)
+        for one in comparison.task.sets.values():
+            assert f"<b>{one.name}</b> ({len(one)} targets): {escape(one.text)}" in text
+
+
 class TestWords:
     @pytest.mark.parametrize(("share", "text"), [(1, "100"), (0.9999, "99.9"), (0.59, "59"), (0, "0")])
     def test_what_is_not_all_is_never_100_percent(self, share, text):
@@ -286,18 +301,27 @@ class TestDrawings:
                 assert sum(b for _, b in found) == 20
                 assert sum(a for a, _ in found) == int((method.main.scores <= 1).sum())
 
-    def test_poses_that_solve_end_at_the_target(self, comparison):
-        shown = looks([comparison["levenberg_marquardt"]])
-        text = figures.pictures(comparison, shown)
-        assert text.count("<figure") == 3
-        for drawing in drawings(text):
-            limb = [path for path in drawing.iter("path") if path.get("class") == "limb"]
-            if limb:
-                ring = next(one for one in drawing.iter("circle") if one.get("class") == "target")
-                end = limb[0].get("d").rsplit("L", 1)[1].split()
-                assert [float(end[0]), float(end[1])] == pytest.approx(
-                    [float(ring.get("cx")), float(ring.get("cy"))], abs=0.2
-                )
+    @pytest.mark.parametrize("shares", [[0.2, 0.5, 1.0], [0.5], [0.0, 0.0], [0.3, 1e9], [7.0, 7.01]])
+    def test_bins_are_few_and_hold_all(self, shares):
+        edges = places._edges(np.array(shares))
+        assert 2 <= len(edges) <= 14
+        assert edges[0] <= min(shares)
+        assert edges[-1] >= max(shares) * (1 - 1e-9)
+        if max(shares) <= 1:
+            np.testing.assert_allclose(np.diff(edges), 0.1)
+
+    @pytest.mark.parametrize("offset", [(0, 0, 0), (0.1, 0.05, 0.2)])
+    def test_poses_that_solve_end_at_the_target(self, arm, offset):
+        goal = poise.Position("tool", (0, 0, 0), offset=offset)
+        found = poise.compare(arm, goal, solvers=["levenberg_marquardt"], effort=EFFORT)
+        text = figures.pictures(found, looks(found.compared))
+        poses = [drawing for drawing in drawings(text) if "the pose" in drawing.get("aria-label", "")]
+        assert len(poses) == 3
+        for drawing in poses:
+            limb = [path.get("d") for path in drawing.iter("path") if path.get("class") == "limb"]
+            ring = next(one for one in drawing.iter("circle") if one.get("class") == "target")
+            end = [float(number) for number in limb[-1].rsplit("L", 1)[1].split()]
+            assert end == pytest.approx([float(ring.get("cx")), float(ring.get("cy"))], abs=0.2)
 
     def test_the_hardest_target_is_the_one_that_most_miss(self, comparison):
         runs = [method.main for method in comparison.compared]
@@ -415,7 +439,3 @@ class TestBrowser:
         shown.locator(f"#on{row}").uncheck()
         assert shown.locator(f".m{row}:visible").count() == 0
         assert shown.locator(f".m{row - 1}:visible").count() > 10
-
-
-def test_a_measured_that_was_refused_is_no_part_of_drawings(comparison):
-    assert all(isinstance(look.method, Measured) and look.method.refused is None for look in looks(comparison.compared))

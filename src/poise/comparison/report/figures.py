@@ -17,6 +17,7 @@ from poise.comparison.runs import Run
 from poise.comparison.table import length_unit
 from poise.comparison.task import Task
 from poise.goals import Orientation, Position
+from poise.measure import point_of
 from poise.plot.scene import _TO_Z_UP, Panel, _up, prepared, projected
 from poise.pose import Pose
 from poise.tree_layout import POSITION
@@ -111,7 +112,7 @@ def _pictures(task: Task, ended: Sequence[_Ended], row: int, unit: str) -> str:
         cells.append(
             f'<figure class="{one.look.style}">{svg}<figcaption>{named(one.look)}<br>{left}</figcaption></figure>'
         )
-    return f'<div class="small" style="--least: 124px">{"".join(cells)}</div>'
+    return f'<div class="small" style="--least: 160px">{"".join(cells)}</div>'
 
 
 def _way(task: Task) -> list[str]:
@@ -153,7 +154,8 @@ def _drawn(task: Task, one: _Ended, scene: _Scene, panel: Panel | None) -> str:
     parts += [_bones("bone", points, shown.bones[near]), _line("was", before[scene.chain])]
     tip = points[scene.chain[-1]]
     if one.pose is not None:
-        parts.append(_line("limb", points[scene.chain]))
+        joint, tip = tip, _tip(task, one.pose, crop)
+        parts += [_line("limb", points[scene.chain]), _line("limb", np.array([joint, tip]))]
         parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving]]
         if scene.turns is not None:
             parts.append(_axes("is", one.pose, one.pose.world[task.goal.joint].rotations, tip, crop))
@@ -162,6 +164,16 @@ def _drawn(task: Task, one: _Ended, scene: _Scene, panel: Panel | None) -> str:
     if scene.turns is not None:
         parts.append(_axes("wanted", task.start, scene.turns, tip if scene.aim is None else scene.aim, crop))
     return "".join([*parts, "" if scene.aim is None else _mark(scene.aim), "</svg>"])
+
+
+def _tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
+    """Where the goal's point is in a pose, a point of the drawing: its offset counts."""
+    measures = {measure.kind: measure for measure in task.problem.measures}
+    if POSITION in measures:
+        point = point_of(task.problem.posed(pose.q[None]), measures[POSITION], task.goal)[0]
+    else:
+        point = pose.world[task.goal.joint].positions
+    return crop.at(projected(point[_TO_Z_UP[_up(pose)]]))
 
 
 def _mark(aim: Floats) -> str:

@@ -24,6 +24,7 @@ from poise.handles import series
 _WIDE, _HIGH = 210, 150  # of a small chart
 _LEFT, _RIGHT, _TOP, _FOOT = 34, 8, 8, 30
 _BIN = 0.1  # of the longest reach
+_MOST = 12  # bins
 _CELLS = 12  # along the larger extent
 _MAP = 150  # of a map's longer side
 _NAMES = "xyz"
@@ -60,8 +61,11 @@ def reaching(comparison: Comparison, shown: Sequence[Look]) -> str:
 
 
 def _edges(shares: Floats) -> Floats:
-    first, last = np.floor(shares.min() / _BIN), max(np.ceil(shares.max() / _BIN), np.floor(shares.min() / _BIN) + 1)
-    return np.arange(first, last + 0.5) * _BIN
+    """Of bins that are a tenth of the reach wide, or wider where targets lie far beyond it."""
+    low, high = float(shares.min()), float(shares.max())
+    wide = _BIN if high - low <= _BIN * _MOST else (high - low) / _MOST
+    first = np.floor(low / wide)
+    return wide * np.arange(first, max(np.ceil(high / wide), first + 1) + 0.5)
 
 
 def _bins(shares: Floats, edges: Floats) -> Ints:
