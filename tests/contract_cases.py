@@ -152,9 +152,8 @@ def assert_honest(result, joint, targets, offset=(0.0, 0.0, 0.0)) -> None:
     assert skeleton.legal(pose.q)[1] == ()
     np.testing.assert_array_equal(skeleton.legal(pose.q)[0], pose.q)
     row = skeleton.index(joint)
-    for q, target, error in zip(
-        pose.q.reshape(-1, skeleton.nq), targets.reshape(-1, 3), result.errors.reshape(-1), strict=True
-    ):
+    errors = result.errors.reshape(-1)
+    for q, target, error in zip(pose.q.reshape(len(errors), skeleton.nq), targets.reshape(-1, 3), errors, strict=True):
         point = (slow_kinematics.world(skeleton, q)[row] @ np.array([*offset, 1.0]))[:3]
         assert error == pytest.approx(np.linalg.norm(target - point), rel=1e-9, abs=1e-9 * (1 + np.abs(target).max()))
     np.testing.assert_array_equal(result.reached, result.errors[..., 0] <= result.tolerance * (1 + 1e-8))

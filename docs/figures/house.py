@@ -30,6 +30,7 @@ FLOORS = (
     Floor("files", PINK, "io.gltf"),
     Floor("skeletons, poses, limits", GREY, "clip"),
 )
+RIGHT = 3.5  # inches: where the floors end
 REGISTRIES = ("solvers", "goals", "limits", "io")
 
 
@@ -57,7 +58,12 @@ def floors() -> list[tuple[Floor, list[str]]]:
 
 
 def draw(path: Path) -> None:
-    """Draw the floors, an arrow beside them, and folders that are registries with a slash."""
+    """Write the picture."""
+    save(picture()[0], path)
+
+
+def picture() -> tuple[Any, Any]:
+    """The figure and its axes: floors, an arrow beside them; folders that are registries have a slash."""
     every = [(floor, _lines(rooms)) for floor, rooms in floors()]
     heights = [_LINE * (len(lines) + 1.9) for _, lines in every]
     whole = sum(heights) + _GAP * len(every)
@@ -72,7 +78,7 @@ def draw(path: Path) -> None:
         "", (3.86, whole - 0.1), (3.86, 0.1), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.6}
     )
     axes.text(3.78, whole / 2, "imports point down", rotation=90, va="center", ha="right", fontsize=10)
-    save(drawing, path)
+    return drawing, axes
 
 
 def _lines(rooms: list[str]) -> list[str]:
@@ -82,7 +88,7 @@ def _lines(rooms: list[str]) -> list[str]:
 
 
 def _floor(axes: Any, floor: Floor, lines: list[str], top: float, height: float) -> None:
-    axes.fill_between([0.02, 3.5], top, top + height, color=PALE, alpha=0.45, linewidth=0)
+    axes.fill_between([0.02, RIGHT], top, top + height, color=PALE, alpha=0.45, linewidth=0)
     axes.fill_between([0.02, 0.1], top, top + height, color=floor.colour, linewidth=0)
     axes.text(0.2, top + 0.85 * _LINE, floor.title, fontsize=10.5, fontweight="bold", va="center")
     for i, line in enumerate(lines):
