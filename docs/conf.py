@@ -27,3 +27,4 @@ html_last_updated_fmt = None  # the same sources give the same pages
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 smartquotes = False  # quotes in code and names stay what they are typed as
 nitpicky = True
+suppress_warnings = ["misc.highlighting_failure"]  # recipes show single lines of a file, which are no whole TOML
