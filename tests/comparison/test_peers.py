@@ -284,7 +284,11 @@ def test_three_writes_quaternions_of_length_zero_and_nulls():
     assert made.read(raw | {"quaternions": [None] * 24, "left": None}) == (None, False, 3)
 
 
-def test_pybullet_refuses_bodies_that_are_too_long():
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("pybullet", "up to 127 links; this chain has 130"), ("ikpy", "up to 60 hinges.* this is 129")],
+)
+def test_chains_that_are_too_long_are_refused(name, sentence):
     s = straight_chain(43, Kind.BALL)
-    with pytest.raises(UnsupportedError, match="up to 127 links; this chain has 130"):
-        here("pybullet")(serial(Pose(s, s.rest_q), Position("tip", NOWHERE)), "Position", CLOSE)
+    with pytest.raises(UnsupportedError, match=sentence):
+        here(name)(serial(Pose(s, s.rest_q), Position("tip", NOWHERE)), "Position", CLOSE)

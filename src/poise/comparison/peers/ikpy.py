@@ -9,8 +9,10 @@ import numpy as np
 from poise.arrays import Floats
 from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
 from poise.comparison.serial import Link, SerialArm, roll_pitch_yaw
+from poise.errors import UnsupportedError
 
 _LIBRARY = Library("ikpy.chain", "ikpy")
+_MOST = 60  # hinges and slides: these take it seconds, three times as many a minute, and nothing can stop it
 
 
 class Peer(InProcess):
@@ -29,6 +31,10 @@ class Peer(InProcess):
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         checked(self.name, self.goals, kind)
+        if len(arm.links) > _MOST:
+            raise UnsupportedError(
+                f"ikpy is asked up to {_MOST} hinges, for seconds a target; this is {len(arm.links)}"
+            )
         links, chain = Library("ikpy.link", "ikpy").load(), _LIBRARY.load()
         parts = [_link(links, link) for link in arm.links]
         turn = roll_pitch_yaw(arm.tip[:3, :3])
