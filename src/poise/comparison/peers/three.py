@@ -39,11 +39,30 @@ class _Bone(NamedTuple):
     turn: Floats
 
 
+def _folder() -> Path | None:
+    """The folder with node_modules/three."""
+    for folder in (os.environ.get("POISE_THREE"), "."):
+        if folder and (Path(folder) / "node_modules" / "three" / "package.json").is_file():
+            return Path(folder).absolute()
+    return None
+
+
+def _label() -> str:
+    """Its name with the version that stands in its package.json."""
+    folder = _folder()
+    try:
+        told = (folder / "node_modules" / "three" / "package.json").read_text(encoding="utf-8") if folder else "{}"
+        version = json.loads(told).get("version", "")
+    except (OSError, ValueError):
+        version = ""
+    return f"three.js {version} CCDIKSolver".replace("  ", " ")
+
+
 class Peer:
     """A node process of its own, which is asked target after target and measures itself."""
 
     name = "three"
-    label = "three.js CCDIKSolver"
+    label = _label()
     goals = ("Position",)
     keeps_limits = True
     source = "JavaScript library for 3D graphics (npm install three)"
@@ -53,7 +72,7 @@ class Peer:
     )
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        checked(self.label, self.goals, kind)
+        checked("three.js CCDIKSolver", self.goals, kind)
         slide = next((link.name for link in arm.links if link.slide), None)
         if slide is not None:
             raise UnsupportedError(f"three.js turns bones; {slide!r} is a slide")
@@ -69,7 +88,7 @@ class Peer:
         self.tolerance = _INSIDE * tolerance[0] / arm.unit
         bones = [self._told(bone) for bone in self.bones]
         task = {"bones": bones, "tip": tip.tolist(), "tolerance": self.tolerance, "sweeps": _SWEEPS}
-        self.label = f"three.js {self._ask(task)['version']} CCDIKSolver"
+        self._ask(task)
 
     @staticmethod
     def missing() -> str | None:
@@ -158,14 +177,6 @@ def _bones(arm: SerialArm) -> tuple[list[_Bone], Floats]:
         carried = rigid_inverse(to_axis)
         i += 3 if ball else 1
     return bones, (carried @ arm.tip)[:3, 3]
-
-
-def _folder() -> Path | None:
-    """The folder with node_modules/three."""
-    for folder in (os.environ.get("POISE_THREE"), "."):
-        if folder and (Path(folder) / "node_modules" / "three" / "package.json").is_file():
-            return Path(folder).absolute()
-    return None
 
 
 def _node() -> str | None:

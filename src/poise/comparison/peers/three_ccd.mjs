@@ -2,10 +2,9 @@
 // Argument: a folder with node_modules/three.
 // First line: {bones: [{offset, turn, hinge, low, high}], tip, tolerance, sweeps}; `turn` is a quaternion x y z w.
 //   A ball (hinge: false) stands at its offset, and its quaternion holds `turn` too. A hinge turns about x of a fixed node
-//   at `offset` and `turn`; an end of null is none. The answer: {version}.
+//   at `offset` and `turn`; an end of null is none. The answer, when it is warm: {ready}.
 // Further lines: {target: [x, y, z], quaternions: [x, y, z, w of each bone ...]}. The answer:
 //   {quaternions, microseconds, sweeps, left}: what it found, how long it took, how far from the target it says it is.
-import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
@@ -86,7 +85,7 @@ for (let i = 0; i < WARM; i += 10) {
   pose(chain, still, [Math.sin(i), Math.cos(2 * i), Math.sin(3 * i)]);
   solve(chain, 0, 10);
 }
-say({ version: JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).version });
+say({ ready: true });
 for (let question = await asked(); question !== null; question = await asked()) {
   pose(chain, question.quaternions, question.target);
   const began = process.hrtime.bigint();
