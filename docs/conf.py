@@ -23,6 +23,7 @@ html_static_path = ["_static"]
 html_css_files = ["poise.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # it would fetch every page that is found, which a browser refuses for files
 html_last_updated_fmt = None  # the same sources give the same pages
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 smartquotes = False  # quotes in code and names stay what they are typed as
