@@ -282,6 +282,15 @@ class TestDrawings:
         np.testing.assert_allclose(charts.spread(np.array([50.0, 52.0]), 10.0, 0.0, 100.0), [46, 56])
 
     def test_maps_hold_every_target_once(self, comparison):
+        run = comparison["liar"].main
+        nearly = dataclasses.replace(
+            run, scores=np.linspace(0.5, 1.5, len(run))
+        )  # missed is above 1, by however little
+        methods = [
+            dataclasses.replace(m, runs={**m.runs, "reachable": nearly}) if m.name == "liar" else m
+            for m in comparison.methods
+        ]
+        comparison = dataclasses.replace(comparison, methods=tuple(methods))
         text = places.mapped(comparison, looks(comparison.compared))
         panels = re.findall(r'<figure class="m m\d+">.*?</figure>', text, re.DOTALL)
         worse = [m for m in comparison.compared if m.solved() < 1]

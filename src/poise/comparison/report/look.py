@@ -54,7 +54,7 @@ def rules(count: int) -> str:
     """CSS of so many methods: colour, dash, and that each can be taken out."""
     lines: list[str] = []
     for i in range(count):
-        dash = _DASHES[(i + i // _COLOURS) % len(_DASHES)]
+        dash = _DASHES[i % len(_DASHES)]
         lines.append(f".m{i}, .k{i} {{ --c: var(--c{i % _COLOURS}); --d: {dash} }}")
         lines.append(f"body:has(#on{i}:not(:checked)) .m{i} {{ display: none }}")
     return "\n".join(lines)
