@@ -37,8 +37,8 @@ PROOFS = {
             "PASSED tests/test_contract.py::test_goals[Drill-levenberg_marquardt]",
             "\nreached: ",
         ),
-        "self.direction, **more",
-        "self.direction",
+        "root=self.root, weight=self.weight\n",
+        "root=self.root\n",
     ),
     "Add a limit": Proof(
         (
