@@ -1,10 +1,9 @@
-"""The page of a comparison: what it says, that its figures are those that were measured, and how a browser shows it."""
+"""The page of a comparison: what it says, that its figures are those that were measured."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
 from html import escape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
@@ -15,7 +14,6 @@ import pytest
 import poise
 from poise import samples, solvers
 from poise.comparison.columns import COLUMNS
-from poise.comparison.effort import QUICK
 from poise.comparison.growth import Grown
 from poise.comparison.measured import Ranks
 from poise.comparison.report import charts, figures, notes, places, tables, words
@@ -23,26 +21,9 @@ from poise.comparison.report.look import looks, short_names
 from poise.comparison.report.page import page_of
 from poise.comparison.table import heading, number
 from poise.goals import NAMES as GOALS
-from poise.handles import Handles
-from tests.comparison.doubles import Liar, Lost, answer
-from tests.view.conftest import chromium as chromium  # the browser, as the viewer's tests have it
+from tests.comparison.reports import EFFORT, HOSTILE, compared
 
 DASH = "\N{EN DASH}"
-EFFORT = dataclasses.replace(QUICK, joints=(2, 10), rounds=3, timed=3, traced=3, seconds=0.2)
-HOSTILE = '<script>alert("1")</script> & <b>'
-
-
-@dataclass(frozen=True)
-class Hostile:
-    """Reaches the first half of the targets only, under a name that is no name."""
-
-    name = f"{HOSTILE} with a name that is longer than any column is wide"
-    handles = Handles()
-
-    def run(self, problem, targets, tolerance, request):
-        found = solvers.named("levenberg_marquardt").run(problem, targets, tolerance, request)
-        q = np.where((targets[:, :1] > 0), found.q, problem.start.q)
-        return answer(q, met=False)
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +34,7 @@ def arm():
 @pytest.fixture(scope="module")
 def comparison(arm):
     """Methods that solve, one that lies, one that gives nothing, one that misses half, one that refuses."""
-    given = ["levenberg_marquardt", "ccd", "jacobian_transpose", "two_bone", Liar(), Lost(), Hostile()]
-    return poise.compare(arm, poise.Position("tool", (0, 0, 0)), solvers=given, effort=EFFORT, name="arm <i>.urdf")
+    return compared(arm)
 
 
 @pytest.fixture(scope="module")
@@ -384,67 +364,3 @@ class TestUnusual:
     def test_saved_as_a_file(self, comparison, page, tmp_path):
         comparison.save(tmp_path / "report.html")
         assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
-
-
-OVERLAPS = """
-() => [...document.querySelectorAll("svg")].flatMap((svg) => {
-  const boxes = [...svg.querySelectorAll("text")].map((text) => [text.getBoundingClientRect(), text.textContent]);
-  return boxes.flatMap(([a, s], i) => boxes.slice(i + 1).filter(([b]) =>
-    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
-    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.4 * Math.min(a.height, b.height)).map(([, t]) => [s, t]));
-})
-"""
-OUTSIDE = """
-() => [...document.querySelectorAll("svg text")].filter((text) => {
-  const a = text.getBoundingClientRect(), b = text.ownerSVGElement.getBoundingClientRect();
-  return a.width > 0 && (a.left < b.left - 1 || a.right > b.right + 1 || a.bottom > b.bottom + 1);
-}).map((text) => text.textContent)
-"""
-
-
-class TestBrowser:
-    @pytest.fixture
-    def tab(self, chromium, comparison, tmp_path):
-        """`tab(width, scheme)`: the page from a file; nothing else is asked for, nothing complains."""
-        path, heard, tabs = tmp_path / "report.html", [], []
-        comparison.save(path)
-
-        def shown(width, scheme="light"):
-            one = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-            tabs.append(one)
-            one.on("console", lambda message: heard.append(message.text))
-            one.on("pageerror", lambda error: heard.append(str(error)))
-            one.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
-            one.goto(path.as_uri())
-            return one
-
-        yield shown
-        for one in tabs:
-            one.close()
-        assert heard == []
-
-    @pytest.mark.parametrize("width", [1200, 400])
-    def test_it_fits_the_window(self, tab, width):
-        shown = tab(width, "dark" if width == 400 else "light")
-        assert shown.evaluate("document.documentElement.scrollWidth") <= width
-        boxes = shown.evaluate('[...document.querySelectorAll(".wide")].map((box) => box.clientWidth)')
-        assert len(boxes) >= 7
-        assert max(boxes) <= width
-        assert shown.evaluate(OVERLAPS) == []
-        assert shown.evaluate(OUTSIDE) == []
-
-    def test_it_prints(self, tab):
-        shown = tab(700, "dark")
-        assert shown.pdf(format="A4").startswith(b"%PDF")
-        shown.emulate_media(media="print")
-        assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        wide = '[...document.querySelectorAll(".wide")].filter((box) => box.scrollWidth > box.clientWidth + 1).length'
-        assert shown.evaluate(wide) == 0
-
-    def test_a_method_can_be_taken_out(self, tab, comparison):
-        shown = tab(1200)
-        row = [method.name for method in comparison.compared].index("liar")
-        assert shown.locator(f".m{row}:visible").count() > 10
-        shown.locator(f"#on{row}").uncheck()
-        assert shown.locator(f".m{row}:visible").count() == 0
-        assert shown.locator(f".m{row - 1}:visible").count() > 10
