@@ -13,9 +13,11 @@ import pytest
 
 import poise
 from poise import samples, solvers
+from poise.comparison.abilities import ability_groups
 from poise.comparison.columns import COLUMNS
 from poise.comparison.growth import Grown
 from poise.comparison.measured import Ranks
+from poise.comparison.peer import peer_methods
 from poise.comparison.report import charts, figures, notes, places, tables, words
 from poise.comparison.report.look import looks, short_names
 from poise.comparison.report.page import page_of
@@ -197,22 +199,24 @@ class TestTables:
         assert "n best" in text
 
     def test_what_is_supported_is_what_solvers_declare(self, comparison):
-        ability = tables._does(comparison["ccd"])
-        handles = solvers.named("ccd").handles
+        ability, handles = comparison["ccd"].does, solvers.named("ccd").handles
         assert {name for name in GOALS if ability[name]} == set(handles.goals)
         assert ability["soft"] == handles.soft
-        assert tables._does(comparison["liar"]) == {}
-        names = {name for _, group in tables._abilities() for name in group}
-        assert set(ability) == names
+        assert set(ability) == {name for _, group in ability_groups() for name in group}
+        assert comparison["liar"].does["several goals"]  # it declares that it can do everything
+        table = tables.supported(comparison)
+        assert table.count("\N{CHECK MARK}</td>") == sum(sum(m.does.values()) for m in comparison.methods)
+        assert table.count('title="not said"') == 0
 
     def test_what_a_peer_can_do_is_asked_of_its_adapter(self, comparison):
-        from poise.comparison import peers
-
-        peer = peers.named("ikpy")
-        found = tables._does(dataclasses.replace(comparison["ccd"], name=peer.label, family="peer"))
-        assert found["Position"]
-        assert not found["Aim"]
-        assert found["Range"] == peer.keeps_limits
+        (peer,) = peer_methods(["ikpy"])
+        assert peer.does["Position"]
+        assert not peer.does["Aim"]
+        assert peer.does["Range"]
+        table = tables.supported(
+            dataclasses.replace(comparison, methods=(dataclasses.replace(comparison["ccd"], does=peer.does),))
+        )
+        assert table.count('title="not said"') == len(comparison["ccd"].does) - len(peer.does)
 
 
 class TestNotes:

@@ -88,7 +88,7 @@ def compare(
     grown = growth(methods, chosen.joints, chosen.seconds / 4, tell)
     found = [dataclasses.replace(one, growth=tuple(grown[one.name])) for one in found]
     found = sorted(_ranked(found), key=_place)
-    left_out = [_refused(method, task, refused[method.name]) for method in methods if method.name in refused]
+    left_out = [_of(method, task, refused[method.name]) for method in methods if method.name in refused]
     settings = {"effort": dataclasses.asdict(chosen), "seed": seed}
     return Comparison(task, (*found, *left_out), machine(), settings, time.perf_counter() - began)
 
@@ -190,9 +190,7 @@ def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, te
             tell(f"{method.name}, {one.name}")
         curves = convergence(ready, task, task.main.rows[: effort.traced], _LONGEST)
         tell(f"{method.name}, iterations")
-        found.append(
-            Measured(method.name, method.family, method.text, method.options, task, None, runs, None, {}, curves)
-        )
+        found.append(dataclasses.replace(_of(method, task), runs=runs, convergence=curves))
     ready = [one for _, one in usable]
     calls = in_turns(ready, task.main.rows[: effort.timed], effort.rounds, effort.seconds, tell)
     many = batches(ready, task.main.rows, effort.batches, effort.rounds, effort.seconds, tell)
@@ -225,5 +223,5 @@ def _place(one: Measured) -> tuple[int, float]:
     return (one.ranks.overall if one.ranks else 0, float(np.median(one.call_times)))
 
 
-def _refused(method: Method, task: Task, sentence: str) -> Measured:
-    return Measured(method.name, method.family, method.text, method.options, task, refused=sentence)
+def _of(method: Method, task: Task, refused: str | None = None) -> Measured:
+    return Measured(method.name, method.family, method.text, method.options, method.does, task, refused)

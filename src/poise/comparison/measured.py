@@ -35,6 +35,7 @@ class Ranks(NamedTuple):
 class Measured:
     """One method: what it is, why it was left out (`refused`), and everything that was measured of it.
 
+    does         what it can do and what not, see abilities.py
     runs         by the name of the set
     calls        (rounds, k) times of single calls, taken in turns [us]
     batches      by size: (rounds,) times of one target [us]
@@ -46,6 +47,7 @@ class Measured:
     family: str
     text: str
     options: dict[str, str]
+    does: dict[str, bool]
     task: Task
     refused: str | None = None
     runs: dict[str, Run] = field(default_factory=dict[str, Run])

@@ -12,6 +12,7 @@ import numpy as np
 
 from poise import solvers
 from poise.arrays import Bools, Floats
+from poise.comparison.abilities import declared
 from poise.comparison.task import Task
 from poise.parameters import parameters, summary
 from poise.request import Request
@@ -85,6 +86,11 @@ class Method(Protocol):
         """What differs from its defaults."""
         ...
 
+    @property
+    def does(self) -> dict[str, bool]:
+        """What it can do and what not, by the names of abilities.py; what nobody says is not in it."""
+        ...
+
     def ready(self, task: Task) -> Ready:
         """Set it up; UnsupportedError with a sentence where it cannot do the task."""
         ...
@@ -100,6 +106,7 @@ class Own:
         self.solver = solver
         self.name = name or solver.name
         self.text = summary(type(solver))
+        self.does = declared(solver.handles)
 
     @property
     def options(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from poise.comparison.method import Answered, Method, Ready
 from poise.comparison.serial import SerialArm, serial
 from poise.comparison.task import Task
 from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.goals import NAMES as GOALS
 from poise.goals import Orientation, Place
 
 
@@ -35,6 +36,7 @@ class Beside:
         self.name = peer.label
         self.text = f"{peer.source}; {peer.notes}"
         self.options: dict[str, str] = {}
+        self.does = {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
 
     def ready(self, task: Task) -> Ready:
         """Tell it the chain."""

@@ -6,17 +6,12 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from poise import solvers
-from poise.comparison import peers
+from poise.comparison.abilities import ability_groups
 from poise.comparison.columns import Column
 from poise.comparison.comparison import Comparison
 from poise.comparison.measured import Measured
 from poise.comparison.report.look import Look, breaking, named
 from poise.comparison.table import heading, length_unit, number
-from poise.errors import PoiseError
-from poise.goals import NAMES as GOALS
-from poise.handles import ALL_JOINTS, ALL_PREFERENCES, Handles
-from poise.limits import NAMES as LIMITS
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Solved": ("solved_100", "solved_10", "solved_1"),
@@ -127,7 +122,7 @@ def refused(comparison: Comparison) -> str:
 
 def supported(comparison: Comparison) -> str:
     """What each method supports: goals, joints, limits and modes, ours as they declare it."""
-    groups = _abilities()
+    groups = ability_groups()
     head = "".join(
         f'<th class="{"edge" if i == 0 else ""}"><span>{escape(name)}</span></th>'
         for _, names in groups
@@ -136,7 +131,7 @@ def supported(comparison: Comparison) -> str:
     over = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
     lines = [f"<thead><tr><td></td>{over}</tr><tr><th>method</th>{head}</tr></thead><tbody>"]
     for method in comparison.methods:
-        does = _does(method)
+        does = method.does
         cells = "".join(_mark(does.get(name), edge=i == 0) for _, names in groups for i, name in enumerate(names))
         lines.append(f"<tr><th scope='row'>{breaking(method.name)}</th>{cells}</tr>")
     words = (
@@ -145,53 +140,6 @@ def supported(comparison: Comparison) -> str:
     )
     table = f'<table class="support">{"".join(lines)}</tbody></table>'
     return f'<div class="wide">{table}</div><p class="muted">{words}</p>'
-
-
-def _abilities() -> list[tuple[str, list[str]]]:
-    joints = [f"{kind.name.lower()}s" for kind in ALL_JOINTS]
-    return [
-        ("goals", list(GOALS)),
-        ("several", ["several goals", "at several joints"]),
-        ("joints", [*joints, "coupled", "free root"]),
-        ("limits", [*LIMITS, "soft"]),
-        ("prefer", [repr(one) for one in ALL_PREFERENCES]),
-    ]
-
-
-def _does(method: Measured) -> dict[str, bool]:
-    """By ability; what is not said is not in it."""
-    if method.family == "peer":
-        return _peer_does(method.name)
-    name = method.name.partition("(")[0]
-    if name not in solvers.names():
-        return {}
-    try:
-        handles = solvers.named(name).handles
-    except PoiseError:  # an extra that is not installed
-        return {}
-    return _handled(handles)
-
-
-def _handled(handles: Handles) -> dict[str, bool]:
-    found = {name: name in handles.goals for name in GOALS}
-    found |= {f"{kind.name.lower()}s": kind in handles.joints for kind in ALL_JOINTS}
-    found |= {name: name in handles.limits for name in LIMITS}
-    found |= {repr(one): one in handles.prefer for one in ALL_PREFERENCES}
-    return found | {
-        "several goals": handles.several,
-        "at several joints": handles.several and not handles.one_joint,
-        "coupled": handles.coupled,
-        "free root": handles.free_root,
-        "soft": handles.soft,
-    }
-
-
-def _peer_does(label: str) -> dict[str, bool]:
-    for name in peers.names():
-        peer = peers.named(name)
-        if peer.label == label:
-            return {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
-    return {}
 
 
 def _mark(does: bool | None, *, edge: bool) -> str:
