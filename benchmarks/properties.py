@@ -17,8 +17,7 @@ from fabrik_table import chain
 
 import poise
 from poise.comparison.effort import Effort
-from poise.comparison.growth import FULL_SIZES, growth
-from poise.comparison.method import Own
+from poise.comparison.growth import FULL_SIZES, Grown
 from poise.comparison.properties import Properties, properties
 from poise.comparison.property_words import figures, growth_rows, notes, rows
 from poise.comparison.targets import Sizes
@@ -28,7 +27,9 @@ TOLERANCE = 1e-4  # of the reach
 CLOSE = 1e-10  # of the reach: so that the end of the convergence is seen
 FULL = Effort(Sizes(500, 240, 200), (), batches=(1, 10, 100, 1000), rounds=9, timed=20, traced=40, seconds=8.0)
 ENDS = Effort(Sizes(40, 2, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
-GROWN = 2.0  # seconds for a method and size
+SLOW = {"autodiff": 20}  # gets fewer of them
+TARGETS, FEW = 200, 3  # for each number of joints: in a batch, in single calls
+RUNS = 9
 
 
 def hinges(bones: int) -> poise.Skeleton:
@@ -63,12 +64,33 @@ def compared(skeleton: poise.Skeleton, tolerance: float, effort: Effort, only: s
 
 
 def grown(comparison: poise.Comparison, sizes: tuple[int, ...]) -> poise.Comparison:
-    """The comparison with the growth of every method over all sizes: also of those that compile anew for each."""
-    aliases = {method.name: f"{method.name}, every size" for method in comparison.methods}  # no size is kept from these
-    alone = [Own(poise.solvers.named(name), alias) for name, alias in aliases.items()]
-    found = growth(alone, sizes, GROWN, lambda what: print(what, flush=True))
-    made = [dataclasses.replace(method, growth=tuple(found[aliases[method.name]])) for method in comparison.methods]
+    """The comparison with the growth of every method over all sizes, in processor time, of a few runs the least."""
+    found: dict[str, list[Grown]] = {method.name: [] for method in comparison.methods}
+    for joints in sizes:
+        for name, sizes_of in found.items():
+            try:
+                sizes_of.append(_grown(name, joints))
+            except poise.UnsupportedError:
+                continue  # it is listed with the sizes that it takes
+        print(f"{joints} joints", flush=True)
+    made = [dataclasses.replace(method, growth=tuple(found[method.name])) for method in comparison.methods]
     return dataclasses.replace(comparison, methods=tuple(made))
+
+
+def _grown(name: str, joints: int) -> Grown:
+    """One method on a chain of balls, targets in every direction between 0.2 and 0.9 of the reach."""
+    rng = np.random.default_rng(joints)
+    ways = rng.normal(size=(TARGETS, 3))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    targets = (joints * np.cbrt(rng.uniform(0.2**3, 0.9**3, (TARGETS, 1))) * ways)[: SLOW.get(name)]
+    skeleton = chain(joints, 1.0)
+    start, goal = poise.Pose(skeleton, skeleton.rest_q), poise.Position("tip", targets, root=skeleton.names[0])
+    how = {"solver": name, "tolerance": TOLERANCE * joints}
+    poise.solve(start, goal, threads=1, **how)  # compiles
+    result, batch = harness.quickest(lambda: poise.solve(start, goal, threads=1, **how), RUNS)
+    reach = poise.prepare(start, goal.with_target(targets[0]), **how)
+    _, calls = harness.quickest(lambda: [reach(target) for target in targets[:FEW]], RUNS)
+    return Grown(joints, float(result.reached.mean()), 1e6 * calls / FEW, 1e6 * batch / len(targets))
 
 
 def measured(
@@ -93,7 +115,8 @@ def main() -> int:
         f"Chains: {BONES} balls without limits and {BONES} hinges within 1.2 rad of straight, each 50 degrees on, "
         "bones one long, straight at the start; a leg of a ball and a knee that bends up to 150 degrees. Targets are "
         f"the tips of random legal poses, solved to {TOLERANCE:g} of the reach, one at a time from the start. Speed: "
-        "on the first chain that a method takes. Medians of rounds in turns, one thread, default options."
+        "on the first chain that a method takes; of rounds in turns the least, one thread, default options. On "
+        f"ever longer chains: batches of {TARGETS}, of {SLOW['autodiff']} for autodiff, processor time."
     )
     made = f"Measured on {when}: {machine}. Repeat it with `python benchmarks/run.py properties`."
     said = [made, what, *notes(table)]

@@ -32,7 +32,8 @@ class OnChain(NamedTuple):
     """What was measured of a method on one chain; NaN where there is no figure.
 
     solved, singular, stretched  shares of the targets: all, near singular poses, near stretched-out poses
-    call, batch                  time of a call, of one target in the largest batch [us]
+    call, batch                  time of a call, of one target in the largest batch [us]; of all rounds the least: what
+                                 a busy machine adds is not the method's
     violation                    largest amount by which a limit was left [rad, file units]
     leaving                      largest turn of a joint while the target leaves the reach [rad a frame]
     """
@@ -165,9 +166,10 @@ def _on_chain(comparison: Comparison, name: str) -> OnChain | None:
     found = _of(comparison, name)
     if found is None or found.refused is not None:
         return None
-    call = float(np.median(found.call_times)) if found.call_times.size else NAN
+    call = NAN if found.calls is None else float(np.median(found.calls.min(axis=0)))
+    batch = float(found.batches[max(found.batches)].min()) if found.batches else NAN
     shares = found.solved(), found.solved(name="singular"), found.solved(name="stretched")
-    return OnChain(*shares, call, found.batch_time, found.violation, found.smooth("leaving").step)
+    return OnChain(*shares, call, batch, found.violation, found.smooth("leaving").step)
 
 
 def _converging(comparisons: Sequence[Comparison], name: str) -> Converging | None:

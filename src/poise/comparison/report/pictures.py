@@ -14,7 +14,6 @@ from poise.plot.canvas import canvas, written
 
 _KINDS = (".png", ".svg", ".pdf")
 _WIDTH = 7.2  # inches: the text of a page in two columns
-_COLUMNS = 2
 _CURVES, _ROW, _AXIS, _HEAD, _EDGE = 2.0, 0.155, 0.7, 0.3, 0.1  # heights: curves, a method's row, words, title, margin
 _LETTER, _SIGN, _LINE = 0.062, 0.55, 0.17  # of the legend: a letter, the sign before a name, a line
 _LOOK: Any = {
@@ -46,7 +45,7 @@ def rendered(kind: str, comparison: Comparison) -> bytes:
     beside = max(1, min(len(shown), int(_WIDTH / wide)))
     heights = [
         _HEAD + (_ROW * len(shown) + _AXIS if rows else 0.0),
-        _CURVES * math.ceil(len(curves) / _COLUMNS) + _LINE * math.ceil(len(shown) / beside) + _EDGE,
+        _CURVES * math.ceil(len(curves) / _columns(len(curves))) + _LINE * math.ceil(len(shown) / beside) + _EDGE,
     ]
     with canvas(_WIDTH, sum(heights)) as drawing:
         import matplotlib as mpl  # noqa: PLC0415  (an extra, which canvas() has found)
@@ -62,6 +61,11 @@ def rendered(kind: str, comparison: Comparison) -> bytes:
             return written(drawing, kind)
 
 
+def _columns(panels: int) -> int:
+    """Panels side by side: two, or three where that fills the row."""
+    return panels if panels in {1, 3} else 2
+
+
 def _parts(shown: tuple[Look, ...]) -> tuple[list[Panel], list[Panel]]:
     """The panels that have figures: those with a row for each method, and curves."""
     found = [panel for panel in PANELS if panel.found(shown)]
@@ -72,7 +76,7 @@ def _drawn(part: Any, panels: list[Panel], shown: tuple[Look, ...]) -> list[Any]
     """Draw panels side by side; their axes."""
     if not panels:
         return []
-    columns = min(_COLUMNS, len(panels))
+    columns = _columns(len(panels))
     grid = list(part.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flat)
     for axes, panel in zip(grid, panels, strict=False):
         panel.draw(axes, shown)
