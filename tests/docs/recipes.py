@@ -101,7 +101,6 @@ def _run(line, folder):
     beside = Path(sys.executable).with_name(program)  # as after `source .venv/bin/activate`
     more = ["-rA", "-x", "-p", "no:cacheprovider"] if program == "pytest" else []
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "COLUMNS": "200"}
-    environment.pop("PYTEST_XDIST_WORKER", None)
     done = subprocess.run(
         [beside, *arguments, *more], cwd=folder, env=environment, capture_output=True, text=True, timeout=PROCESS,
         check=False,
