@@ -10,6 +10,7 @@ import dataclasses
 import datetime as dt
 import json
 import sys
+from typing import NamedTuple
 
 import harness
 import numpy as np
@@ -25,10 +26,10 @@ from poise.comparison.targets import Sizes
 BONES = 10
 TOLERANCE = 1e-4  # of the reach
 CLOSE = 1e-10  # of the reach: so that the end of the convergence is seen
-FULL = Effort(Sizes(500, 240, 200), (), batches=(1, 10, 100, 1000), rounds=9, timed=20, traced=40, seconds=8.0)
+FULL = Effort(Sizes(500, 240, 200), (), batches=(), rounds=1, timed=3, traced=40, seconds=9.0)  # times: see below
 ENDS = Effort(Sizes(40, 2, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
 SLOW = {"autodiff": 20}  # gets fewer of them
-TARGETS, FEW = 200, 3  # for each number of joints: in a batch, in single calls
+TARGETS, FEW = 200, 10  # for each number of joints: in a batch, in single calls
 RUNS = 9
 
 
@@ -63,6 +64,39 @@ def compared(skeleton: poise.Skeleton, tolerance: float, effort: Effort, only: s
     return poise.compare(start, goal, tolerance=tolerance, effort=effort, solvers=[only] if only else "all")
 
 
+def timed(comparison: poise.Comparison) -> poise.Comparison:
+    """The comparison with times in processor time, which a busy machine changes less, of a few runs the least."""
+    task, made = comparison.task, []
+    for method in comparison.methods:
+        if method.refused is None:
+            times = _times(method.name, task.start, task.goal.with_target(task.main.rows), task.tolerance.distance)
+            batches = {len(task.main.rows): np.array([times.batch])}
+            made.append(dataclasses.replace(method, calls=np.array([[times.call]]), batches=batches))
+        else:
+            made.append(method)
+    return dataclasses.replace(comparison, methods=tuple(made))
+
+
+class Times(NamedTuple):
+    """Processor time of a call and of one target in a batch [us], and the share solved."""
+
+    call: float
+    batch: float
+    solved: float
+
+
+def _times(name: str, start: poise.Pose, goal: poise.Position, tolerance: float) -> Times:
+    """Solve all targets of the goal in one call, and the first few one by one."""
+    how = {"solver": name, "tolerance": tolerance}
+    targets = np.asarray(goal.target)
+    poise.solve(start, goal, threads=1, **how)  # compiles
+    result, batch = harness.quickest(lambda: poise.solve(start, goal, threads=1, **how), RUNS)
+    reach = poise.prepare(start, goal.with_target(targets[0]), **how)
+    _, calls = harness.quickest(lambda: [reach(target) for target in targets[:FEW]], RUNS)
+    few = min(FEW, len(targets))
+    return Times(1e6 * calls / few, 1e6 * batch / len(targets), float(result.reached.mean()))
+
+
 def grown(comparison: poise.Comparison, sizes: tuple[int, ...]) -> poise.Comparison:
     """The comparison with the growth of every method over all sizes, in processor time, of a few runs the least."""
     found: dict[str, list[Grown]] = {method.name: [] for method in comparison.methods}
@@ -84,13 +118,9 @@ def _grown(name: str, joints: int) -> Grown:
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     targets = (joints * np.cbrt(rng.uniform(0.2**3, 0.9**3, (TARGETS, 1))) * ways)[: SLOW.get(name)]
     skeleton = chain(joints, 1.0)
-    start, goal = poise.Pose(skeleton, skeleton.rest_q), poise.Position("tip", targets, root=skeleton.names[0])
-    how = {"solver": name, "tolerance": TOLERANCE * joints}
-    poise.solve(start, goal, threads=1, **how)  # compiles
-    result, batch = harness.quickest(lambda: poise.solve(start, goal, threads=1, **how), RUNS)
-    reach = poise.prepare(start, goal.with_target(targets[0]), **how)
-    _, calls = harness.quickest(lambda: [reach(target) for target in targets[:FEW]], RUNS)
-    return Grown(joints, float(result.reached.mean()), 1e6 * calls / FEW, 1e6 * batch / len(targets))
+    goal = poise.Position("tip", targets, root=skeleton.names[0])
+    times = _times(name, poise.Pose(skeleton, skeleton.rest_q), goal, TOLERANCE * joints)
+    return Grown(joints, times.solved, times.call, times.batch)
 
 
 def measured(
@@ -99,7 +129,7 @@ def measured(
     """Measure everything, for every solver or for one."""
     found = {}
     for name, (skeleton, reach) in chains().items():
-        found[name] = compared(skeleton, TOLERANCE * reach, effort, only)
+        found[name] = timed(compared(skeleton, TOLERANCE * reach, effort, only))
         print(f"{name}: {found[name].seconds:.0f} s", flush=True)
     first, (skeleton, reach) = next(iter(chains().items()))
     found[first] = grown(found[first], sizes)
@@ -115,8 +145,9 @@ def main() -> int:
         f"Chains: {BONES} balls without limits and {BONES} hinges within 1.2 rad of straight, each 50 degrees on, "
         "bones one long, straight at the start; a leg of a ball and a knee that bends up to 150 degrees. Targets are "
         f"the tips of random legal poses, solved to {TOLERANCE:g} of the reach, one at a time from the start. Speed: "
-        "on the first chain that a method takes; of rounds in turns the least, one thread, default options. On "
-        f"ever longer chains: batches of {TARGETS}, of {SLOW['autodiff']} for autodiff, processor time."
+        "on the first chain that a method takes, all targets in a batch; on ever longer chains batches of "
+        f"{TARGETS}, of {SLOW['autodiff']} for autodiff. Processor time, one thread, default options, of {RUNS} runs "
+        "the least."
     )
     made = f"Measured on {when}: {machine}. Repeat it with `python benchmarks/run.py properties`."
     said = [made, what, *notes(table)]

@@ -7,19 +7,18 @@ from pathlib import Path
 from figures._style import COLOURS, LINES, MARKERS, figure, save
 from figures.methods_table import measured
 
+TIME = "in a batch [µs]"
+
 
 def draw(path: Path) -> None:
-    """A line for each method that takes chains of more than one length."""
-    rows = [row for row in measured()["growth"] if row["in a batch [µs]"] is not None]
+    """A line for each method, the slowest first in the legend."""
+    rows = [row for row in measured()["growth"] if row[TIME] is not None]
     drawing, axes = figure(height=3.6)
-    for i, name in enumerate(sorted({row["method"] for row in rows})):
-        own = [row for row in rows if row["method"] == name]
-        look = {
-            "color": COLOURS[i % len(COLOURS)],
-            "linestyle": LINES[i % len(LINES)],
-            "marker": MARKERS[i % len(MARKERS)],
-        }
-        axes.plot([row["joints"] for row in own], [row["in a batch [µs]"] for row in own], label=name, **look)
+    curves = {name: [row for row in rows if row["method"] == name] for name in {row["method"] for row in rows}}
+    for i, name in enumerate(sorted(curves, key=lambda name: (-len(curves[name]), -curves[name][-1][TIME]))):
+        times = [row[TIME] for row in curves[name]]
+        look = {"color": COLOURS[i % 7], "linestyle": LINES[i % 4], "marker": MARKERS[(i + i // 7) % 7]}
+        axes.plot([row["joints"] for row in curves[name]], times, label=name, **look)
     joints = sorted({row["joints"] for row in rows})
     axes.set(xscale="log", yscale="log", xlabel="joints", ylabel="one target [µs]")
     axes.set_xticks(joints, [str(count) for count in joints])
