@@ -52,7 +52,7 @@ _OTHERS: tuple[Column, ...] = (
     Column("call", "a call", "us", "median time of a call for one target, from the start pose",
            lambda m: _middle(m.call_times, 0.5)),
     Column("call_p99", "p99", "us", "99 % of these calls are quicker", lambda m: _middle(m.call_times, 0.99)),
-    Column("batch", "in a batch", "us", "time of one target when many (as many as time allows) are solved in one call, on one core",
+    Column("batch", "in a batch", "us", "time of one target of many, as many as time allows, in one call on one core",
            lambda m: m.batch_time),
     Column("iterations", "iterations", "", "median; what an iteration is, each method says itself",
            lambda m: m.iterations()),
