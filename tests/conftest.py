@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import webbrowser
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,15 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}: set POISE_DATA")
     return folder
+
+
+@pytest.fixture
+def nobody(monkeypatch):
+    """Nobody looks at the viewer: no browser opens, loops and servers end soon."""
+    import poise
+    from poise.cli import serving
+
+    frames = poise.View.frames
+    monkeypatch.setattr(poise.View, "frames", lambda view, fps: islice(frames(view, fps), 3))
+    monkeypatch.setattr(serving, "_wait", lambda: None)
+    monkeypatch.setattr(webbrowser, "open", bool)

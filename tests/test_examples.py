@@ -6,8 +6,6 @@ import re
 import runpy
 import shlex
 import sys
-import webbrowser
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,6 @@ import pytest
 
 import poise
 from poise import cli, samples
-from poise.cli import serving
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -42,15 +39,6 @@ def folder(tmp_path, monkeypatch):
     np.save(tmp_path / "places.npy", np.concatenate([at.positions, at.rotations], axis=-1))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def nobody(monkeypatch):
-    """Nobody looks at the viewer: no browser opens, loops and servers end soon."""
-    frames = poise.View.frames
-    monkeypatch.setattr(poise.View, "frames", lambda view, fps: islice(frames(view, fps), 3))
-    monkeypatch.setattr(serving, "_wait", lambda: None)
-    monkeypatch.setattr(webbrowser, "open", bool)
 
 
 @pytest.mark.usefixtures("folder", "nobody")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 import types
@@ -15,15 +17,19 @@ GENERATED = ("_build", "_figures", "api", "results")
 _FENCE = re.compile(
     r"^(?P<ticks>`{3,})(?P<language>python|bash)[ \t]*\n(?P<code>.*?)^(?P=ticks)[ \t]*$", re.MULTILINE | re.DOTALL
 )
+_TEXT = re.compile(r"\s*^```text\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?|\b(nan|inf)\b")  # nan: a busy machine compares less
+_SHOWING = ("tutorials", "concepts")  # folders whose pages show below a block what it prints
 _EXPECTED = re.compile(r"#\s*exits (\d+)\s*$")
 
 
 class Block(NamedTuple):
-    """A fenced block of a page: its language, its code, and the line that its code begins at."""
+    """A fenced block of a page: its language, its code, the line that its code begins at, and the text right below."""
 
     language: str
     code: str
     line: int
+    text: str | None = None
 
 
 def pages():
@@ -39,9 +45,29 @@ def name(path):
 def blocks(text):
     """The Python and shell blocks of a page, in order."""
     return [
-        Block(found["language"], found["code"], text.count("\n", 0, found.start("code")) + 1)
+        Block(found["language"], found["code"], text.count("\n", 0, found.start("code")) + 1, _below(text, found.end()))
         for found in _FENCE.finditer(text)
     ]
+
+
+def _below(text, end):
+    found = _TEXT.match(text, end)
+    return None if found is None else found["text"]
+
+
+def words(text):
+    """Lines without the values of their numbers, which may differ in their last digits from machine to machine."""
+    lines = [" ".join(_NUMBER.sub("#", line).replace("[", "[ ").split()) for line in text.splitlines()]
+    return [line.replace("[ ", "[") for line in lines if line]
+
+
+def agree(printed, text):
+    """Whether a text shows what was printed; a line of it may end with ... for what is left out."""
+    lines, expected = words(printed), words(text)
+    return len(lines) == len(expected) and all(
+        line.startswith(wanted.removesuffix("...")) if wanted.endswith("...") else line == wanted
+        for line, wanted in zip(lines, expected, strict=True)
+    )
 
 
 def commands(block):
@@ -57,12 +83,19 @@ def commands(block):
 
 
 def run_page(path):
-    """Run a page's blocks in order in one namespace; what fails names the page and its line."""
+    """Run a page's blocks in order in one namespace; what fails names the page and its line.
+
+    What a page of _SHOWING has as text below a block is compared with what that prints, numbers aside.
+    """
     module = types.ModuleType("__main__", f"The blocks of {path}.")
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.language == "python":
             padded = "\n" * (block.line - 1) + block.code  # so that a traceback shows the page's own lines
-            exec(compile(padded, str(path), "exec"), module.__dict__)  # noqa: S102
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(padded, str(path), "exec"), module.__dict__)  # noqa: S102
+            if block.text is not None and path.parent.name in _SHOWING:
+                assert agree(out.getvalue(), block.text), f"{path}:{block.line}: the block prints\n{out.getvalue()}"
             continue
         for line, arguments, expected in commands(block):
             assert not {"|", ">", "<", "&&", ";"} & set(arguments), f"{path}:{line}: only plain commands are run"

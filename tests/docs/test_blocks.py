@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import webbrowser
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
-import poise
 from poise import samples
-from poise.cli import serving
-from tests.docs.pages import Block, blocks, commands, name, pages, run_page
+from tests.docs.pages import Block, agree, blocks, commands, name, pages, run_page
 
 SAMPLES = ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf", "hills.npz")
 
@@ -23,15 +19,6 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / sample).write_bytes((Path(samples.__file__).parent / sample).read_bytes())
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def nobody(monkeypatch):
-    """Nobody looks at the viewer: no browser opens, loops and servers end soon."""
-    frames = poise.View.frames
-    monkeypatch.setattr(poise.View, "frames", lambda view, fps: islice(frames(view, fps), 3))
-    monkeypatch.setattr(serving, "_wait", lambda: None)
-    monkeypatch.setattr(webbrowser, "open", bool)
 
 
 @pytest.mark.usefixtures("folder", "nobody")
@@ -94,3 +81,20 @@ def test_pipes_are_refused(tmp_path):
     with pytest.raises(AssertionError, match="plain commands"):
         run_page(path)
     assert commands(Block("bash", "poise solvers  # exits 1\nls\n", 1)) == [(1, ["solvers"], 1)]
+
+
+def test_agreeing_looks_at_words_and_not_at_digits():
+    assert agree("reached: 7.85e-14 mm left\n[ 0.4  1.2]\n", "reached: 1e-13 mm left\n[0.4 1.2]\n")
+    assert agree("joints: Hips, Spine, Chest\n", "joints: Hips, ...\n")
+    assert not agree("reached: 1 mm left\n", "stalled: 1 mm left\n")
+    assert not agree("one\n", "one\ntwo\n")
+
+
+def test_a_text_below_a_block_is_what_it_prints(tmp_path):
+    page = tmp_path / "tutorials" / "page.md"
+    page.parent.mkdir()
+    page.write_text("```python\nprint('one')\n```\n\n```text\none\n```\n", encoding="utf-8")
+    run_page(page)
+    page.write_text("```python\nprint('one')\n```\n\n```text\ntwo\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="the block prints"):
+        run_page(page)
