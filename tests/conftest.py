@@ -42,3 +42,17 @@ def nobody(monkeypatch):
     monkeypatch.setattr(poise.View, "frames", lambda view, fps: islice(frames(view, fps), 3))
     monkeypatch.setattr(serving, "_wait", lambda: None)
     monkeypatch.setattr(webbrowser, "open", bool)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The one browser of a process, which can have no more; tests that need one say so where there is none."""
+    from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING
+
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()

@@ -64,6 +64,13 @@ def _root(skeleton: Skeleton, first: str) -> str | None:
     return first if skeleton[first].kind == Kind.BALL else None
 
 
+def usual_kind(skeleton: Skeleton, root: str | None, tip: str) -> Literal["position", "place"]:
+    """What is usually wanted of a tip: a place of a robot's arm that can bring it to any, else a point."""
+    moving = [skeleton[name].kind for name in skeleton.chain(root, tip) if skeleton[name].kind != Kind.FIXED]
+    robot = any(kind in (Kind.HINGE, Kind.SLIDE) for kind in moving)
+    return "place" if robot and len(moving) >= _SIX else "position"
+
+
 def _longest(skeleton: Skeleton) -> tuple[UsualLimb, ...]:
     robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
     found: dict[str, tuple[str, ...]] = {}
@@ -74,7 +81,4 @@ def _longest(skeleton: Skeleton) -> tuple[UsualLimb, ...]:
                 found[moving[0]] = (name, *moving[-_LONGEST:])
     most = _ROBOT_TIPS if robot else _OTHER_TIPS
     longest = sorted(found.values(), key=len, reverse=True)[:most]
-    return tuple(
-        UsualLimb(tip, moving[0], tip, "place" if robot and len(moving) >= _SIX else "position")
-        for tip, *moving in longest
-    )
+    return tuple(UsualLimb(tip, moving[0], tip, usual_kind(skeleton, moving[0], tip)) for tip, *moving in longest)

@@ -56,7 +56,7 @@ class TestJudge:
     def test_answers_without_numbers_are_no_answers(self):
         found = compare(ARM.rest, PLACE, solvers=[Lost(), Sleeper(0.001)], effort="quick")
         lost = found["lost"]
-        assert "lost raised InputError: q must be finite" in found.verdict
+        assert "lost: InputError: q must be finite" in found.verdict
         assert lost.solved(100.0) == 0.0
         assert math.isnan(lost.travel)
         assert json.dumps(lost.wrong_claims) == "0.0"
@@ -128,11 +128,11 @@ class TestWhatComesOut:
 
 
 class TestTargets:
-    def test_given_ones_are_ranked_by_and_solved_in_order(self):
+    def test_given_ones_are_ranked_by(self):
         rows = ARM.rest.with_q(np.full(6, 0.3)).world["tool"].positions + 0.01 * np.arange(3)[:, None]
         found = compare(ARM.rest, poise.Position("tool", rows), solvers=["ccd"], effort="quick")
         assert found.task.main.name == "given"
-        np.testing.assert_array_equal(found.task.main.rows, rows)
+        assert sorted(found.task.main.rows.tolist()) == rows.tolist()  # in a random order
         assert "reachable" not in found.task.sets
 
     def test_a_path_can_be_ranked_by(self):

@@ -32,6 +32,19 @@ def test_a_method_between_two_connects_them():
     assert shared_ranks([Interval(0, 2), Interval(3, 5), Interval(1, 4), Interval(6, 7)]) == [1, 1, 1, 2]
 
 
+def test_a_wide_interval_for_want_of_data_connects_nobody():
+    narrow, wide = [Interval(0, 1), Interval(2, 3), Interval(4, 5)], Interval(0.5, 4.5)
+    assert shared_ranks([*narrow, wide]) == [1, 1, 1, 1]
+    assert shared_ranks([*narrow, wide], {3}) == [1, 2, 3, 1]
+    assert shared_ranks([*narrow, Interval(1.2, 1.8)], {3}) == [1, 3, 4, 2]
+    assert shared_ranks([wide], {0}) == [1]
+
+
+def test_who_has_no_time_ranks_behind_all_others():
+    assert shared_ranks(time_intervals([np.full(9, np.nan), np.full(9, 1.0), np.full(9, 9.0)])) == [3, 1, 2]
+    assert shared_ranks(time_intervals([np.full(9, 0.0), np.full(9, 1.0)])) == [2, 1]
+
+
 @pytest.mark.parametrize(("good", "count"), [(0, 20), (20, 20), (7, 20), (199, 200), (1, 1)])
 def test_shares_have_wilsons_interval(good, count):
     expected = stats.binomtest(good, count).proportion_ci(0.95, method="wilson")

@@ -190,7 +190,7 @@ class TestTables:
         able = tables._able(comparison.compared)
         assert {method.name for method in able} >= {"levenberg_marquardt", "ccd"}
         assert not {"liar", "lost"} & {method.name for method in able}
-        assert step.of(comparison["liar"]) == 0
+        assert np.isnan(step.of(comparison["liar"]))  # standing still is no smooth motion
         assert float(tables._best(step, able)) > 0
         text = tables.figures(comparison, looks(comparison.compared))
         for row in re.findall(r"<tr.*?</tr>", text):

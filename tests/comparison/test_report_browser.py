@@ -7,7 +7,6 @@ import pytest
 import poise
 from poise import samples
 from tests.comparison.reports import compared
-from tests.view.conftest import chromium as chromium  # the browser, as the viewer's tests have it
 
 OVERLAPS = """
 () => [...document.querySelectorAll("svg")].flatMap((svg) => {

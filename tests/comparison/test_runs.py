@@ -11,7 +11,7 @@ from poise.comparison.compare import _task as task_for
 from poise.comparison.effort import QUICK
 from poise.comparison.method import Answered, Own
 from poise.comparison.runs import run
-from poise.comparison.turns import batches, in_turns
+from poise.comparison.turns import Asked, batches, in_turns
 from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
 
 ARM = poise.load(samples.path("arm.urdf"))
@@ -41,44 +41,76 @@ class Noted:
 
     def read(self, raw):
         del raw
-        seconds = 1.0 if self.name == "clock" else None
+        seconds = {"clock": 1.0, "stopped": 0.0}.get(self.name)
         return Answered(self.task.start.q + 0.1, claimed=True, iterations=3, seconds=seconds)
 
     def solve_many(self, rows):
         return None if self.name == "single" else rows
 
-    def claims(self, rows):
+    def claims(self, rows, begins):
+        del begins
         return np.ones(len(rows), dtype=bool)
 
     def close(self):
         pass
 
 
+def asked(ready, task, solved=0.0):
+    return Asked(ready, task.main.rows, [None] * len(task.main), solved)
+
+
 class TestTurns:
     def test_every_method_has_every_row_in_every_round_and_the_order_turns(self, task):
         book = []
-        rows = task.main.rows[:2]
-        times = in_turns([Noted(name, book, task) for name in "ab"], rows, 2, 10.0, lambda _: None)
+        turns = [asked(Noted(name, book, task), task).first(2) for name in "ab"]
+        times = in_turns(turns, 2, 10.0, lambda _: None)
         assert [one.shape for one in times] == [(2, 2), (2, 2)]
-        assert all((one >= 0).all() for one in times)
         assert "".join(name for name, *_ in book[-8:]) == "aabb" + "bbaa"
         assert all(start is None for *_, start in book)
 
+    def test_rows_begin_where_they_began_in_the_run(self, task):
+        book = []
+        begins = [np.full(6, 0.1 * k) for k in range(len(task.main))]
+        in_turns([asked(Noted("a", book, task), task)._replace(begins=begins).first(3)], 1, 10.0, lambda _: None)
+        assert [start for *_, start in book[-3:]] == [tuple(begin) for begin in begins[:3]]
+
     def test_a_slow_method_gets_fewer_rows(self, task):
-        quick, slow = (Own(solver).ready(task) for solver in (Liar(), Sleeper(0.1)))
-        times = in_turns([quick, slow], task.main.rows, 2, 1.0, lambda _: None)
+        quick, slow = (asked(Own(solver).ready(task), task) for solver in (Liar(), Sleeper(0.25)))
+        times = in_turns([quick, slow], 2, 3.0, lambda _: None)
         assert times[0].shape[1] == len(task.main)
         assert 3 <= times[1].shape[1] < len(task.main)
-        assert np.median(times[1]) >= 100_000
+        assert np.median(times[1]) >= 250_000
 
-    def test_a_method_with_a_clock_of_its_own_is_timed_by_it(self, task):
-        times = in_turns([Noted("clock", [], task)], task.main.rows[:3], 1, 10.0, lambda _: None)
+    def test_a_method_with_a_clock_of_its_own_is_timed_by_it_and_never_by_nothing(self, task):
+        times = in_turns([asked(Noted("clock", [], task), task).first(3)], 1, 10.0, lambda _: None)
         np.testing.assert_array_equal(times[0], 1e6)
+        times = in_turns([asked(Noted("stopped", [], task), task).first(3)], 1, 10.0, lambda _: None)
+        assert (times[0] > 0).all()
+
+    def test_a_call_that_raises_has_no_time(self, task):
+        times = in_turns([asked(Noted("raises", [], task), task)], 2, 10.0, lambda _: None)
+        assert np.isnan(times[0]).all()
 
     def test_batches_leave_out_who_has_none_and_who_would_take_too_long(self, task):
         ready = [Noted("single", [], task), Own(Liar()).ready(task), Own(Sleeper(0.3)).ready(task)]
-        found = batches(ready, task.main.rows, (1, 10, 100), 1, 2.0, lambda _: None)
-        assert [sorted(one) for one in found] == [[], [1, 10, 100], [1]]
+        found = batches([asked(one, task) for one in ready], task, (1, 10, 100), 1, 2.0, lambda _: None)
+        assert [sorted(one.times) for one in found] == [[], [1, 10, 100], [1]]
+        assert [one.trouble for one in found] == [None, None, None]
+
+    def test_a_batch_that_does_not_do_the_work_has_no_time(self, task):
+        class Lazy(type(Own(poise.LevenbergMarquardt()).ready(task))):
+            def solve_many(self, rows):
+                if self.raises and len(rows) > 1:
+                    message = "too many"
+                    raise ValueError(message)
+                return np.repeat(self.task.start.q[None], len(rows), axis=0)
+
+        for raises, words in ((False, "a batch of 20 solves 0 %, single calls 100 %"), (True, "ValueError: too many")):
+            lazy = Lazy(poise.LevenbergMarquardt(), task)
+            lazy.raises = raises
+            (found,) = batches([asked(lazy, task, solved=1.0)], task, (1, 20), 1, 2.0, lambda _: None)
+            assert found.times == {}
+            assert found.trouble == words
 
 
 class TestRun:
@@ -87,10 +119,10 @@ class TestRun:
             book = []
             targets = task.sets[name]
             found = run(Noted("a", book, task), task, targets, 10.0)
-            asked = book[2:]
-            assert [target for _, target, _ in asked] == [tuple(row) for row in targets.rows]
+            calls = book[2:]
+            assert [target for _, target, _ in calls] == [tuple(row) for row in targets.rows]
             after = tuple(task.start.q + 0.1) if follows else None
-            assert all(start == after for _, _, start in asked[1:])
+            assert all(start == after for _, _, start in calls[1:])
             assert len(found) == found.asked == len(targets)
             assert (found.iterations == 3).all()
 
@@ -98,7 +130,7 @@ class TestRun:
         found = run(Noted("raises", [], task), task, task.main, 10.0)
         assert np.isinf(found.scores).all()
         assert np.isnan(found.errors).all()
-        assert found.iterations is None
+        assert np.isnan(found.iterations).all()
         assert found.trouble == "RuntimeError: no solution"
 
     def test_answers_are_measured_and_not_believed(self, task):
@@ -120,6 +152,7 @@ class TestRun:
     def test_limits_that_are_left_are_measured_for_each_answer(self, task):
         found = run(Own(Outlaw(0.01)).ready(task), task, task.main, 10.0)
         np.testing.assert_allclose(found.violations, 0.01, atol=1e-12)
+        assert not found.solved(np.inf).any()
 
     def test_an_answer_without_numbers_has_missed(self, task):
         found = run(Own(Lost()).ready(task), task, task.main, 10.0)

@@ -1,4 +1,4 @@
-"""A Chromium for all browser tests of a process, and pages in it that are served, watched and closed."""
+"""Pages of the viewer in the browser, served, watched and closed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,7 @@ import pytest
 from poise.view import scenes
 from poise.view.server import Server
 from poise.view.studio import Studio
-from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """The browser; tests that need one say so where there is none."""
-    if CHROMIUM is None:
-        pytest.skip(MISSING)
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
+from tests.view.browser import Tab
 
 
 @pytest.fixture

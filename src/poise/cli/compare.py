@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from poise import samples, solvers
+from poise import plot, samples, solvers
 from poise.cli import outputs
 from poise.cli.bars import bar
 from poise.cli.opened import opened
@@ -24,8 +24,9 @@ from poise.comparison.task import OneGoal
 from poise.errors import InputError
 from poise.goals import Orientation, Place, Position
 from poise.parameters import read_options
+from poise.plot.canvas import canvas
 from poise.rig import Rig
-from poise.usual_limbs import UsualLimb, usual_limbs
+from poise.usual_limbs import UsualLimb, usual_kind, usual_limbs
 
 _MOST = 10_000  # targets of a file: every method solves each of them
 _STEPS = 1000  # of the bar
@@ -111,10 +112,15 @@ def _check_report(out: Path) -> None:
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"cannot write a report to {out.name!r}: its name ends with {', '.join(SUFFIXES)}")
     outputs.check_place(out)
+    if out.suffix.lower() in plot.SUFFIXES:
+        with canvas(1.0, 1.0):  # says now, before minutes of work, that Matplotlib is missing
+            pass
 
 
 def _asked(rig: Rig, chain: tuple[str, str] | None, goal: GoalKind | None, targets: str) -> _Asked:
-    limb = UsualLimb("", *chain) if chain is not None else next(iter(usual_limbs(rig)), None)
+    limb = next(iter(usual_limbs(rig)), None)
+    if chain is not None:
+        limb = UsualLimb("", *chain, usual_kind(rig.skeleton, *chain))
     if limb is None:
         raise InputError("there is no limb in this file that could be guessed: give --chain ROOT TIP")
     if targets in ("reachable", "path"):

@@ -9,18 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from poise.arrays import short
+from poise.checks import check_arguments, check_solver
 from poise.clip import Clip
 from poise.comparison.comparison import Comparison
 from poise.comparison.convergence import convergence
-from poise.comparison.effort import EFFORTS, Effort
+from poise.comparison.effort import Effort, checked_effort, checked_seed
 from poise.comparison.growth import growth
-from poise.comparison.measured import Measured, Ranks
+from poise.comparison.measured import Measured
 from poise.comparison.method import Method, Own, Ready
-from poise.comparison.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
+from poise.comparison.ranked import ranked
 from poise.comparison.runs import Tell, run, usable_methods
 from poise.comparison.targets import sets_of
 from poise.comparison.task import OneGoal, TargetSet, Task
-from poise.comparison.turns import batches, in_turns
+from poise.comparison.turns import Asked, batches, in_turns
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Goal, Orientation, Place, Position
 from poise.pose import Pose
@@ -75,9 +77,9 @@ def compare(
     from poise.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
 
     began = time.perf_counter()
-    chosen = _effort(effort)
-    methods = [*_own(solvers), *_peers(peers)]
-    task = _task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, seed, name)
+    check_arguments(start, "auto", tolerance, angle_tolerance)
+    chosen, methods = checked_effort(effort), [*_own(solvers), *_peers(peers)]
+    task = _task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, checked_seed(seed), name)
     usable, refused = usable_methods(methods, task)
     tell = _Telling(progress, _steps(chosen, len(usable), task))
     try:
@@ -85,20 +87,11 @@ def compare(
     finally:
         for _, ready in usable:
             ready.close()
-    grown = growth(methods, chosen.joints, chosen.seconds / 4, tell)
-    found = [dataclasses.replace(one, growth=tuple(grown[one.name])) for one in found]
-    found = sorted(_ranked(found), key=_place)
+    grown = growth([method for method, _ in usable], chosen.joints, chosen.seconds / 4, tell)
+    found = sorted(ranked([dataclasses.replace(one, growth=tuple(grown[one.name])) for one in found]), key=_place)
     left_out = [_of(method, task, refused[method.name]) for method in methods if method.name in refused]
     settings = {"effort": dataclasses.asdict(chosen), "seed": seed}
     return Comparison(task, (*found, *left_out), machine(), settings, time.perf_counter() - began)
-
-
-def _effort(effort: Any) -> Effort:
-    if isinstance(effort, Effort):
-        return effort
-    if effort not in EFFORTS:
-        raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {effort!r}")
-    return EFFORTS[effort]
 
 
 def _own(chosen: Any) -> list[Method]:
@@ -109,6 +102,7 @@ def _own(chosen: Any) -> list[Method]:
     made = [named(one) if isinstance(one, str) else one for one in given]
     found: list[Method] = []
     for solver in made:
+        check_solver(solver)
         method = Own(solver)
         if sum(other.name == solver.name for other in made) > 1 and method.options:
             options = ", ".join(f"{key}={value}" for key, value in method.options.items())
@@ -120,6 +114,8 @@ def _own(chosen: Any) -> list[Method]:
 
 
 def _peers(chosen: Any) -> list[Method]:
+    if not isinstance(chosen, str | Iterable):
+        raise InputError(f'peers is a list of names, or "all", not {short(chosen)}')
     if not isinstance(chosen, str) and not chosen:
         return []
     from poise.comparison.peer import peer_methods  # noqa: PLC0415  (only who asks for peers pays for them)
@@ -138,29 +134,42 @@ def _task(
     name: str,
 ) -> Task:
     """The start inside its limits, the goal, and the sets, the one to rank by first."""
-    (wanted,) = _single(checked_goals(goal))
+    wanted = _single(checked_goals(goal))
     if start.shape:
         raise InputError("compare() starts from a single pose, not from a batch")
-    start = start.with_q(start.skeleton.legal(start.q)[0])
+    if clip is not None and not isinstance(clip, Clip):
+        raise InputError(f"clip is a poise.Clip such as rig.clips[0], not {short(clip)}")
+    q, moved_inside = start.skeleton.legal(start.q)
+    start = start.with_q(q)
     problem = Problem(start, (wanted,))
+    if not problem.joints:
+        raise InputError(f"there is nothing to compare: no joint can move for {wanted.joint!r}")
+    if 0 in tolerances:
+        raise InputError("a comparison needs tolerances above 0: what it counts as solved are multiples of them")
     sets = sets_of(problem, wanted, effort.sizes, seed, clip)
     main = targets or ("given" if wanted.shape else "reachable")
     if main == "given":
-        rows = wanted.rows().reshape(-1, wanted.width)
-        sets = {main: TargetSet(main, "the targets that were given", rows, follows=False, start=start.q)} | sets
         del sets["reachable"]
+        sets = {main: _given(wanted, start, seed)} | sets
     elif main not in ("reachable", "path"):
-        raise InputError(f"targets is 'reachable', 'path' or 'given', not {main!r}")
-    if main not in sets:
-        raise InputError(f"there is nothing to compare: no joint can move for {wanted.joint!r}")
-    return Task(name, start, wanted, problem.tolerance(*tolerances), {main: sets.pop(main), **sets})
+        raise InputError(f"targets is 'reachable', 'path' or 'given', not {short(targets)}")
+    return Task(name, start, wanted, problem.tolerance(*tolerances), {main: sets.pop(main), **sets}, moved_inside)
 
 
-def _single(goals: tuple[Goal, ...]) -> tuple[OneGoal]:
+def _given(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
+    """In a random order, so that the part that a slow method gets is as hard as the whole."""
+    rows = goal.rows().reshape(-1, goal.width)
+    if not len(rows):
+        raise InputError("there is no target to compare methods on")
+    mixed = rows[np.random.default_rng(seed).permutation(len(rows))]
+    return TargetSet("given", "the targets that were given, in a random order", mixed, follows=False, start=start.q)
+
+
+def _single(goals: tuple[Goal, ...]) -> OneGoal:
     if len(goals) != 1 or not isinstance(goals[0], Position | Orientation | Place):
         kinds = ", ".join(type(goal).__name__ for goal in goals)
         raise UnsupportedError(f"methods are compared for one Position, Orientation or Place goal, not for {kinds}")
-    return (goals[0],)
+    return goals[0]
 
 
 class _Telling:
@@ -191,36 +200,26 @@ def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, te
         curves = convergence(ready, task, task.main.rows[: effort.traced], _LONGEST)
         tell(f"{method.name}, iterations")
         found.append(dataclasses.replace(_of(method, task), runs=runs, convergence=curves))
-    ready = [one for _, one in usable]
-    calls = in_turns(ready, task.main.rows[: effort.timed], effort.rounds, effort.seconds, tell)
-    many = batches(ready, task.main.rows, effort.batches, effort.rounds, effort.seconds, tell)
+    asked = [_asked(ready, one, task) for (_, ready), one in zip(usable, found, strict=True)]
+    calls = in_turns([one.first(effort.timed) for one in asked], effort.rounds, effort.seconds, tell)
+    many = batches(asked, task, effort.batches, effort.rounds, effort.seconds, tell)
     return [
-        dataclasses.replace(one, calls=times, batches=sizes)
-        for one, times, sizes in zip(found, calls, many, strict=True)
+        dataclasses.replace(one, calls=times, batches=batch.times, batch_trouble=batch.trouble)
+        for one, times, batch in zip(found, calls, many, strict=True)
     ]
 
 
-def _ranked(found: list[Measured]) -> list[Measured]:
-    """Ranks of the share solved (most first), of calls, of batches (least time first)."""
-    if not found:
-        return []
-    shares = [share_interval(round(one.solved() * len(one.main or ())), len(one.main or ())) for one in found]
-    solved = shared_ranks([Interval(-share.high, -share.low) for share in shares])
-    calls = shared_ranks(time_intervals([np.median(one.calls, axis=1) for one in found if one.calls is not None]))
-    size = max((max(one.batches) for one in found if one.batches), default=0)
-    with_batch = [i for i, one in enumerate(found) if size in one.batches]
-    many = shared_ranks(time_intervals([found[i].batches[size] for i in with_batch])) if with_batch else []
-    places = dict(zip(with_batch, many, strict=True))
-    overall = in_order(solved, calls)
-    return [
-        dataclasses.replace(one, ranks=Ranks(overall[i], solved[i], calls[i], places.get(i)))
-        for i, one in enumerate(found)
-    ]
+def _asked(ready: Ready, one: Measured, task: Task) -> Asked:
+    """What a method is timed with: the targets of its own run, from where each was solved there."""
+    run = one.main
+    assert run is not None
+    begins = list(run.begins) if task.main.follows else [None] * len(run)
+    return Asked(ready, task.main.rows[: len(run)], begins, one.solved())
 
 
 def _place(one: Measured) -> tuple[int, float]:
     """Where it stands in the table: by rank, within a rank by the time of a call."""
-    return (one.ranks.overall if one.ranks else 0, float(np.median(one.call_times)))
+    return (one.ranks.overall if one.ranks else 0, float(np.median(one.call_times)) if one.call_times.size else np.inf)
 
 
 def _of(method: Method, task: Task, refused: str | None = None) -> Measured:

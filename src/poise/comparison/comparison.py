@@ -84,8 +84,6 @@ class Comparison:
         if method.refused is not None:
             return row
         row["ranks"] = None if method.ranks is None else method.ranks._asdict()
-        run = method.main
-        row["targets"] = 0 if run is None else len(run)
         return row | {column.key: _plain(column.of(method)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.comparison.method import Ready
-from poise.comparison.runs import attempt
+from poise.comparison.runs import attempt, measured
 from poise.comparison.task import Task
 
 _FLOOR = 1e-12  # in units of the first error: below is nothing to see
@@ -19,7 +19,7 @@ class Convergence(NamedTuple):
 
     curves     (targets, iterations + 1) the least so far; a target that has ended stays at its last
     rises      share of iterations after which the error was larger than before
-    stalled    share of targets that ended above the tolerance
+    stalled    share of targets that never came below the tolerance
     """
 
     curves: Floats
@@ -35,9 +35,9 @@ def convergence(ready: Ready, task: Task, rows: Floats, longest: int) -> Converg
     """Follow the method for some targets (k, W); None where it does not show its iterations."""
     paths = [attempt(ready.path_of, row) for row in rows]
     scores = [
-        task.scores(path, np.broadcast_to(row, (len(path), len(row))))
+        task.scores(measured(task, path, np.broadcast_to(row, (len(path), len(row))))[0])
         for path, row in zip(paths, rows, strict=True)
-        if isinstance(path, np.ndarray)
+        if isinstance(path, np.ndarray) and len(path) and np.isfinite(path[0]).all()
     ]
     if not scores:
         return None

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from typing import Any
 
+from poise.arrays import short
 from poise.comparison.growth import FULL_SIZES, SIZES
 from poise.comparison.targets import Sizes
+from poise.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -43,4 +47,28 @@ FULL = Effort(
     traced=50,
     seconds=10.0,
 )
+_LEAST = 4  # frames: below there is no jerk
 EFFORTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
+
+
+def checked_effort(effort: Any) -> Effort:
+    """The effort that is meant by a name or a value; InputError where it is neither."""
+    if isinstance(effort, str) and effort in EFFORTS:
+        return EFFORTS[effort]
+    if not isinstance(effort, Effort):
+        raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {short(effort)}")
+    sizes = [*effort.sizes, effort.rounds, effort.timed, effort.traced, *effort.joints, *effort.batches]
+    if min(sizes) < 1 or not effort.seconds > 0 or effort.sizes.path < _LEAST:
+        raise InputError(f"an effort counts from 1 up, its path from {_LEAST}: {effort}")
+    return effort
+
+
+def checked_seed(seed: Any) -> int:
+    """A whole number from 0 up; InputError for anything else, also for none: a comparison can be made again."""
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InputError(f"seed must be a whole number from 0 up, not {short(seed)}")
+    return number

@@ -11,7 +11,7 @@ from poise.arrays import Floats
 from poise.comparison.method import Method
 from poise.comparison.runs import Tell, run, usable_methods
 from poise.comparison.task import TargetSet, Task
-from poise.comparison.turns import batches, in_turns
+from poise.comparison.turns import Asked, batches, in_turns
 from poise.goals import Position
 from poise.pose import Pose
 from poise.problem import Problem
@@ -20,6 +20,7 @@ from poise.skeleton import Kind, Skeleton
 SIZES, FULL_SIZES = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
 ONE_SIZE = {"autodiff": 10}  # it compiles anew for each size, which takes seconds
 _TARGETS, _ROUNDS = 20, 3
+_MOST = 0.5  # of the targets: what a chain costs that is hardly solved says nothing
 _TOLERANCE = 1e-4  # of the chain's length
 _NEAR, _FAR = 0.2, 0.9  # of the chain's length: where the targets are
 
@@ -40,20 +41,35 @@ def growth(methods: Sequence[Method], sizes: Sequence[int], seconds: float, tell
     """What each method takes for each size; those that refuse a size are left out there."""
     found: dict[str, list[Grown]] = {method.name: [] for method in methods}
     for joints in sizes:
-        task = _chain(joints)
         asked = [method for method in methods if ONE_SIZE.get(method.name, joints) == joints]
-        usable, _ = usable_methods(asked, task)
-        ready = [one for _, one in usable]
-        runs = [run(one, task, task.main, seconds) for one in ready]
-        calls = in_turns(ready, task.main.rows, _ROUNDS, seconds, lambda _: None)
-        many = batches(ready, task.main.rows, (_TARGETS,), _ROUNDS, seconds, lambda _: None)
-        for (method, one), solved, call, batch in zip(usable, runs, calls, many, strict=True):
-            share = float((solved.scores <= 1.0).mean())
-            per = float(np.median(batch[_TARGETS])) if _TARGETS in batch else float("nan")
-            found[method.name].append(Grown(joints, share, float(np.median(call)), per))
-            one.close()
+        for name, grown in _grown(asked, _chain(joints), seconds):
+            found[name].append(grown)
         tell(f"{joints} joints")
     return found
+
+
+def _grown(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[str, Grown]]:
+    """Each method that takes a chain."""
+    usable, _ = usable_methods(methods, task)
+    try:
+        runs = [run(ready, task, task.main, seconds) for _, ready in usable]
+        asked = [
+            Asked(ready, task.main.rows, [None] * len(task.main), float(done.solved().mean()))
+            for (_, ready), done in zip(usable, runs, strict=True)
+        ]
+        calls = in_turns(asked, _ROUNDS, seconds, lambda _: None)
+        many = batches(asked, task, (_TARGETS,), _ROUNDS, seconds, lambda _: None)
+    finally:
+        for _, ready in usable:
+            ready.close()
+    return [
+        (method.name, Grown(len(task.joints), one.solved, _median(call), _median(batch.times.get(_TARGETS))))
+        for (method, _), one, call, batch in zip(usable, asked, calls, many, strict=True)
+    ]
+
+
+def _median(times: Floats | None) -> float:
+    return float("nan") if times is None or not np.isfinite(times).any() else float(np.nanmedian(times))
 
 
 def exponent(grown: Sequence[Grown]) -> float:
@@ -62,7 +78,7 @@ def exponent(grown: Sequence[Grown]) -> float:
     1 is as much for every further joint. NaN for fewer than two sizes. Batches where there are any: in single calls the
     few microseconds of arithmetic hide behind what a call costs.
     """
-    some = [one for one in grown if one.joints >= 10]  # noqa: PLR2004
+    some = [one for one in grown if one.joints >= 10 and one.solved >= _MOST and one.call > 0]  # noqa: PLR2004
     if len(some) < 2:  # noqa: PLR2004
         return float("nan")
     times = [one.call if np.isnan(one.batch) else one.batch for one in some]

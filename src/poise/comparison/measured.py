@@ -12,11 +12,12 @@ from poise.arrays import Floats
 from poise.comparison.convergence import Convergence
 from poise.comparison.growth import Grown
 from poise.comparison.motion import Smoothness, smoothness, travel
-from poise.comparison.runs import Run
+from poise.comparison.runs import LEAVES, Run
 from poise.comparison.task import Task
 from poise.tree_layout import POSITION
 
 NAN = float("nan")
+STAYS = 0.95  # of the frames of a path are solved by who stays on it
 
 
 class Ranks(NamedTuple):
@@ -38,7 +39,7 @@ class Measured:
     does         what it can do and what not, see abilities.py
     runs         by the name of the set
     calls        (rounds, k) times of single calls, taken in turns [us]
-    batches      by size: (rounds,) times of one target [us]
+    batches      by size: (rounds,) times of one target [us]; `batch_trouble`: why there are none, if they failed
     convergence  where it shows its iterations
     growth       for each number of joints
     """
@@ -53,6 +54,7 @@ class Measured:
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
     calls: Floats | None = None
     batches: dict[int, Floats] = field(default_factory=dict[int, Floats])
+    batch_trouble: str | None = None
     convergence: Convergence | None = None
     growth: tuple[Grown, ...] = ()
     ranks: Ranks | None = None
@@ -69,12 +71,21 @@ class Measured:
     def solved(self, level: float = 1.0, name: str | None = None) -> float:
         """The share of a set's targets that is solved at a level, NaN where it was not run."""
         run = self.main if name is None else self.runs.get(name)
-        return NAN if run is None or not len(run) else float((run.scores <= level).mean())
+        return NAN if run is None or not len(run) else float(run.solved(level).mean())
 
     @cached_property
     def call_times(self) -> Floats:
-        """Of single calls [us]: for each target the median over the rounds."""
-        return np.zeros(0) if self.calls is None else np.median(self.calls, axis=0)
+        """Of single calls that gave an answer [us]: for each target the median over the rounds."""
+        if self.calls is None:
+            return np.zeros(0)
+        answered = self.calls[:, np.isfinite(self.calls).all(axis=0)]
+        return np.median(answered, axis=0) if answered.size else np.zeros(0)
+
+    @property
+    def call_p99(self) -> float:
+        """99 % of the calls for the main set were quicker [us]; NaN without any."""
+        run = self.main
+        return NAN if run is None or not len(run) else float(np.quantile(run.microseconds, 0.99))
 
     @property
     def batch_time(self) -> float:
@@ -90,18 +101,22 @@ class Measured:
         return np.nan_to_num(run.errors[:, columns].max(axis=1), nan=np.inf)
 
     def smooth(self, name: str) -> Smoothness:
-        """How smoothly it went along a set of targets that follow each other."""
+        """How smoothly it went along a set of targets that follow each other.
+
+        No numbers where it did not come to the end in time, or does not stay on the path: standing still is smooth.
+        """
         run = self.runs.get(name)
-        return Smoothness(NAN, NAN, NAN) if run is None or len(run) < run.asked else smoothness(self.task, run.q)
+        if run is None or len(run) < run.asked or not self.solved(name="path") >= STAYS:
+            return Smoothness(NAN, NAN, NAN)
+        return smoothness(self.task, run.q)
 
     @property
     def travel(self) -> float:
-        """How far answers are from the start pose, in the middle [rad]."""
+        """How far the poses that solve a target are from where they began, in the middle [rad]."""
         run = self.main
-        if run is None:
+        if run is None or not run.solved().any():
             return NAN
-        usable = run.q[np.isfinite(run.q).all(axis=1)]
-        return float(np.median(travel(self.task, usable, self.task.main.start))) if len(usable) else NAN
+        return float(np.median(travel(self.task, run.q[run.solved()], run.begins[run.solved()])))
 
     @property
     def violation(self) -> float:
@@ -111,7 +126,7 @@ class Measured:
     @property
     def violated(self) -> float:
         """The share of answers on the main set that leave a limit by more than 1e-6."""
-        return NAN if self.main is None else float((self.main.violations > _LEAVES).mean())
+        return NAN if self.main is None else float((self.main.violations > LEAVES).mean())
 
     @property
     def wrong_claims(self) -> float:
@@ -120,9 +135,13 @@ class Measured:
         return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
 
     def iterations(self, name: str | None = None) -> float:
-        """In the middle; NaN where it does not say."""
+        """For targets that it solves, in the middle; NaN where it does not say."""
         run = self.main if name is None else self.runs.get(name)
-        return NAN if run is None or run.iterations is None else float(np.median(run.iterations))
+        counts = np.zeros(0) if run is None else run.iterations[run.solved() & np.isfinite(run.iterations)]
+        return float(np.median(counts)) if counts.size else NAN
 
-
-_LEAVES = 1e-6
+    @property
+    def trouble(self) -> str | None:
+        """The first thing that went wrong, in words."""
+        raised = next((run.trouble for run in self.runs.values() if run.trouble), None)
+        return raised or self.batch_trouble

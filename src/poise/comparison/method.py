@@ -50,8 +50,8 @@ class Ready(Protocol):
         """Solve for targets (k, W) in one call: q (k, nq); None where there is no such call."""
         ...
 
-    def claims(self, rows: Floats) -> Bools | None:
-        """Which targets (k, W) the method says that it meets, where single answers do not say so."""
+    def claims(self, rows: Floats, begins: Floats) -> Bools | None:
+        """Which targets (k, W) the method says that it meets from `begins` (k, nq), where answers do not say so."""
         ...
 
     def path_of(self, target: Floats) -> Floats | None:
@@ -140,10 +140,16 @@ class _OwnReady:
     def solve_many(self, rows: Floats) -> Floats | None:
         return solve(self.task.start, self.task.goal.with_target(rows), threads=1, **self.how).q
 
-    def claims(self, rows: Floats) -> Bools | None:
+    def claims(self, rows: Floats, begins: Floats) -> Bools | None:
         """What the solver itself says: solve() does not pass it on, because it is not believed."""
-        task = self.task
-        return np.asarray(self.solver.run(task.problem, rows, task.tolerance, Request()).met, dtype=bool)
+        problem, tolerance = self.task.problem, self.task.tolerance
+        if (begins == self.task.start.q).all():
+            return np.asarray(self.solver.run(problem, rows, tolerance, Request()).met, dtype=bool)
+        runs = [
+            self.solver.run(problem.starting_at(begin), row[None], tolerance, Request())
+            for row, begin in zip(rows, begins, strict=True)
+        ]
+        return np.array([bool(run.met[0]) for run in runs])
 
     def path_of(self, target: Floats) -> Floats | None:
         trace = solve(self.task.start, self.task.goal.with_target(target), trace=True, **self.how).trace

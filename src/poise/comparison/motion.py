@@ -35,12 +35,14 @@ def moved(task: Task, a: Floats, b: Floats) -> Floats:
     out = np.zeros((len(a), len(task.joints), 3))
     for i, name in enumerate(task.joints):
         joint, first = skeleton[name], skeleton.q_slice(name).start
+        coupling = skeleton.couplings[skeleton.index(name)]
+        factor = 1.0 if coupling is None else coupling.ratio
         if joint.kind == Kind.HINGE:
-            low, high = skeleton.value_ranges[first]
-            turn = b[:, first] - a[:, first]
-            out[:, i, 0] = turn if np.isfinite(high - low) else (turn + np.pi) % (2 * np.pi) - np.pi
+            turn = factor * (b[:, first] - a[:, first])
+            free = np.isinf(skeleton.value_ranges[first]).all() and factor == 1.0
+            out[:, i, 0] = (turn + np.pi) % (2 * np.pi) - np.pi if free else turn
         elif joint.kind == Kind.SLIDE:
-            out[:, i, 0] = (b[:, first] - a[:, first]) / length
+            out[:, i, 0] = factor * (b[:, first] - a[:, first]) / length
         elif joint.kind in (Kind.BALL, Kind.FREE):
             at = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
             out[:, i] = rotations.as_vector(rotations.multiply(b[:, at], rotations.inverse(a[:, at])))

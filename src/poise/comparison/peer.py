@@ -87,9 +87,9 @@ class _BesideReady:
         """None of these libraries solves for many targets in one call."""
         del rows
 
-    def claims(self, rows: Floats) -> Bools | None:
+    def claims(self, rows: Floats, begins: Floats) -> Bools | None:
         """Each answer says so itself, or nothing does."""
-        del rows
+        del rows, begins
 
     def path_of(self, target: Floats) -> Floats | None:
         """They do not show their iterations."""

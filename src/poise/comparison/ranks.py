@@ -10,7 +10,7 @@ again, differs by some per cent for no reason of its own (where its memory lies,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,14 +40,20 @@ def share_interval(good: int, count: int) -> Interval:
 
 
 def time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
-    """Intervals of the logarithm of what each method takes, relative to all; rounds (r,) of times for each method."""
-    logs = np.log(np.array(rounds))
+    """Intervals of the logarithm of what each method takes, relative to all; rounds (r,) of times for each method.
+
+    A method that has no time in some round is beyond all others: its interval is infinity alone.
+    """
+    timed = [i for i, one in enumerate(rounds) if np.isfinite(one).all() and (one > 0).all()]
+    found = [Interval(math.inf, math.inf)] * len(rounds)
+    if not timed:
+        return found
+    logs = np.log(np.array([rounds[i] for i in timed]))
     relative = logs - logs.mean(axis=0)
     rank = _order(relative.shape[1])
-    found: list[Interval] = []
-    for row in np.sort(relative, axis=1):
+    for i, row in zip(timed, np.sort(relative, axis=1), strict=True):
         low, high, middle = row[rank], row[-1 - rank], float(np.median(row))
-        found.append(Interval(min(float(low), middle - _LEAST), max(float(high), middle + _LEAST)))
+        found[i] = Interval(min(float(low), middle - _LEAST), max(float(high), middle + _LEAST))
     return found
 
 
@@ -62,16 +68,33 @@ def _order(count: int) -> int:
     return rank
 
 
-def shared_ranks(intervals: Sequence[Interval]) -> list[int]:
-    """Ranks from 1, low values first; methods whose intervals overlap, or that others connect, share one."""
-    ranks = [0] * len(intervals)
-    rank, end = 0, -math.inf
-    for i in sorted(range(len(intervals)), key=lambda i: intervals[i]):
-        if intervals[i].low > end:
-            rank += 1
+def shared_ranks(intervals: Sequence[Interval], loose: Collection[int] = ()) -> list[int]:
+    """Ranks from 1, low values first; methods whose intervals overlap, or that others connect, share one.
+
+    loose  indices of intervals that connect nobody, because they are wide for want of data: each shares the first rank
+           that it overlaps, or has one of its own
+    """
+    firm = sorted((i for i in range(len(intervals)) if i not in loose), key=lambda i: intervals[i])
+    groups: list[list[int]] = []
+    end = -math.inf
+    for i in firm:
+        if intervals[i].low > end or not groups:
+            groups.append([])
         end = max(end, intervals[i].high)
-        ranks[i] = rank
-    return ranks
+        groups[-1].append(i)
+    for i in sorted(set(range(len(intervals))) - set(firm), key=lambda i: intervals[i]):
+        home = next((g for g in groups if any(_overlap(intervals[i], intervals[j]) for j in g)), None)
+        if home is None:
+            groups.append([i])
+            groups.sort(key=lambda group: min(intervals[j] for j in group))
+        else:
+            home.append(i)
+    ranks = {i: rank for rank, group in enumerate(groups, start=1) for i in group}
+    return [ranks[i] for i in range(len(intervals))]
+
+
+def _overlap(a: Interval, b: Interval) -> bool:
+    return a.low <= b.high and b.low <= a.high
 
 
 def in_order(*keys: Sequence[int]) -> list[int]:

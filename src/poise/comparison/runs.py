@@ -4,48 +4,56 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from poise.arrays import Bools, Floats, Ints
-from poise.comparison.method import Method, Ready
+from poise.arrays import Bools, Floats
+from poise.comparison.method import Answered, Method, Ready
 from poise.comparison.task import TargetSet, Task
 from poise.errors import PoiseError
 from poise.judge import largest_violation
 
 Tell = Callable[[str], None]
 WARM_UP = 2  # calls that are not counted
+LEAVES = 1e-6  # [rad, file units] what leaves a limit by more is no answer
+_CLAIM = 1.1  # times the tolerance: a method may measure its error in other numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """What a method did with a set of targets; the first n of them, where it is slow.
 
-    q             (n, nq)
+    q             (n, nq); NaN where there was no answer
+    begins        (n, nq) where each was solved from
     scores        (n,) the largest error that is left, by forward kinematics, in units of its tolerance
     errors        (n, c) errors left: distances [file units] and angles [rad]; NaN where there was no answer
     violations    (n,) by how much a limit is exceeded [rad, file units]
     microseconds  (n,) of one call
-    iterations    (n,) or None where the method does not say
+    iterations    (n,) NaN where the method does not say
     claimed       (n,) whether it says that it met the target, or None
     asked         how many targets the set has
     trouble       the first error that it raised, in words, or None
     """
 
     q: Floats
+    begins: Floats
     scores: Floats
     errors: Floats
     violations: Floats
     microseconds: Floats
-    iterations: Ints | None
+    iterations: Floats
     claimed: Bools | None
     asked: int
-    trouble: str | None = None
+    trouble: str | None
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def solved(self, level: float = 1.0) -> Bools:
+        """(n,) which targets were met at a level of the tolerance, with all limits kept."""
+        return (self.scores <= level) & (self.violations <= LEAVES)
 
     @property
     def wrong_claims(self) -> Bools:
@@ -53,33 +61,28 @@ class Run:
         return np.zeros(len(self), dtype=bool) if self.claimed is None else self.claimed & ~(self.scores <= _CLAIM)
 
 
-_CLAIM = 1.1  # a method may measure its error in other numbers
-
-
 def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> Run:
     """Solve the targets one by one, for about so many seconds at most; an answer that is an error counts as none."""
-    start = None if targets.start is task.start.q else targets.start
+    start, nothing = targets.start, Answered(np.full_like(targets.start, np.nan))
     for row in targets.rows[:WARM_UP]:
-        timed(ready, row, start)
-    q, times = np.full((len(targets), len(task.start.q)), np.nan), np.zeros(len(targets))
-    iterations, claims = np.full(len(targets), -1), np.full(len(targets), -1)
-    end, n, trouble = time.perf_counter() + seconds, 0, None
-    for n, row in enumerate(targets.rows, start=1):
-        raw, times[n - 1] = timed(ready, row, start)
-        trouble = trouble or _trouble(raw)
-        answer = None if _trouble(raw) else ready.read(raw)
-        if answer is not None and answer.q.shape == task.start.q.shape:
-            q[n - 1] = answer.q
-            iterations[n - 1] = -1 if answer.iterations is None else answer.iterations
-            claims[n - 1] = -1 if answer.claimed is None else answer.claimed
-            times[n - 1] = times[n - 1] if answer.seconds is None else answer.seconds
-            start = answer.q if targets.follows and np.isfinite(answer.q).all() else start
+        timed(ready, row, _given(start, task))
+    found: list[tuple[Floats, Answered, float]] = []
+    end, trouble = time.perf_counter() + seconds, None
+    for row in targets.rows:
+        answer, spent = timed(ready, row, _given(start, task))
+        if isinstance(answer, Exception):
+            trouble, answer = trouble or f"{type(answer).__name__}: {answer}", nothing
+        found.append((start, answer if answer.q.shape == start.shape else nothing, spent))
+        if targets.follows and np.isfinite(found[-1][1].q).all():
+            start = found[-1][1].q
         if time.perf_counter() > end:
             break
-    claimed = claims[:n] > 0 if (claims[:n] >= 0).any() else attempt(ready.claims, targets.rows[:n])
-    claimed = None if targets.follows or _trouble(claimed) else claimed
-    found = judged(task, targets, q[:n], times[:n] * 1e6, iterations[:n], claimed)
-    return replace(found, trouble=trouble)
+    return _judged(ready, task, targets, found, trouble)
+
+
+def _given(start: Floats, task: Task) -> Floats | None:
+    """What a method is told of where to start: nothing, where that is the start it was set up with."""
+    return None if start is task.start.q else start
 
 
 def attempt(call: Callable[..., Any], *given: Any) -> Any:
@@ -90,31 +93,52 @@ def attempt(call: Callable[..., Any], *given: Any) -> Any:
         return error
 
 
-def _trouble(found: Any) -> str | None:
-    return f"{type(found).__name__}: {found}" if isinstance(found, Exception) else None
-
-
-def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Any, float]:
-    """What a call gave, and its seconds."""
+def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Answered | Exception, float]:
+    """What a call gave, and its seconds: by the method's own clock where it has one."""
     told = ready.told(row, start)
     began = time.perf_counter()
     raw = attempt(ready.solve, *told)
-    return raw, time.perf_counter() - began
+    spent = time.perf_counter() - began
+    answer = raw if isinstance(raw, Exception) else attempt(ready.read, raw)
+    own = None if isinstance(answer, Exception) else answer.seconds
+    return answer, spent if own is None else max(own, _TICK)
 
 
-def judged(
-    task: Task, targets: TargetSet, q: Floats, microseconds: Floats, iterations: Ints, claimed: Bools | None
+_TICK = 1e-9  # [s]
+
+
+def _judged(
+    ready: Ready, task: Task, targets: TargetSet, found: Sequence[tuple[Floats, Answered, float]], trouble: str | None
 ) -> Run:
-    """Measure answers q (n, nq)."""
-    rows, problem = targets.rows[: len(q)], task.problem
+    """Measure answers: where each began, what it was, and its seconds."""
+    begins, q = np.array([begin for begin, _, _ in found]), np.array([answer.q for _, answer, _ in found])
+    rows = targets.rows[: len(found)]
+    errors, violations = measured(task, q, rows)
+    counts = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in found]
+    times = np.array([spent for _, _, spent in found]) * 1e6
+    claims = _claims(ready, rows, begins, [answer.claimed for _, answer, _ in found])
+    return Run(
+        q, begins, task.scores(errors), errors, violations, times, np.array(counts), claims, len(targets), trouble
+    )
+
+
+def measured(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Errors (n, c), NaN where q has no numbers, and by how much limits are left (n,), of answers q (n, nq)."""
+    problem = task.problem
     usable = np.isfinite(q).all(axis=1)
-    errors = np.full((len(q), len(problem.measures)), np.nan)
-    violations = np.zeros(len(q))
+    errors, violations = np.full((len(q), len(problem.measures)), np.nan), np.zeros(len(q))
     if usable.any():
         errors[usable] = problem.errors(np.ascontiguousarray(q[usable]), rows[usable])
         violations[usable] = [largest_violation(problem.skeleton, one[None]) for one in q[usable]]
-    known = iterations if (iterations >= 0).any() else None
-    return Run(q, task.scores(q, rows), errors, violations, microseconds, known, claimed, len(targets))
+    return errors, violations
+
+
+def _claims(ready: Ready, rows: Floats, begins: Floats, said: Sequence[bool | None]) -> Bools | None:
+    """What answers say of themselves, or where they do not, the method when it is asked."""
+    if any(claim is not None for claim in said):
+        return np.array([bool(claim) for claim in said])
+    claims = attempt(ready.claims, rows, begins)
+    return None if isinstance(claims, Exception) else claims
 
 
 def usable_methods(methods: Sequence[Method], task: Task) -> tuple[list[tuple[Method, Ready]], dict[str, str]]:

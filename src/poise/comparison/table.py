@@ -50,7 +50,9 @@ def heading(column: Column, distance: str = "") -> str:
 
 def text_table(comparison: Comparison, width: int = 120) -> str:
     """Title, a line for each method, those that refused; columns beyond so many characters are left out."""
-    columns = [column for column in comparison.columns if column.key in SHOWN]
+    asked = {len(method.main) for method in comparison.compared if method.main is not None}
+    shown = ("targets", *SHOWN) if len(asked) > 1 else SHOWN
+    columns = [column for column in comparison.columns if column.key in shown]
     cells = [["rank", *_ranks(comparison)], ["method", *(method.name for method in comparison.compared)]]
     cells += [[_words(column, comparison), *_numbers(column, comparison)] for column in columns]
     lines = _joined(cells, width) if comparison.compared else []

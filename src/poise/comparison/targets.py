@@ -9,10 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise import rotations
 from poise.arrays import Floats
 from poise.clip import Clip
 from poise.comparison.task import OneGoal, TargetSet
+from poise.errors import InputError
 from poise.goals import Orientation, Position
+from poise.limits import EulerBox, SwingTwist
 from poise.measure import point_of
 from poise.pose import blend_q
 from poise.problem import Problem
@@ -50,19 +53,39 @@ class Source(NamedTuple):
         """(nq,)."""
         return self.problem.start.q
 
-    def around(self, q: Floats, share: float) -> Floats:
-        """Legal configurations (k, nq) at random offsets of at most a share of the ranges from q (k, nq)."""
+    @property
+    def rows_that_move(self) -> tuple[int, ...]:
+        """Rows of the skeleton, without those that are coupled to others."""
         skeleton = self.problem.skeleton
-        rows = tuple(skeleton.index(name) for name in self.problem.joints)
-        length = self.length
+        rows = [skeleton.index(name) for name in self.problem.joints]
+        return tuple(dict.fromkeys(row if (c := skeleton.couplings[row]) is None else c.leader for row in rows))
+
+    def around(self, q: Floats, share: float, *, single: bool = False) -> Floats:
+        """Legal configurations (k, nq) at random offsets of at most a share of the ranges from q (k, nq).
+
+        single  whether one joint, drawn at random, moves in each
+        """
+        skeleton, rows, length = self.problem.skeleton, self.rows_that_move, self.length
+        chosen = [(rows[int(self.rng.integers(len(rows)))],) if single else rows for _ in q]
         return np.concatenate([
-            scattered(skeleton, one[None], rows, share, self.rng.random((len(rows), DRAWS)), length=length, moves=False)
-            for one in q
+            scattered(skeleton, one[None], some, share, self.rng.random((len(some), DRAWS)), length=length, moves=False)
+            for one, some in zip(q, chosen, strict=True)
         ])  # fmt: skip
 
     def random(self, count: int) -> Floats:
-        """Legal configurations (count, nq) from everywhere that the joints can go."""
-        return self.around(np.broadcast_to(self.start, (count, len(self.start))), 1.0)
+        """Legal configurations (count, nq) from everywhere that the joints can go.
+
+        A ball whose turns are limited is drawn between the start and a turn that a draw leaves at its limit, as many
+        in each part: else most of them would stand at the limit itself.
+        """
+        skeleton = self.problem.skeleton
+        q = self.around(np.broadcast_to(self.start, (count, len(self.start))), 1.0)
+        for name in self.problem.joints:
+            if isinstance(skeleton[name].limit, EulerBox | SwingTwist):
+                at = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
+                share = np.cbrt(self.rng.random(count))
+                q[:, at] = rotations.slerp(np.broadcast_to(self.start[at], (count, 4)), q[:, at], share)
+        return skeleton.legal(q)[0]
 
     @property
     def length(self) -> float:
@@ -86,7 +109,8 @@ class Source(NamedTuple):
         """Jacobians (k, 3|6, dofs) of what the goal wants, lengths as a share of the reach, of the joints that move."""
         skeleton = self.problem.skeleton
         offset = getattr(self.goal, "offset", (0.0, 0.0, 0.0))
-        columns = np.concatenate([np.r_[skeleton.v_slice(name)] for name in self.problem.joints])
+        slices = [skeleton.v_slice(skeleton.names[row]) for row in self.rows_that_move]
+        columns = np.concatenate([np.arange(max(one.start, one.stop - 3), one.stop) for one in slices])
         whole = self.problem.posed(q).jacobian(self.goal.joint, offset)[..., columns]
         whole[:, :3] /= self.length
         if isinstance(self.goal, Position):
@@ -101,8 +125,6 @@ class Source(NamedTuple):
 
 def sets_of(problem: Problem, goal: OneGoal, sizes: Sizes, seed: int, clip: Clip | None = None) -> dict[str, TargetSet]:
     """The sets that are made for a problem, by name."""
-    if not problem.joints:
-        return {}
     source = Source(problem, goal, np.random.default_rng(seed))
     anywhere = source.random(_SAMPLES)
     found = [_reachable(source, sizes.reachable), _path(source, sizes.path, clip), _singular(source, anywhere, sizes)]
@@ -120,7 +142,8 @@ def _reachable(source: Source, count: int) -> TargetSet:
 def _path(source: Source, count: int, clip: Clip | None) -> TargetSet:
     if clip is not None and len(clip) > 1:
         q = _of_clip(source, clip, count)
-        text = f"where the clip {clip.name!r} has the joint, {len(q)} frames, {_FOLLOWS}"
+        which = "all" if len(q) == len(clip) else "the first"
+        text = f"where the clip {clip.name!r} has the joint, {which} {len(q)} of its {len(clip)} frames, {_FOLLOWS}"
     else:
         q = _made_up(source, count)
         text = f"a smooth way through {_PATH_POSES} random poses and back, {len(q)} frames, {_FOLLOWS}"
@@ -130,9 +153,13 @@ def _path(source: Source, count: int, clip: Clip | None) -> TargetSet:
 def _of_clip(source: Source, clip: Clip, count: int) -> Floats:
     """The joints that move as in the first frames of a clip, all others as in the start pose."""
     skeleton, played = source.problem.skeleton, clip.poses.q[:count]
+    if clip.poses.skeleton.names != skeleton.names:
+        raise InputError(f"the clip {clip.name!r} is of another rig: its joints are not those of the start")
     q = np.repeat(source.start[None], len(played), axis=0)
-    for name in source.problem.joints:
-        q[:, skeleton.q_slice(name)] = played[:, skeleton.q_slice(name)]
+    for row in source.rows_that_move:
+        at = skeleton.q_slice(skeleton.names[row])
+        at = slice(max(at.start, at.stop - 4), at.stop)  # a free joint turns, and stays where it is
+        q[:, at] = played[:, at]
     return skeleton.legal(q)[0]
 
 
@@ -150,16 +177,19 @@ def _made_up(source: Source, count: int) -> Floats:
 def _singular(source: Source, anywhere: Floats, sizes: Sizes) -> TargetSet:
     """The poses whose goal Jacobian has the smallest least singular value: there some direction is almost lost."""
     least = np.linalg.svd(source.goal_jacobians(anywhere), compute_uv=False)[:, -1]
-    nearest = anywhere[np.argsort(least, kind="stable")[: sizes.extreme]]
+    nearest = anywhere[source.rng.permutation(np.argsort(least, kind="stable")[: sizes.extreme])]
     text = f"those {len(nearest)} of {len(anywhere)} random legal poses that are nearest to losing a direction"
     return TargetSet("singular", text, source.rows(nearest), follows=False, start=source.start)
 
 
 def _longest(source: Source, anywhere: Floats) -> Floats:
-    """A legal pose (1, nq) with the joint about as far from the chain's first as it can be: random steps that gain."""
-    best = anywhere[[int(source.away(anywhere).argmax())]]
+    """A legal pose (1, nq) with the joint about as far from the chain's first as can be: random steps that gain."""
+    known = np.concatenate([source.start[None], anywhere])
+    best = known[[int(source.away(known).argmax())]]
     for share in np.geomspace(_WIDE, _NARROW, _ROUNDS):
-        tried = np.concatenate([best, source.around(np.repeat(best, _TRIES, axis=0), float(share))])
+        again = np.repeat(best, _TRIES, axis=0)
+        steps = [source.around(again, float(share), single=single) for single in (False, True)]
+        tried = np.concatenate([best, *steps])
         best = tried[[int(source.away(tried).argmax())]]
     return best
 

@@ -48,6 +48,7 @@ class Task:
     goal       Position, Orientation or Place of one joint; its own target is only an example
     tolerance  the finest of the three levels: what methods are asked for
     sets       by name; the first is the main one
+    moved_inside  joints whose start was outside its limits and was moved inside first
     """
 
     name: str
@@ -55,6 +56,7 @@ class Task:
     goal: OneGoal
     tolerance: Tolerance
     sets: dict[str, TargetSet]
+    moved_inside: tuple[str, ...] = ()
 
     @cached_property
     def problem(self) -> Problem:
@@ -79,16 +81,12 @@ class Task:
             f"{self.name}: {chain}, {type(self.goal).__name__}" if self.name else f"{chain}, {type(self.goal).__name__}"
         )
 
-    def scores(self, q: Floats, rows: Floats) -> Floats:
-        """How far poses q (k, nq) are from rows (k, W): the largest error in units of its tolerance (k,).
+    def scores(self, errors: Floats) -> Floats:
+        """The largest of errors (k, c) in units of its tolerance (k,); infinite where there is no number.
 
-        At most 1 is solved at the finest level, at most 10 and 100 at the others. NaN and what has no numbers is inf.
+        At most 1 is solved at the finest level, at most 10 and 100 at the others.
         """
-        usable = np.isfinite(q).all(axis=1)
-        scores = np.full(len(q), np.inf)
-        if usable.any():
-            errors = self.problem.errors(np.ascontiguousarray(q[usable]), rows[usable])
-            scores[usable] = (errors / self.allowed).max(axis=1, initial=0.0)
+        scores = (errors / self.allowed).max(axis=1, initial=0.0)
         return np.where(np.isnan(scores), np.inf, scores)
 
     @cached_property

@@ -22,27 +22,23 @@ def verdict(comparison: Comparison) -> str:
     """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
     if not comparison.compared:
         return "No method takes this task."
-    found = [
-        _first(comparison),
-        _in_batches(comparison),
-        _smoothest(comparison),
-        _less(comparison),
-        _outside(comparison),
-        _wrongly(comparison),
-        _troubled(comparison),
-    ]
-    found.append(_refused(comparison))
+    said = (_first, _in_batches, _smoothest, _less, _outside, _wrongly, _troubled, _moved, _refused)
+    found = [sentence(comparison) for sentence in said]
     return " ".join(sentence for sentence in found if sentence)
 
 
 def _first(comparison: Comparison) -> str:
     top = [m for m in comparison.compared if m.ranks is not None and m.ranks.overall == 1]
+    if not any(m.solved() > 0 for m in comparison.compared):
+        return f"No method solves any of {len(comparison.task.main)} targets."
+    asked = sorted({len(m.main) for m in top if m.main is not None})
     solved = sorted({_percent(m.solved()).removesuffix(" %") for m in top}, key=float)
-    times = sorted(float(np.median(m.call_times)) for m in top)
+    times = sorted(float(np.median(m.call_times)) for m in top if m.call_times.size)
+    spent = f", {_between([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
     ranks = "ranks first" if len(top) == 1 else "share rank one"
     return (
-        f"{series(m.name for m in top)} {ranks}: {_between(solved)} % of {len(comparison.task.main)} targets solved, "
-        f"{_between([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call."
+        f"{series(m.name for m in top)} {ranks}: {_between(solved)} % of {_between([str(n) for n in asked])} targets "
+        f"solved{spent}."
     )
 
 
@@ -106,8 +102,12 @@ def _claim(method: Measured) -> str:
 
 
 def _troubled(comparison: Comparison) -> str:
-    runs = [(m.name, m.main) for m in comparison.compared]
-    return " ".join(f"{name} raised {run.trouble}." for name, run in runs if run is not None and run.trouble)
+    return " ".join(f"{m.name}: {m.trouble}." for m in comparison.compared if m.trouble)
+
+
+def _moved(comparison: Comparison) -> str:
+    names = comparison.task.moved_inside
+    return f"The start was outside the limits of {series(names)} and was moved inside first." if names else ""
 
 
 def _refused(comparison: Comparison) -> str:

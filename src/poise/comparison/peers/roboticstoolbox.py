@@ -9,7 +9,7 @@ import numpy as np
 from poise import rotations
 from poise.arrays import Floats
 from poise.comparison.peers._library import InProcess, Library, as_place, checked, clipped
-from poise.comparison.serial import SerialArm, rigid_inverse
+from poise.comparison.serial import SerialArm, ends, rigid_inverse
 
 _LIBRARY = Library("roboticstoolbox", "roboticstoolbox-python")
 _Z = np.array([0.0, 0.0, 1.0])
@@ -51,8 +51,8 @@ def _chain(toolbox: Any, arm: SerialArm) -> Any:
     for link in arm.links:
         to_axis = np.eye(4)
         to_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_Z, link.axis))
-        limited = np.isfinite(link.low) and np.isfinite(link.high)
-        ends = [link.low, link.high] if limited else [-np.pi, np.pi]
-        parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.slide else ET.Rz)(qlim=ends)]
+        free = not link.slide and np.isinf(link.low) and np.isinf(link.high)
+        within = [-np.pi, np.pi] if free else list(ends(link))
+        parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.slide else ET.Rz)(qlim=within)]
         back = rigid_inverse(to_axis)
     return toolbox.ETS([*parts, ET.SE3(back @ arm.tip)])

@@ -52,8 +52,8 @@ def _label() -> str:
     folder = _folder()
     try:
         told = (folder / "node_modules" / "three" / "package.json").read_text(encoding="utf-8") if folder else "{}"
-        version = json.loads(told).get("version", "")
-    except (OSError, ValueError):
+        version = json.loads(told)["version"]
+    except (OSError, ValueError, TypeError, LookupError):  # nothing there, or not what npm writes
         version = ""
     return f"three.js {version} CCDIKSolver".replace("  ", " ")
 

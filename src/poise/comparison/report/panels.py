@@ -125,8 +125,8 @@ def _share(method: Measured, chosen: Any) -> float:
     run = method.main
     if run is None:
         return float("nan")
-    scores = run.scores[chosen[: len(run)]]
-    return float((scores <= 1.0).mean()) if scores.size else float("nan")
+    solved = run.solved()[chosen[: len(run)]]
+    return float(solved.mean()) if solved.size else float("nan")
 
 
 def _named(axes: Any, shown: Sequence[Look]) -> None:

@@ -103,7 +103,7 @@ def _counts(shares: Floats, edges: Floats) -> str:
 def _reached(look: Look, shares: Floats, edges: Floats) -> str:
     run = look.method.main
     assert run is not None
-    bins, solved = _bins(shares[: len(run)], edges), run.scores <= 1.0
+    bins, solved = _bins(shares[: len(run)], edges), run.solved()
     across, up = _axes(edges, 100.0)
     parts = [*_frame(f"{look.method.name}: share solved by distance", across, up, [0, 50, 100]), "<g>"]
     points: list[tuple[float, float]] = []
@@ -186,7 +186,7 @@ def _view(points: Floats, across: int, up: int, cell: float) -> _View:
 def _panel(look: Look, points: Floats, views: tuple[_View, _View], root: Floats) -> str:
     run = look.method.main
     assert run is not None
-    missed = ~(run.scores <= 1.0)
+    missed = ~run.solved()
     maps = "".join(_map(view, points[: len(run)], missed, root, i * (_MAP + 20)) for i, view in enumerate(views))
     height = max(int(view.counts[1]) for view in views) * _MAP / _CELLS + 44
     svg = f"{opened(2 * _MAP + 40, height, f'{look.method.name}: where targets are missed')}{maps}</svg>"

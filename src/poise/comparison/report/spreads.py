@@ -31,7 +31,7 @@ def errors(shown: Sequence[Look]) -> str:
     if not some or not finite.size:
         return ""
     axis = _around(np.clip(np.r_[finite, min(LEVELS), max(LEVELS)], _LEAST, _MOST))
-    drawn = [_row(look, scores, axis, f"{percent(float((scores <= 1.0).mean()))} %") for look, scores in some]
+    drawn = [_row(look, scores, axis, f"{percent(look.method.solved())} %") for look, scores in some]
     words = Words("error left", "error left, in units of the tolerance", "solved")
     caption = (
         "Each mark is a target; box: from a quarter to three quarters; thick: median. Dotted: 1, 10 and 100 times the "

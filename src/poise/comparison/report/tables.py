@@ -14,7 +14,7 @@ from poise.comparison.report.look import Look, breaking, named
 from poise.comparison.table import heading, length_unit, number
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Solved": ("solved_100", "solved_10", "solved_1"),
+    "Solved": ("targets", "solved_100", "solved_10", "solved_1"),
     "Time": ("call", "call_p99", "batch", "growth"),
     "Answers": (
         "iterations", "left", "left_p99", "turn", "turn_p99", "violation", "violated", "travel", "wrong_claims",
@@ -23,7 +23,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Hard cases": ("singular", "stretched", "stretched_iterations", "leaving_step"),
 }  # fmt: skip
 _MORE = {"path", "singular", "stretched"}  # more is better, as of what begins with "solved"
-_EITHER = {"iterations", "stretched_iterations"}  # they cost differently, so that none is best
+_EITHER = {"targets", "iterations", "stretched_iterations"}  # they cost differently, so that none is best
 _ABLE = 0.5  # of the targets
 _ROUNDING = 1e-9  # of limits
 _DASH = "\N{EN DASH}"
