@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
+from poise.comparison import compare as comparing
 from tests.command_line import ARM, HUMANOID, run
 
 QUICK = ("--quick", "--solvers", "ccd,levenberg_marquardt")
@@ -72,6 +74,7 @@ def test_a_report_is_written(tmp_path, suffix):
         ([HUMANOID, "--clip", "run"], "no clip 'run'"),
         ([HUMANOID, "--targets", "nowhere.csv"], "nowhere.csv"),
         ([HUMANOID, "--goal", "plce"], "plce"),
+        ([HUMANOID, "--tolerance", "-1"], "tolerance must be a finite length of 0 or more"),
         ([HUMANOID, "-o", "report.docx"], "cannot write a report to 'report.docx': its name ends with .html, .json"),
         ([HUMANOID, "-o", "nowhere/report.html"], "there is no folder 'nowhere'"),
         ([HUMANOID, "--full", "--quick"], "give --quick or --full, not both"),
@@ -83,6 +86,19 @@ def test_misuse_is_one_line_and_exit_code_2(tmp_path, arguments, words):
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_chain_that_is_named_has_the_goal_of_one_that_is_guessed():
+    named = json.loads(run("compare", ARM, *QUICK, "--chain", "base_turn", "tool", "--json").stdout)
+    assert named["task"]["goal"] == "Place"
+
+
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(comparing, "compare", None)
+    done = run("compare", ARM, *QUICK, "-o", tmp_path / "report.png")
+    assert done.returncode == 2
+    assert "pip install 'poise[plot]'" in done.stderr
 
 
 def test_targets_of_another_kind_than_the_goal(tmp_path):

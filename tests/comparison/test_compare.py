@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -42,6 +43,36 @@ class TestJudge:
         assert "liar says that it met 100 % of the targets and did not" in found.verdict
         assert found.best.name == "levenberg_marquardt"
         assert liar.ranks.solved > found.best.ranks.solved
+
+    def test_it_is_caught_on_a_path_too(self):
+        found = compare(ARM.rest, PLACE, solvers=["ccd", Liar()], targets="path", effort="quick")
+        assert found["liar"].wrong_claims > 0.9  # the first frame is where the arm stands
+        assert found["ccd"].wrong_claims == 0.0
+        assert "liar says that it met" in found.verdict
+
+    def test_what_leaves_its_limits_solves_nothing(self, found):
+        assert found["outlaw"].solved(100.0) == 0.0
+        assert found["outlaw"].ranks.solved > found.best.ranks.solved
+
+    def test_a_part_of_the_targets_is_said_to_be_one_and_ties_nobody(self):
+        class Slow(Sleeper):
+            def run(self, problem, targets, tolerance, request):
+                super().run(problem, targets, tolerance, request)
+                return poise.LevenbergMarquardt().run(problem, targets, tolerance, request)
+
+        rows = np.array([[0.3, 0.2, 0.5], [9.0, 9.0, 9.0]]).repeat(10, axis=0)
+        found = compare(
+            ARM.rest, poise.Position("tool", rows), solvers=["levenberg_marquardt", Slow(0.06), Liar()], effort="quick"
+        )
+        part = len(found["sleeper"].main)
+        assert 1 <= part < 20
+        assert found["levenberg_marquardt"].ranks.solved < found["liar"].ranks.solved
+        assert "targets" in str(found)
+        assert next(row["targets"] for row in found.rows() if row["method"] == "sleeper") == part
+
+    def test_nobody_solves_anything(self):
+        found = compare(ARM.rest, poise.Position("tool", [[9, 9, 9], [8, 8, 8]]), solvers=["ccd"], effort="quick")
+        assert found.verdict.startswith("No method solves any of 2 targets.")
 
     def test_the_errors_of_its_trace_are_not_believed(self, found):
         np.testing.assert_allclose(found["liar"].convergence.curves, 1.0)
@@ -150,6 +181,7 @@ class TestTargets:
         outside = ARM.rest.with_q(np.full(6, 99.0))
         found = compare(outside, PLACE, solvers=["ccd"], effort="quick")
         np.testing.assert_array_equal(found.task.start.q, ARM.skeleton.legal(outside.q)[0])
+        assert "The start was outside the limits of" in found.verdict
 
 
 class TestMisuse:
@@ -162,6 +194,15 @@ class TestMisuse:
             ({"peers": "ikpy"}, "peers is a list of names"),
             ({"peers": ["ikpi"]}, "no peer 'ikpi'; did you mean 'ikpy'?"),
             ({"targets": "random"}, "targets is 'reachable', 'path' or 'given', not 'random'"),
+            ({"solvers": [3]}, "solver must be a name, such as 'ccd', or a value"),
+            ({"peers": 5}, "peers is a list of names"),
+            ({"seed": -1}, "seed must be a whole number from 0 up, not -1"),
+            ({"seed": None}, "seed must be a whole number from 0 up, not None"),
+            ({"tolerance": -1}, "tolerance must be a finite length of 0 or more"),
+            ({"tolerance": 0}, "a comparison needs tolerances above 0"),
+            ({"clip": 3}, "clip is a poise.Clip such as rig.clips[0], not 3"),
+            ({"effort": []}, "effort is one of 'quick', 'normal', 'full' or an Effort, not []"),
+            ({"effort": dataclasses.replace(QUICK, rounds=0)}, "an effort counts from 1 up"),
             ({"effort": "slow"}, "effort is one of 'quick', 'normal', 'full' or an Effort, not 'slow'"),
         ],
     )
@@ -169,6 +210,12 @@ class TestMisuse:
         with pytest.raises(poise.PoiseError) as caught:
             compare(ARM.rest, PLACE, **{"solvers": ["ccd"], "effort": "quick"} | arguments)
         assert message in str(caught.value)
+
+    def test_a_rig_is_no_start_and_no_targets_are_none(self):
+        with pytest.raises(poise.InputError, match=r"give a Pose, such as rig\.rest, not a Rig"):
+            compare(ARM, PLACE)
+        with pytest.raises(poise.InputError, match="there is no target to compare methods on"):
+            compare(ARM.rest, poise.Position("tool", np.zeros((0, 3))), solvers=["ccd"], effort="quick")
 
     def test_two_goals_or_other_ones_are_refused(self):
         with pytest.raises(poise.UnsupportedError, match="one Position, Orientation or Place goal, not for Pin"):

@@ -59,3 +59,19 @@ def test_too_few_frames_and_lost_answers_are_no_number():
     task = task_of([Kind.HINGE])
     assert np.isnan(smoothness(task, np.zeros((1, 1)))).all()
     assert np.isnan(smoothness(task, np.array([[0.0], [np.nan], [0.0], [0.0]])).step)
+
+
+def test_a_coupled_joint_moves_by_its_own_turn():
+    leader = Skeleton.build(
+        ["a", "b", "tip"], [-1, 0, 1], [Kind.HINGE, Kind.HINGE, Kind.FIXED], axes=[(0, 0, 1)] * 3,
+        offsets=[[0, 0, 0], [0, 1, 0], [0, 1, 0]], couplings=[None, poise.Coupling(0, 2.0, 0.1), None],
+    )  # fmt: skip
+    start, goal = poise.Pose(leader, leader.rest_q), poise.Position("tip", (0, 0, 0), root="a")
+    problem = Problem(start, (goal,))
+    task = Task("", start, goal, problem.tolerance(None, None), {})
+    assert moved(task, np.array([[0.0]]), np.array([[1.0]]))[0, :, 0] == pytest.approx([1.0, 2.0])
+
+
+def test_a_hinge_with_one_end_cannot_go_the_short_way():
+    task = task_of([Kind.HINGE], {"j0": Range(0.0, np.inf)})
+    assert moved(task, np.array([[0.1]]), np.array([[6.2]]))[0, 0, 0] == pytest.approx(6.1)

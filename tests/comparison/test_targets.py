@@ -9,6 +9,7 @@ import poise
 from poise import rotations, samples
 from poise.comparison.targets import _SAMPLES as SAMPLES
 from poise.comparison.targets import Sizes, Source, sets_of
+from poise.judge import largest_violation
 from poise.problem import Problem
 
 SIZES = Sizes(reachable=30, path=24, extreme=10)
@@ -103,6 +104,54 @@ def difference(source, a, b):
     if len(a) != 3:
         parts.append(rotations.as_vector(rotations.multiply(a[-4:], rotations.inverse(b[-4:]))))
     return np.concatenate(parts)
+
+
+def test_a_long_chain_is_stretched_as_far_as_it_goes():
+    n = 20
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(n + 1)]
+    chain = poise.Skeleton.build(
+        [*(f"b{i}" for i in range(n)), "tip"], range(-1, n), [poise.Kind.BALL] * n + [poise.Kind.FIXED], offsets=offsets
+    )
+    problem = Problem(poise.Pose(chain, chain.rest_q), (poise.Position("tip", (0, 0, 0), root="b0"),))
+    found = sets_of(problem, problem.goals[0], SIZES, 0)
+    assert np.linalg.norm(found["leaving"].rows, axis=1).max() == pytest.approx(1.05 * n, rel=0.01)
+    assert np.linalg.norm(found["stretched"].rows, axis=1).min() > 0.9 * n
+
+
+@pytest.mark.parametrize("limit", [poise.EulerBox("ZXY", x=(-0.8, 0.8), y=(-0.8, 0.8), z=(-0.8, 0.8)),
+                                   poise.SwingTwist((1, 0, 0), swing=(0.8, 0.6), twist=(-0.5, 0.5))])  # fmt: skip
+def test_random_poses_fill_the_limits_of_balls(limit):
+    skeleton = FIGURE.skeleton.limited({"LeftArm": limit})
+    goal = poise.Position("LeftHand", (0, 0, 0), root="LeftArm")
+    problem = Problem(poise.Pose(skeleton, skeleton.legal(skeleton.rest_q[None])[0][0]), (goal,))
+    q = Source(problem, goal, np.random.default_rng(0)).random(300)
+    assert largest_violation(skeleton, q) <= 1e-9
+    at = skeleton.q_slice("LeftArm")
+    out = 0
+    for axis in np.eye(3):  # a pose inside can be turned a little any way
+        for sign in (-1, 1):
+            turned = q.copy()
+            turned[:, at] = rotations.multiply(np.tile(rotations.from_vector(sign * 0.02 * axis), (300, 1)), q[:, at])
+            out = out | np.array([largest_violation(skeleton, one[None]) > 1e-6 for one in turned])
+    assert np.mean(out) < 0.4
+
+
+def test_a_free_root_in_the_chain_turns_and_a_follower_counts_once():
+    goal = poise.Position("LeftHand", (0, 0, 0), root=FIGURE.skeleton.names[0])
+    source = Source(Problem(FIGURE.rest, (goal,)), goal, np.random.default_rng(0))
+    assert source.goal_jacobians(FIGURE.rest.q[None]).shape == (1, 3, 3 * len(source.problem.joints))
+    coupled = poise.Skeleton.build(
+        ["a", "b", "tip"], [-1, 0, 1], [1, 1, 0], axes=[(0, 0, 1)] * 3, offsets=[[0, 0, 0], [0, 1, 0], [0, 1, 0]],
+        couplings=[None, poise.Coupling(0, 2.0, 0.0), None],
+    )  # fmt: skip
+    tip = poise.Position("tip", (0, 0, 0), root="a")
+    one = Source(Problem(poise.Pose(coupled, coupled.rest_q), (tip,)), tip, np.random.default_rng(0))
+    assert one.goal_jacobians(coupled.rest_q[None]).shape == (1, 3, 1)
+
+
+def test_a_clip_of_another_rig_is_refused():
+    with pytest.raises(poise.InputError, match="is of another rig"):
+        sets("arm to points", clip=FIGURE.clips[0])
 
 
 def test_a_made_up_path_is_smooth_and_begins_at_the_start():
