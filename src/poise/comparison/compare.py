@@ -186,7 +186,7 @@ class _Telling:
 
 
 def _steps(effort: Effort, methods: int, task: Task) -> int:
-    return methods * (len(task.sets) + 1) + effort.rounds + len(effort.batches) + len(effort.joints)
+    return methods * (len(task.sets) + 1) + effort.rounds // 5 + len(effort.batches) + len(effort.joints)
 
 
 def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, tell: Tell) -> list[Measured]:

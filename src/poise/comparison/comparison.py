@@ -142,7 +142,7 @@ def _curves(method: Measured) -> dict[str, Any]:
         {"joints": g.joints, "solved": g.solved, "call": _plain(g.call), "batch": _plain(g.batch)}
         for g in method.growth
     ]
-    found["batches"] = [{"size": size, "us": float(np.median(t))} for size, t in method.batches.items()]
+    found["batches"] = [{"size": size, "us": float(np.nanmedian(t))} for size, t in method.batches.items()]
     if method.convergence is not None:
         low, middle, high = method.convergence.quantiles().tolist()
         found["convergence"] = {"quarter": low, "median": middle, "three_quarters": high}

@@ -34,15 +34,15 @@ class Effort:
     seconds: float
 
 
-QUICK = Effort(Sizes(20, 20, 10), joints=(), batches=(1, 10), rounds=3, timed=5, traced=3, seconds=0.3)
+QUICK = Effort(Sizes(20, 20, 10), joints=(), batches=(1, 10), rounds=5, timed=5, traced=3, seconds=0.3)
 NORMAL = Effort(
-    Sizes(200, 120, 50), joints=SIZES, batches=(1, 10, 100, 1000), rounds=9, timed=20, traced=20, seconds=2.0
+    Sizes(200, 120, 50), joints=SIZES, batches=(1, 10, 100, 1000), rounds=45, timed=20, traced=20, seconds=2.0
 )
 FULL = Effort(
     Sizes(1000, 240, 200),
     joints=FULL_SIZES,
     batches=(1, 10, 100, 1000, 10_000),
-    rounds=15,
+    rounds=101,
     timed=50,
     traced=50,
     seconds=10.0,

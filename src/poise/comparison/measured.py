@@ -38,7 +38,7 @@ class Measured:
 
     does         what it can do and what not, see abilities.py
     runs         by the name of the set
-    calls        (rounds, k) times of single calls, taken in turns [us]
+    calls        (rounds, k) times of single calls, taken in turns [us]; NaN in rounds in which it did not take part
     batches      by size: (rounds,) times of one target [us]; `batch_trouble`: why there are none, if they failed
     convergence  where it shows its iterations
     growth       for each number of joints
@@ -78,8 +78,8 @@ class Measured:
         """Of single calls that gave an answer [us]: for each target the median over the rounds."""
         if self.calls is None:
             return np.zeros(0)
-        answered = self.calls[:, np.isfinite(self.calls).all(axis=0)]
-        return np.median(answered, axis=0) if answered.size else np.zeros(0)
+        answered = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
+        return np.nanmedian(answered, axis=0) if answered.size else np.zeros(0)
 
     @property
     def call_p99(self) -> float:
@@ -90,7 +90,7 @@ class Measured:
     @property
     def batch_time(self) -> float:
         """Of one target in the largest batch [us]."""
-        return float(np.median(self.batches[max(self.batches)])) if self.batches else NAN
+        return float(np.nanmedian(self.batches[max(self.batches)])) if self.batches else NAN
 
     def left(self, *, is_position: bool) -> Floats:
         """The errors left on the main set: the largest distance [file units] or angle [rad] of each target."""

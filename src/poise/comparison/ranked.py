@@ -39,8 +39,8 @@ def _by_share(found: Sequence[Measured]) -> list[int]:
 
 
 def _of_rounds(calls: Floats | None) -> Floats:
-    """The median call of each round; NaN where a call gave no answer in every one of them."""
+    """The median call of each round; NaN where it did not take part, infinite where no call gave an answer."""
     if calls is None:
-        return np.full(1, np.nan)
-    answered = calls[:, np.isfinite(calls).all(axis=0)]
-    return np.median(answered, axis=1) if answered.size else np.full(len(calls), np.nan)
+        return np.full(1, np.inf)
+    answered = ~np.isinf(calls).any(axis=0)
+    return np.median(calls[:, answered], axis=1) if answered.any() else np.full(len(calls), np.inf)

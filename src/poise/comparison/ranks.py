@@ -2,9 +2,12 @@
 
 Shares have Wilson's interval (E. B. Wilson, JASA 22, 1927). Times have the interval of a median between order
 statistics, which asks nothing of how they are distributed: of 9 rounds the second smallest and the second largest
-(1 - 2 (1 + 9) / 2^9 = 96 %). Times are taken relative to all methods of the same round, because a machine that is
-busy slows all of them; and intervals are never narrower than 10 % either way, because the same program, started
-again, differs by some per cent for no reason of its own (where its memory lies, how hot the processor is).
+(1 - 2 (1 + 9) / 2^9 = 96 %; fewer than six rounds, as in a quick comparison, hold less). What a round was slower than
+others, for the method in the middle, is taken off: a machine that is busy slows all of them.
+
+The same program, started again, differs by some per cent for no reason of its own (where its memory lies, how hot the
+processor is). So intervals are never narrower than 7 to 20 % either way: as wide as leaves no two neighbours near the
+line between sharing a rank and not.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from poise.arrays import Floats
 
 _Z = 1.959963984540054  # 97.5 % of a normal distribution lie below
 _MISSED = 0.05  # of the intervals, that do not hold the true value
-_LEAST = math.log(1.1)
+_NARROW, _WIDE = 2 * math.log(1.07), 2 * math.log(1.2)  # of whole intervals
 
 
 class Interval(NamedTuple):
@@ -40,21 +43,36 @@ def share_interval(good: int, count: int) -> Interval:
 
 
 def time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
-    """Intervals of the logarithm of what each method takes, relative to all; rounds (r,) of times for each method.
+    """Intervals of the logarithm of what each method takes; times (r,) of the same rounds for each.
 
-    A method that has no time in some round is beyond all others: its interval is infinity alone.
+    NaN is a round in which a method did not take part. One that has an infinite time, or none, is beyond all others:
+    its interval is infinity alone.
     """
-    timed = [i for i, one in enumerate(rounds) if np.isfinite(one).all() and (one > 0).all()]
+    able = [i for i, one in enumerate(rounds) if np.isfinite(one).any() and not np.isinf(one).any()]
     found = [Interval(math.inf, math.inf)] * len(rounds)
-    if not timed:
+    if not able:
         return found
-    logs = np.log(np.array([rounds[i] for i in timed]))
-    relative = logs - logs.mean(axis=0)
-    rank = _order(relative.shape[1])
-    for i, row in zip(timed, np.sort(relative, axis=1), strict=True):
-        low, high, middle = row[rank], row[-1 - rank], float(np.median(row))
-        found[i] = Interval(min(float(low), middle - _LEAST), max(float(high), middle + _LEAST))
+    logs = np.log(np.array([rounds[i] for i in able]))
+    logs = logs[:, np.isfinite(logs).any(axis=0)]
+    busy = np.nanmedian(logs - np.nanmedian(logs, axis=1, keepdims=True), axis=0)
+    relative = logs - busy
+    half = _clearest(np.nanmedian(relative, axis=1))
+    for i, values in zip(able, relative, strict=True):
+        row = np.sort(values[np.isfinite(values)])
+        rank, middle = _order(len(row)), float(np.median(row))
+        found[i] = Interval(min(float(row[rank]), middle - half), max(float(row[-1 - rank]), middle + half))
     return found
+
+
+def _clearest(middles: Floats) -> float:
+    """The least half width of intervals for which no gap between neighbours is nearly as wide as an interval."""
+    gaps = np.sort(np.diff(np.sort(middles)))
+    between = 0.5 * (gaps[1:] + gaps[:-1])
+    widths = np.r_[_NARROW, between[(between > _NARROW) & (between < _WIDE)], _WIDE]
+    if not gaps.size:
+        return 0.5 * _NARROW
+    room = np.abs(widths[:, None] - gaps).min(axis=1)
+    return 0.5 * float(widths[room.argmax()])
 
 
 def _order(count: int) -> int:

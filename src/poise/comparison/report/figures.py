@@ -83,7 +83,7 @@ def _chosen(runs: Sequence[Run]) -> list[int]:
     """The targets with the least, the middle and the largest error over the methods; none twice."""
     count = min(len(run) for run in runs)
     scores = np.array([run.scores[:count] for run in runs])
-    missed = sum(~run.solved()[:count] for run in runs)
+    missed = np.sum([~run.solved()[:count] for run in runs], axis=0)
     logs = np.log10(np.clip(np.nan_to_num(scores, nan=_CEILING, posinf=_CEILING), _FLOOR, _CEILING)).mean(axis=0)
     order = np.lexsort((logs, missed))
     return list(dict.fromkeys(int(order[i]) for i in (0, count // 2, count - 1)))
