@@ -197,12 +197,12 @@ def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, te
         for one in task.sets.values():
             runs[one.name] = run(ready, task, one, effort.seconds)
             tell(f"{method.name}, {one.name}")
-        curves = convergence(ready, task, task.main.rows[: effort.traced], _LONGEST)
+        curves = convergence(ready, task, task.main.rows[: effort.traced], _LONGEST, effort.seconds)
         tell(f"{method.name}, iterations")
         found.append(dataclasses.replace(_of(method, task), runs=runs, convergence=curves))
     asked = [_asked(ready, one, task) for (_, ready), one in zip(usable, found, strict=True)]
     calls = in_turns([one.first(effort.timed) for one in asked], effort.rounds, effort.seconds, tell)
-    many = batches(asked, task, effort.batches, effort.rounds, effort.seconds, tell)
+    many = batches(asked, task, effort.batches, effort.rounds, effort.seconds / 2, tell)
     return [
         dataclasses.replace(one, calls=times, batches=batch.times, batch_trouble=batch.trouble)
         for one, times, batch in zip(found, calls, many, strict=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +32,16 @@ class Convergence(NamedTuple):
         return np.quantile(self.curves, (0.25, 0.5, 0.75), axis=0)
 
 
-def convergence(ready: Ready, task: Task, rows: Floats, longest: int) -> Convergence | None:
-    """Follow the method for some targets (k, W); None where it does not show its iterations."""
-    paths = [attempt(ready.path_of, row) for row in rows]
+def convergence(ready: Ready, task: Task, rows: Floats, longest: int, seconds: float) -> Convergence | None:
+    """Follow the method for targets (k, W), as many as so many seconds allow; None where it shows no iterations."""
+    paths: list[Any] = []
+    end = time.perf_counter() + seconds
+    for row in rows:
+        if not paths or time.perf_counter() < end:
+            paths.append(attempt(ready.path_of, row))
     scores = [
         task.scores(measured(task, path, np.broadcast_to(row, (len(path), len(row))))[0])
-        for path, row in zip(paths, rows, strict=True)
+        for path, row in zip(paths, rows, strict=False)
         if isinstance(path, np.ndarray) and len(path) and np.isfinite(path[0]).all()
     ]
     if not scores:

@@ -6,7 +6,7 @@ statistics, which asks nothing of how they are distributed: of 9 rounds the seco
 others, for the method in the middle, is taken off: a machine that is busy slows all of them.
 
 The same program, started again, differs by some per cent for no reason of its own (where its memory lies, how hot the
-processor is). So intervals are never narrower than 7 to 20 % either way: as wide as leaves no two neighbours near the
+processor is). So intervals are never narrower than 5 to 12 % either way: as wide as leaves no two neighbours near the
 line between sharing a rank and not.
 """
 
@@ -22,7 +22,7 @@ from poise.arrays import Floats
 
 _Z = 1.959963984540054  # 97.5 % of a normal distribution lie below
 _MISSED = 0.05  # of the intervals, that do not hold the true value
-_NARROW, _WIDE = 2 * math.log(1.07), 2 * math.log(1.2)  # of whole intervals
+_NARROW, _WIDE = 2 * math.log(1.05), 2 * math.log(1.12)  # of whole intervals
 
 
 class Interval(NamedTuple):

@@ -32,7 +32,7 @@ class Run:
     violations    (n,) by how much a limit is exceeded [rad, file units]
     microseconds  (n,) of one call
     iterations    (n,) NaN where the method does not say
-    claimed       (n,) whether it says that it met the target, or None
+    claimed       (n,) whether it says that it met the target, or None; our own solvers are asked for the main set
     asked         how many targets the set has
     trouble       the first error that it raised, in words, or None
     """
@@ -116,7 +116,7 @@ def _judged(
     errors, violations = measured(task, q, rows)
     counts = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in found]
     times = np.array([spent for _, _, spent in found]) * 1e6
-    claims = _claims(ready, rows, begins, [answer.claimed for _, answer, _ in found])
+    claims = _claims(ready if targets is task.main else None, rows, begins, [answer.claimed for _, answer, _ in found])
     return Run(
         q, begins, task.scores(errors), errors, violations, times, np.array(counts), claims, len(targets), trouble
     )
@@ -133,10 +133,12 @@ def measured(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
     return errors, violations
 
 
-def _claims(ready: Ready, rows: Floats, begins: Floats, said: Sequence[bool | None]) -> Bools | None:
-    """What answers say of themselves, or where they do not, the method when it is asked."""
+def _claims(ready: Ready | None, rows: Floats, begins: Floats, said: Sequence[bool | None]) -> Bools | None:
+    """What answers say of themselves, or where they do not, the method when it is asked; `ready` is None: it is not."""
     if any(claim is not None for claim in said):
         return np.array([bool(claim) for claim in said])
+    if ready is None:
+        return None
     claims = attempt(ready.claims, rows, begins)
     return None if isinstance(claims, Exception) else claims
 
