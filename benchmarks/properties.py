@@ -27,7 +27,7 @@ BONES = 10
 TOLERANCE = 1e-4  # of the reach
 CLOSE = 1e-10  # of the reach: so that the end of the convergence is seen
 FULL = Effort(Sizes(500, 240, 200), (), batches=(), rounds=1, timed=3, traced=40, seconds=9.0)  # times: see below
-ENDS = Effort(Sizes(40, 2, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
+ENDS = Effort(Sizes(40, 4, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
 SLOW = {"autodiff": 20}  # gets fewer of them
 TARGETS, FEW = 200, 10  # for each number of joints: in a batch, in single calls
 RUNS = 9
