@@ -31,8 +31,6 @@ from poise.solve import checked_goals
 from poise.solvers import Solver, named, names
 
 Targets = Literal["reachable", "path", "given"]
-
-
 _LONGEST = 200  # iterations of a convergence curve
 
 
@@ -56,7 +54,8 @@ def compare(
     start      a single pose
     goal       Position, Orientation or Place of a joint. Its target counts only where targets="given"
     solvers    names and values such as poise.CCD(iterations=50), each with the form of a solver; "all" of the folder
-    peers      names of libraries beside Poise that are installed (`poise compare --help` lists them), or "all"
+    peers      names of libraries beside Poise, of three, ikpy, roboticstoolbox, optik, pinocchio, mink and pybullet, or
+               "all"; one that is not installed says how to get it
     targets    what methods are ranked by. "reachable": where random legal poses have the joint. "path": a smooth way,
                each target from the answer before. "given": the goal's own, one or many. Default: "given" where the goal
                has many, else "reachable"
