@@ -73,3 +73,29 @@ class Sleeper:
     def run(self, problem, targets, tolerance, request):
         time.sleep(self.seconds * (len(targets) > 0))
         return answer(unmoved(problem, targets), met=False)
+
+
+@dataclass(frozen=True)
+class Homebody:
+    """Solves, and is sure of it only where it starts from rest."""
+
+    name = "homebody"
+    handles = Handles()
+
+    def run(self, problem, targets, tolerance, request):
+        found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        at_rest = bool((problem.start.q == problem.skeleton.legal(problem.skeleton.rest_q)[0]).all())
+        return found._replace(met=np.full(len(targets), at_rest))
+
+
+@dataclass(frozen=True)
+class Murky:
+    """Solves, and nobody can read its trace."""
+
+    name = "murky"
+    handles = Handles()
+
+    def run(self, problem, targets, tolerance, request):
+        found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        trace = Trace(np.full(2, np.nan), np.full((2, problem.skeleton.nq), np.nan)) if request.trace else None
+        return found._replace(trace=trace)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import poise
 from poise import samples
+from poise.comparison import compare as module
 from poise.comparison.columns import COLUMNS
 from poise.comparison.compare import compare
 from poise.comparison.effort import QUICK
 from poise.comparison.growth import exponent
-from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
+from poise.comparison.ranked import _by_share as by_share
+from poise.comparison.turns import in_turns
+from tests.comparison.doubles import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
 
 ARM = poise.load(samples.path("arm.urdf"))
 PLACE = poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))
@@ -50,6 +54,24 @@ class TestJudge:
         assert found["ccd"].wrong_claims == 0.0
         assert "liar says that it met" in found.verdict
 
+    def test_claims_on_a_path_are_those_of_where_each_frame_began(self):
+        found = compare(ARM.rest, PLACE, solvers=[Homebody()], targets="path", effort="quick")
+        assert found["homebody"].main.claimed.sum() == 2  # the first frame is where the arm stands: it stays at rest
+
+    def test_a_path_is_timed_from_where_each_frame_began(self, monkeypatch):
+        seen = []
+        monkeypatch.setattr(module, "in_turns", lambda asked, *more: seen.extend(asked) or in_turns(asked, *more))
+        for targets in ("path", "reachable"):
+            compare(ARM.rest, PLACE, solvers=["ccd"], targets=targets, effort="quick")
+        path, reachable = seen
+        assert not np.array_equal(path.begins[1], path.begins[4])
+        assert set(reachable.begins) == {None}
+
+    def test_a_trace_without_numbers_is_no_convergence(self):
+        found = compare(ARM.rest, PLACE, solvers=[Murky()], effort="quick")
+        assert found["murky"].convergence is None
+        json.dumps(found.document(), allow_nan=False)
+
     def test_what_leaves_its_limits_solves_nothing(self, found):
         assert found["outlaw"].solved(100.0) == 0.0
         assert found["outlaw"].ranks.solved > found.best.ranks.solved
@@ -69,6 +91,19 @@ class TestJudge:
         assert found["levenberg_marquardt"].ranks.solved < found["liar"].ranks.solved
         assert "targets" in str(found)
         assert next(row["targets"] for row in found.rows() if row["method"] == "sleeper") == part
+
+    def test_a_small_part_of_the_targets_does_not_tie_others(self):
+        class Run(list):
+            asked = 200
+
+            def solved(self):
+                return np.array(self)
+
+        def method(good, count):
+            return SimpleNamespace(main=Run([k < good for k in range(count)]))
+
+        assert by_share([method(200, 200), method(60, 200), method(1, 1)]) == [1, 2, 1]
+        assert by_share([method(200, 200), method(60, 200), method(80, 150)]) == [1, 3, 2]
 
     def test_nobody_solves_anything(self):
         found = compare(ARM.rest, poise.Position("tool", [[9, 9, 9], [8, 8, 8]]), solvers=["ccd"], effort="quick")
@@ -160,10 +195,11 @@ class TestWhatComesOut:
 
 class TestTargets:
     def test_given_ones_are_ranked_by(self):
-        rows = ARM.rest.with_q(np.full(6, 0.3)).world["tool"].positions + 0.01 * np.arange(3)[:, None]
+        rows = ARM.rest.with_q(np.full(6, 0.3)).world["tool"].positions + 0.01 * np.arange(12)[:, None]
         found = compare(ARM.rest, poise.Position("tool", rows), solvers=["ccd"], effort="quick")
         assert found.task.main.name == "given"
-        assert sorted(found.task.main.rows.tolist()) == rows.tolist()  # in a random order
+        assert sorted(found.task.main.rows.tolist()) == rows.tolist()
+        assert not np.array_equal(found.task.main.rows, rows)  # in a random order
         assert "reachable" not in found.task.sets
 
     def test_a_path_can_be_ranked_by(self):

@@ -118,6 +118,18 @@ def test_a_long_chain_is_stretched_as_far_as_it_goes():
     assert np.linalg.norm(found["stretched"].rows, axis=1).min() > 0.9 * n
 
 
+def test_a_folded_chain_is_stretched_too():
+    n = 12
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(n + 1)]
+    chain = poise.Skeleton.build(
+        [*(f"b{i}" for i in range(n)), "tip"], range(-1, n), [poise.Kind.BALL] * n + [poise.Kind.FIXED], offsets=offsets
+    )
+    q = np.tile(rotations.from_vector(np.array([0.0, 0.0, 2.5])), n)
+    problem = Problem(poise.Pose(chain, q), (poise.Position("tip", (0, 0, 0), root="b0"),))
+    found = sets_of(problem, problem.goals[0], SIZES, 0)
+    assert np.linalg.norm(found["leaving"].rows, axis=1).max() > 1.05 * 0.97 * n
+
+
 @pytest.mark.parametrize("limit", [poise.EulerBox("ZXY", x=(-0.8, 0.8), y=(-0.8, 0.8), z=(-0.8, 0.8)),
                                    poise.SwingTwist((1, 0, 0), swing=(0.8, 0.6), twist=(-0.5, 0.5))])  # fmt: skip
 def test_random_poses_fill_the_limits_of_balls(limit):

@@ -21,7 +21,7 @@ class Effort:
     batches  sizes of batches
     rounds   in which times are taken in turns
     timed    targets of a round
-    traced   targets whose iterations are followed
+    traced   targets whose iterations are followed; 0 for none
     seconds  about so long for each method in each part: a slow one gets fewer targets
     """
 
@@ -57,9 +57,9 @@ def checked_effort(effort: Any) -> Effort:
         return EFFORTS[effort]
     if not isinstance(effort, Effort):
         raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {short(effort)}")
-    sizes = [*effort.sizes, effort.rounds, effort.timed, effort.traced, *effort.joints, *effort.batches]
-    if min(sizes) < 1 or not effort.seconds > 0 or effort.sizes.path < _LEAST:
-        raise InputError(f"an effort counts from 1 up, its path from {_LEAST}: {effort}")
+    counts = [*effort.sizes, effort.rounds, effort.timed, *effort.joints, *effort.batches]
+    if min(counts) < 1 or effort.traced < 0 or not effort.seconds > 0 or effort.sizes.path < _LEAST:
+        raise InputError(f"an effort counts from 1 up, its path from {_LEAST}; only traced may be 0: {effort}")
     return effort
 
 
