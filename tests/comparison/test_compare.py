@@ -268,3 +268,12 @@ class TestMisuse:
     def test_two_values_of_a_solver_are_told_apart(self):
         found = compare(ARM.rest, PLACE, solvers=[poise.CCD(), poise.CCD(order="tip-first")], effort="quick")
         assert {method.name for method in found.methods} == {"ccd", "ccd(order=tip-first)"}
+
+
+def test_a_method_that_takes_part_in_some_rounds_has_times():
+    effort = dataclasses.replace(QUICK, rounds=20, seconds=1.0)
+    found = compare(ARM.rest, PLACE, solvers=["levenberg_marquardt", Sleeper(0.02)], effort=effort)["sleeper"]
+    assert np.isnan(found.calls).any()
+    assert found.call_times.min() > 20_000
+    assert found.batch_times[1] > 20_000
+    assert json.dumps(found.batch_times, allow_nan=False)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from poise.comparison.columns import COLUMNS, Column
 from poise.comparison.measured import Measured
 from poise.comparison.task import LEVELS, Task
@@ -142,7 +140,7 @@ def _curves(method: Measured) -> dict[str, Any]:
         {"joints": g.joints, "solved": g.solved, "call": _plain(g.call), "batch": _plain(g.batch)}
         for g in method.growth
     ]
-    found["batches"] = [{"size": size, "us": float(np.nanmedian(t))} for size, t in method.batches.items()]
+    found["batches"] = [{"size": size, "us": time} for size, time in method.batch_times.items()]
     if method.convergence is not None:
         low, middle, high = method.convergence.quantiles().tolist()
         found["convergence"] = {"quarter": low, "median": middle, "three_quarters": high}

@@ -39,7 +39,8 @@ class Measured:
     does         what it can do and what not, see abilities.py
     runs         by the name of the set
     calls        (rounds, k) times of single calls, taken in turns [us]; NaN in rounds in which it did not take part
-    batches      by size: (rounds,) times of one target [us]; `batch_trouble`: why there are none, if they failed
+    batches      by size: (rounds,) times of one target [us], NaN as in `calls`
+    batch_trouble  why there are none, where they failed
     convergence  where it shows its iterations
     growth       for each number of joints
     """
@@ -87,10 +88,15 @@ class Measured:
         run = self.main
         return NAN if run is None or not len(run) else float(np.quantile(run.microseconds, 0.99))
 
+    @cached_property
+    def batch_times(self) -> dict[int, float]:
+        """Of one target [us], by the size of the batch: the median over the rounds."""
+        return {size: float(np.nanmedian(times)) for size, times in self.batches.items()}
+
     @property
     def batch_time(self) -> float:
         """Of one target in the largest batch [us]."""
-        return float(np.nanmedian(self.batches[max(self.batches)])) if self.batches else NAN
+        return self.batch_times[max(self.batches)] if self.batches else NAN
 
     def left(self, *, is_position: bool) -> Floats:
         """The errors left on the main set: the largest distance [file units] or angle [rad] of each target."""

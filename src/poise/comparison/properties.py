@@ -166,7 +166,7 @@ def _on_chain(comparison: Comparison, name: str) -> OnChain | None:
     found = _of(comparison, name)
     if found is None or found.refused is not None:
         return None
-    call = NAN if found.calls is None else float(np.median(found.calls.min(axis=0)))
+    call = NAN if found.calls is None else float(np.nanmedian(np.nanmin(found.calls, axis=0)))
     batch = float(np.nanmin(found.batches[max(found.batches)])) if found.batches else NAN
     shares = found.solved(), found.solved(name="singular"), found.solved(name="stretched")
     return OnChain(*shares, call, batch, found.violation, found.smooth("leaving").step)

@@ -95,7 +95,7 @@ def _batches(shown: Sequence[Look]) -> str:
         Line(
             look,
             np.array(sorted(map(float, look.method.batches))),
-            np.array([float(np.nanmedian(look.method.batches[size])) for size in sorted(look.method.batches)]),
+            np.array([look.method.batch_times[size] for size in sorted(look.method.batches)]),
             full=np.ones(len(look.method.batches), dtype=bool),
         )
         for look in shown

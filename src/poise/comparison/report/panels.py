@@ -193,9 +193,9 @@ def _batches(axes: Any, shown: Sequence[Look]) -> None:
     """Time of one target in ever larger batches."""
     sizes: set[int] = set()
     for look in reversed(shown):
-        found = look.method.batches
+        found = look.method.batch_times
         if found:
-            axes.plot(list(found), [float(np.median(times)) for times in found.values()], **look.line)
+            axes.plot(list(found), list(found.values()), **look.line)
             sizes.update(found)
     plain(axes)
     axes.set(xscale="log", yscale="log", xlabel="targets in one call, one core", ylabel=f"one target [{_MICRO}]")
