@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from poise.goals import NAMES as ALL_GOALS
 from poise.limits import NAMES as ALL_LIMITS
-from poise.limits import Limit, is_soft
+from poise.limits import is_soft
 from poise.problem import Problem
 from poise.request import Request
 from poise.skeleton import Kind
@@ -84,15 +84,16 @@ class Handles:
                 known = series(f"{kind.name.lower()} joints" for kind in self.joints)
                 return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
             limit = None if joint.limit is None else type(joint.limit).__name__
-            if joint.limit is not None and not self._keeps(joint.limit):
+            if joint.limit is not None and not self.keeps(type(joint.limit)):
                 known = series(self.limits) or "no"
                 return f"{solver} keeps {known} limits; {name!r} has a {limit}"
             if is_soft(joint.limit) and not self.soft:
                 return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
         return None
 
-    def _keeps(self, limit: Limit) -> bool:
-        return any(kind.__name__ in self.limits for kind in type(limit).__mro__)
+    def keeps(self, limit: type) -> bool:
+        """Whether limits of a class are kept: it is named, or a special case of one that is."""
+        return any(kind.__name__ in self.limits for kind in limit.__mro__)
 
 
 def series(names: Iterable[str]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from poise.goals import NAMES as GOALS
 from poise.handles import ALL_JOINTS, ALL_PREFERENCES, Handles
-from poise.limits import NAMES as LIMITS
+from poise.limits import LIMITS
+from poise.limits import NAMES as LIMIT_NAMES
 
 
 def ability_groups() -> list[tuple[str, list[str]]]:
@@ -14,7 +15,7 @@ def ability_groups() -> list[tuple[str, list[str]]]:
         ("goals", list(GOALS)),
         ("several", ["several goals", "at several joints"]),
         ("joints", [*joints, "coupled", "free root"]),
-        ("limits", [*LIMITS, "soft"]),
+        ("limits", [*LIMIT_NAMES, "soft"]),
         ("prefer", [repr(one) for one in ALL_PREFERENCES]),
     ]
 
@@ -23,7 +24,7 @@ def declared(handles: Handles) -> dict[str, bool]:
     """Each ability of a solver."""
     found = {name: name in handles.goals for name in GOALS}
     found |= {f"{kind.name.lower()}s": kind in handles.joints for kind in ALL_JOINTS}
-    found |= {name: name in handles.limits for name in LIMITS}
+    found |= {kind.__name__: handles.keeps(kind) for kind in LIMITS}
     found |= {repr(one): one in handles.prefer for one in ALL_PREFERENCES}
     return found | {
         "several goals": handles.several,

@@ -62,14 +62,17 @@ def _grown(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[
     finally:
         for _, ready in usable:
             ready.close()
-    return [
+    grown = [
         (method.name, Grown(len(task.joints), one.solved, _median(call), _median(batch.times.get(_TARGETS))))
         for (method, _), one, call, batch in zip(usable, asked, calls, many, strict=True)
     ]
+    return [(name, one) for name, one in grown if np.isfinite(one.call)]
 
 
 def _median(times: Floats | None) -> float:
-    return float("nan") if times is None or not np.isfinite(times).any() else float(np.nanmedian(times))
+    """Of the calls that gave an answer; NaN where none did."""
+    finite = np.zeros(0) if times is None else times[np.isfinite(times)]
+    return float(np.median(finite)) if finite.size else float("nan")
 
 
 def exponent(grown: Sequence[Grown]) -> float:

@@ -83,7 +83,7 @@ class Property:
     @property
     def least_singular(self) -> float:
         """The smallest share of targets near singular and stretched-out poses that it solved on any chain."""
-        return -_worst([-min(one.singular, one.stretched) for one in self.chains.values()])
+        return -_worst([-share for one in self.chains.values() for share in (one.singular, one.stretched)])
 
     @property
     def violation(self) -> float:

@@ -111,6 +111,8 @@ def _limits(table: Properties, method: Property) -> str:
 
 def _singular(method: Property) -> str:
     share, step = method.least_singular, method.worst_leaving
+    if math.isnan(share):
+        return "not measured"
     solves = "solves" if share >= SOLVES else ("misses some" if share >= _HALF else "misses most")
     motion = "" if math.isnan(step) else f"; {'calm' if step <= CALM else 'jumps'}, {step:.2g} rad"
     return f"{solves}, {_percent(share)}{motion}"

@@ -13,7 +13,7 @@ from poise.arrays import Bools, Floats, Ints
 from poise.comparison.comparison import Comparison
 from poise.comparison.report.charts import opened
 from poise.comparison.report.look import Look, named
-from poise.comparison.runs import Run
+from poise.comparison.runs import LEAVES, Run
 from poise.comparison.table import length_unit
 from poise.comparison.task import Task
 from poise.goals import Orientation, Position
@@ -108,7 +108,7 @@ def _pictures(task: Task, ended: Sequence[_Ended], row: int, unit: str) -> str:
     rest, cells = iter(panels[1:]), list[str]()
     for one in ended:
         svg = _drawn(task, one, shared, None if one.pose is None else next(rest))
-        left = escape(_left(task, one.run.errors[row], float(one.run.scores[row]), unit))
+        left = escape(_left(task, one.run, row, unit))
         cells.append(
             f'<figure class="{one.look.style}">{svg}<figcaption>{named(one.look)}<br>{left}</figcaption></figure>'
         )
@@ -127,12 +127,15 @@ def _way(task: Task) -> list[str]:
     return [skeleton.names[row] for row in reversed(found)]
 
 
-def _left(task: Task, errors: Floats, score: float, unit: str) -> str:
-    """What is left, in words."""
+def _left(task: Task, run: Run, row: int, unit: str) -> str:
+    """What is left of a target, in words."""
+    errors, beyond = run.errors[row], float(run.violations[row])
     if not np.isfinite(errors).all():
         return "no answer"
-    if score <= 1:
+    if run.solved()[row]:
         return "solved"
+    if beyond > LEAVES:
+        return f"a limit left by {beyond:.2g} rad or {unit}"
     units = [unit if measure.kind == POSITION else "rad" for measure in task.problem.measures]
     return f"{', '.join(f'{error:.2g} {unit}' for error, unit in zip(errors, units, strict=True))} left"
 

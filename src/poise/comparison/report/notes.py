@@ -65,6 +65,7 @@ def again(comparison: Comparison) -> str:
     given = dict.fromkeys(method.name.partition("(")[0] for method in comparison.methods if method.family != "peer")
     own = [name for name in given if name in solvers.names()]
     chosen = "" if set(own) == set(solvers.names()) else f", solvers={own}"
+    chosen += ', targets="path"' if task.main.name == "path" else ""
     tolerances = f"tolerance={task.tolerance.distance:.6g}, angle_tolerance={task.tolerance.angle:.6g}"
     lines = [
         f"rig = poise.load({task.name or 'FILE'!r})",
@@ -74,7 +75,8 @@ def again(comparison: Comparison) -> str:
         'found.save("report.html")',
     ]
     words = (
-        "The same seed gives the same targets; times differ from machine to machine, ranks hardly. Options, a clip "
-        "for the path, libraries beside Poise and targets of one's own are added as they were given."
+        "The same seed gives the same targets; times differ from machine to machine, ranks hardly. Options, limits, "
+        "another start than rest, a clip for the path, libraries beside Poise and own targets are added as they "
+        "were given."
     )
     return f"<pre>{escape(chr(10).join(lines))}</pre><p class='muted'>{words}</p>"
