@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generated import write_pages
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -124,16 +125,8 @@ def _shown(value: float) -> str:
 
 
 def write(_app: Sphinx) -> None:
-    """Write the pages that are not there or changed, and remove those of earlier builds."""
-    _PAGES.mkdir(exist_ok=True)
-    made = pages()
-    for old in _PAGES.glob("*.md"):
-        if old.name not in made:
-            old.unlink()
-    for name, text in made.items():
-        path = _PAGES / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+    """Write the pages."""
+    write_pages(_PAGES, pages())
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from generated import write_pages
 from sphinx.application import Sphinx
 
 from reference import commands, entries, topics
@@ -27,16 +28,8 @@ def pages() -> dict[str, str]:
 
 
 def write(_app: Sphinx) -> None:
-    """Write the pages that are not there or changed, and remove those of earlier builds."""
-    FOLDER.mkdir(exist_ok=True)
-    made = pages()
-    for old in FOLDER.glob("*.md"):
-        if old.name not in made:
-            old.unlink()
-    for name, text in made.items():
-        path = FOLDER / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+    """Write the pages."""
+    write_pages(FOLDER, pages())
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -15,14 +15,13 @@ from poise import plot, samples, solvers
 from poise.cli import outputs
 from poise.cli.bars import bar
 from poise.cli.opened import opened
-from poise.cli.targets import open_targets
+from poise.cli.targets import example, open_targets
 from poise.clip import Clip
 from poise.comparison import compare as comparing
 from poise.comparison.comparison import SUFFIXES, Comparison
 from poise.comparison.table import text_table
 from poise.comparison.task import OneGoal
 from poise.errors import InputError
-from poise.goals import Orientation, Place, Position
 from poise.parameters import read_options
 from poise.plot.canvas import canvas
 from poise.rig import Rig
@@ -124,7 +123,7 @@ def _asked(rig: Rig, chain: tuple[str, str] | None, goal: GoalKind | None, targe
     if limb is None:
         raise InputError("there is no limb in this file that could be guessed: give --chain ROOT TIP")
     if targets in ("reachable", "path"):
-        return _Asked(_goal(GoalKind(goal or limb.kind), limb), targets)
+        return _Asked(example(goal or limb.kind, limb.tip, limb.root), targets)
     rows = open_targets(Path(targets), limb.tip, limb.root)
     if not 0 < rows.count <= _MOST:
         raise InputError(f"{targets}: methods are compared on 1 to {_MOST:,} targets, this table has {rows.count:,}")
@@ -132,14 +131,6 @@ def _asked(rig: Rig, chain: tuple[str, str] | None, goal: GoalKind | None, targe
     if goal is not None and goal.value != kind:
         raise InputError(f"{targets}: its rows are targets of {kind} goals, --goal says {goal.value}")
     return _Asked(rows.goal.with_target(np.concatenate(list(rows))), "given")
-
-
-def _goal(kind: GoalKind, limb: UsualLimb) -> OneGoal:
-    if kind is GoalKind.POSITION:
-        return Position(limb.tip, (0, 0, 0), root=limb.root)
-    if kind is GoalKind.ORIENTATION:
-        return Orientation(limb.tip, (1, 0, 0, 0), root=limb.root)
-    return Place(limb.tip, (0, 0, 0), (1, 0, 0, 0), root=limb.root)
 
 
 def _clip(rig: Rig, name: str | None) -> Clip | None:

@@ -21,8 +21,15 @@ from poise.goals import Orientation, Place, Position
 CHUNK = 16_384  # rows that are in memory at once
 
 _POINT, _TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
-_WIDTHS = {3: "position", 4: "rotation", 7: "place"}
-_SHAPES = {(3,): "position", (4,): "rotation", (3, 3): "rotation", (7,): "place", (3, 4): "place", (4, 4): "place"}
+_WIDTHS = {3: "position", 4: "orientation", 7: "place"}
+_SHAPES = {
+    (3,): "position",
+    (4,): "orientation",
+    (3, 3): "orientation",
+    (7,): "place",
+    (3, 4): "place",
+    (4, 4): "place",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +60,7 @@ def open_targets(path: Path, joint: str, root: str | None) -> Targets:
         raise FileError(path, "targets are read from .csv or .npy files")
     _check_regular(path)
     kind, read = _npy(path) if path.suffix.lower() == ".npy" else _csv(path)
-    goal = _example(kind, joint, root)
+    goal = example(kind, joint, root)
     return Targets(goal, _checked(path, goal, read), read)
 
 
@@ -68,10 +75,11 @@ def _check_regular(path: Path) -> None:
         raise FileError(path, "the file is empty")
 
 
-def _example(kind: str, joint: str, root: str | None) -> Position | Orientation | Place:
+def example(kind: str, joint: str, root: str | None) -> Position | Orientation | Place:
+    """A goal of a kind whose target stands for nothing."""
     if kind == "position":
         return Position(joint, (0, 0, 0), root=root)
-    if kind == "rotation":
+    if kind == "orientation":
         return Orientation(joint, (1, 0, 0, 0), root=root)
     return Place(joint, (0, 0, 0), (1, 0, 0, 0), root=root)
 

@@ -22,7 +22,7 @@ from poise.comparison.ranked import ranked
 from poise.comparison.runs import Tell, run, usable_methods
 from poise.comparison.targets import sets_of
 from poise.comparison.task import OneGoal, TargetSet, Task
-from poise.comparison.turns import Asked, batches, in_turns
+from poise.comparison.turns import TOLD, Asked, batches, in_turns
 from poise.errors import InputError, UnsupportedError
 from poise.goals import Goal, Orientation, Place, Position
 from poise.pose import Pose
@@ -185,7 +185,7 @@ class _Telling:
 
 
 def _steps(effort: Effort, methods: int, task: Task) -> int:
-    return methods * (len(task.sets) + 1) + effort.rounds // 5 + len(effort.batches) + len(effort.joints)
+    return methods * (len(task.sets) + 1) + effort.rounds // TOLD + len(effort.batches) + len(effort.joints)
 
 
 def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, tell: Tell) -> list[Measured]:

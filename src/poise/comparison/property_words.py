@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from poise.comparison.growth import ONE_SIZE, exponent
 from poise.comparison.properties import FIRST, LAST, SOLVES, OnChain, Properties, Property
+from poise.handles import series
 from poise.skeleton import Kind
 
 HELD = 1e-9  # [rad, file units] a limit that no answer leaves by more is held
@@ -62,8 +62,9 @@ def notes(table: Properties) -> list[str]:
         f"depends on the method. Gaining {FAST:g} digits an iteration or more from there to {LAST:g} is 'faster than "
         "linear', less is 'linear', not coming there 'slower than linear'."
     )
+    tried = series(map(str, table.tried))
     joints = (
-        f"Number of joints: the longest chain of balls, of {_listed(table.tried)} joints, of which {solves} of the "
+        f"Number of joints: the longest chain of balls, of {tried} joints, of which {solves} of the "
         f"targets are solved; times follow a power of the number of joints from 10 on: {low:g} to {high:g} is 'as "
         "their number'."
     )
@@ -162,8 +163,3 @@ def _percent(share: float) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"  # noqa: PLR2004
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    words = [str(number) for number in numbers]
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

@@ -17,7 +17,7 @@ _FEWER = 0.1  # of the targets: a batch that solves so many fewer than single ca
 _LEAST = 3  # rows of a round
 _FEWEST = 9  # rounds: fewer hold no interval that forgives one that was disturbed
 _PATIENCE = 3.0  # times the seconds of a part: what a batch may take
-_TOLD = 5  # rounds
+TOLD = 5  # rounds
 
 
 class Asked(NamedTuple):
@@ -54,7 +54,7 @@ def in_turns(asked: Sequence[Asked], rounds: int, seconds: float, tell: Tell) ->
             for k in range(counts[i].rows if _takes_part(turn, counts[i].rounds, rounds) else 0):
                 answer, spent = timed(one.ready, one.rows[k], one.begins[k])
                 times[i][turn, k] = np.inf if isinstance(answer, Exception) else spent * 1e6
-        if (turn + 1) % _TOLD == 0:
+        if (turn + 1) % TOLD == 0:
             tell("times in turns")
     return times
 
