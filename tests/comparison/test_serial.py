@@ -33,22 +33,28 @@ def tip_of(pose, goal):
 
 
 def assert_same_chain(start, goal, seed=0):
-    """Random values give our places, are found again in q, and leave all other joints as they were."""
+    """Random values give our places, are found again in q, and leave all other joints as they were.
+
+    Places agree to rounding of the largest coordinate that forward kinematics passes, in file or arm units.
+    """
     arm = serial(start, goal)
-    size = max(1.0, np.abs(start.world.positions).max(), arm.unit * arm.length)
     kept = np.ones(start.skeleton.nq, dtype=bool)
     for source in arm.sources:
         kept[source.column : source.column + (4 if source.order or source.axis else 1)] = False
     for values in drawn(arm, rng_of(seed), POSES):
         q = arm.q(values)
-        expected = tip_of(start.with_q(q), goal)
+        pose = start.with_q(q)
+        expected = tip_of(pose, goal)
+        size = max(1.0, np.abs(pose.world.positions).max(), np.abs(expected).max())
         np.testing.assert_allclose(arm.tips(values), expected, rtol=0, atol=1e-12 * size)
         again = arm.values(q)
         np.testing.assert_allclose(arm.tips(again), expected, rtol=0, atol=1e-12 * size)
         assert (again >= arm.low - 1e-9).all()
         assert (again <= arm.high + 1e-9).all()
         np.testing.assert_array_equal(q[kept], start.q[kept])
-        np.testing.assert_allclose(arm.inside(arm.tips(values)), arm.reached(values), rtol=0, atol=1e-12 * size)
+        np.testing.assert_allclose(
+            arm.inside(arm.tips(values)), arm.reached(values), rtol=0, atol=1e-12 * size / arm.unit
+        )
     return arm
 
 
@@ -133,6 +139,20 @@ def test_large_and_small_chains_get_units_of_their_own():
         arm = assert_same_chain(Pose(slide, slide.rest_q), Position("tip", NOWHERE))
         assert arm.unit == unit
         assert (arm.low[1], arm.high[1]) == (-length / unit, length / unit)
+
+
+def test_a_chain_whose_length_is_rounding_keeps_file_units():
+    """A slide far from the origin, its tip led away and back again: what rounding leaves of that is no length."""
+    rng, lengths = rng_of(9), []
+    away = np.array([0.1, 0.2, 0.3])
+    s = poise.Skeleton.build(["a", "b", "tip"], [-1, 0, 1], [4, 2, 0], offsets=[0 * away, 0 * away, away],
+                             axes=[(0, 0, 1)] * 3)  # fmt: skip
+    for _ in range(POSES):
+        start = Pose(s, np.concatenate([rng.normal(size=3) * 100.0, unit_quaternions(rng), [0.3]]))
+        arm = assert_same_chain(start, Position("tip", NOWHERE, root="b", offset=tuple(-away)))
+        assert arm.unit == 1.0
+        lengths.append(arm.length)
+    assert max(lengths) > 0.0  # rounding there was
 
 
 def test_one_at_a_time_is_as_good_as_many():

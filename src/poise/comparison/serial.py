@@ -30,6 +30,7 @@ from poise.turn_limits import nearest_angle
 _TURNS = 4 * np.pi  # [rad] how far a hinge with one end goes the other way where a document needs two ends
 _FAR = 1e3  # arm units: the same for a slide
 _SMALLEST, _LARGEST = 0.1, 10.0  # lengths between which a chain's own units serve
+_NOTHING = 1e-12  # of the distance from the origin: a length that is no more is rounding, of a chain without one
 
 
 class Link(NamedTuple):
@@ -71,8 +72,8 @@ class SerialArm:
     balls    index of the first of the three hinges, about x, y and z, of each ball joint without limits
     tip      (4, 4) from the last link to the tip, with the goal's offset
     base     (4, 4) rigid world transform of what carries the first link, file units
-    unit     file units in one arm unit: 1 where the chain is 0.1 to 10 long, else a power of two near its length,
-             because libraries for robots expect metres
+    unit     file units in one arm unit: 1 where the chain is 0.1 to 10 long or has no length, else a power of two near
+             its length, because libraries for robots expect metres
     """
 
     start: Pose
@@ -300,7 +301,7 @@ class _Walk:
         end = _frame(rotation_part(self.world[None, :, :3])[0], self.world @ np.append(offset, 1.0))
         tip = rigid_inverse(self.last) @ end
         arm = SerialArm(self.start, tuple(self.links), tuple(self.balls), tip, self.base, 1.0, tuple(self.sources))
-        if _SMALLEST <= arm.length <= _LARGEST or arm.length == 0.0:
+        if _SMALLEST <= arm.length <= _LARGEST or arm.length <= _NOTHING * np.abs(self.world[:, 3]).max():
             return arm
         return _rescaled(arm, float(2.0 ** np.round(np.log2(arm.length))))
 
