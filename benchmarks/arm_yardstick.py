@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 from robots import models
 
 import poise
-from poise import kernels, samples
-from poise.arm import Arm, arm_of
-from poise.engine import arm_settings
-from poise.kernels.lane_types import Kind
-from poise.kernels.lanes import LANES4, LANES8, SCALAR
-from poise.machine import aligned, lane_width
-from poise.problem import Tolerance
+from poise import kernels
+from poise.io import samples
+from poise.kernels.values.lane_types import Kind
+from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
+from poise.maths.lanes import aligned, lane_width
+from poise.problem.arm import Arm, arm_of
+from poise.problem.packing import pack_tree
+from poise.problem.problem import Tolerance
+from poise.solvers.base.engine import arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.tree_pack import pack_tree
 
 Floats = NDArray[np.float64]
 PROBLEMS = 2048  # of a kernel: small enough for the second-level cache
@@ -110,7 +111,7 @@ def case() -> Case:
     rng = np.random.default_rng(SEED)
     q = rng.uniform(ranges[:, 0], ranges[:, 1], (PROBLEMS, arm.size))
     places = np.zeros((PROBLEMS, 7))
-    kernels.serial.tips(arm.links, np.clip(q + rng.normal(scale=0.3, size=q.shape), *ranges.T), places)
+    kernels.arm.serial.tips(arm.links, np.clip(q + rng.normal(scale=0.3, size=q.shape), *ranges.T), places)
     return Case(name, start, tip, tree, arm, q, places)
 
 
@@ -186,7 +187,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     options = LevenbergMarquardt().options
     numbers = arm_settings(arm, float(case.tree.unit[0]), Tolerance(TOLERANCE, TOLERANCE), options)
     x, errors, counts = np.zeros((count, arm.size)), np.zeros(count), np.zeros((count, 3), dtype=np.int64)
-    solve = kernels.serial_many.solve8 if w == 8 else kernels.serial_many.solve4
+    solve = kernels.arm.many.solve8 if w == 8 else kernels.arm.many.solve4
     start, no_trace = case.start.q[None].copy(), np.zeros((0, arm.size + 1))
     public = lambda: poise.solve(  # noqa: E731
         case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import poise
-from poise import rotations
+from poise.maths import rotations
 
 TOLERANCE = 1e-3
 ITERATIONS = 100

@@ -88,7 +88,7 @@ def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callabl
     x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
     no_trace = np.zeros((0, m, 4)), np.zeros(0)
     packed = chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts
-    return lambda: kernels.fabrik.solve(*packed, *given, x, errors, counts, *no_trace)
+    return lambda: kernels.chain.fabrik.solve(*packed, *given, x, errors, counts, *no_trace)
 
 
 def measure(bones: int, what: str, tolerance: float, rounds: int) -> harness.Row:

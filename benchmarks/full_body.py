@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import poise
-from poise import machine, rotations, samples
+from poise.io import samples
+from poise.maths import lanes as machine
+from poise.maths import rotations
 
 Floats = NDArray[np.float64]
 LIMBS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")

@@ -13,15 +13,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from poise.kernels.arm.serial import LARGEST, damped_step, forward, put_error, rotation_error, square
 from poise.kernels.compiled import _ARITHMETIC
-from poise.kernels.lane_types import Kind
-from poise.kernels.lanes import part_of, room, room2, width
-from poise.kernels.linear import Quat, Vec, sub
-from poise.kernels.serial import LARGEST, damped_step, forward, put_error, rotation_error, square
-from poise.kernels.tree import forward as tree_forward
-from poise.kernels.tree_arrays import Tree, carve, work_size
-from poise.kernels.tree_many import fill_frames
-from poise.machine import aligned
+from poise.kernels.tree.arrays import Tree, carve, work_size
+from poise.kernels.tree.many import fill_frames
+from poise.kernels.tree.tree import forward as tree_forward
+from poise.kernels.values.lane_types import Kind
+from poise.kernels.values.lanes import part_of, room, room2, width
+from poise.kernels.values.linear import Quat, Vec, sub
+from poise.maths.lanes import aligned
 
 Floats = NDArray[np.float64]
 Call = Callable[[], Any]

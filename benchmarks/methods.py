@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from robots import environments, suite
 
 import poise
-from poise import rotations, solvers
+from poise import solvers
+from poise.maths import rotations
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

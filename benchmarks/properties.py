@@ -18,10 +18,11 @@ from fabrik_table import chain
 
 import poise
 from poise.comparison.effort import Effort
-from poise.comparison.growth import FULL_SIZES, Grown
-from poise.comparison.properties import Properties, properties
-from poise.comparison.property_words import figures, growth_rows, notes, rows
-from poise.comparison.targets import Sizes
+from poise.comparison.properties import properties
+from poise.comparison.properties.properties import Properties
+from poise.comparison.properties.property_words import figures, growth_rows, notes, rows
+from poise.comparison.trials.growth import FULL_SIZES, Grown
+from poise.comparison.trials.targets import Sizes
 
 BONES = 10
 TOLERANCE = 1e-4  # of the reach

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
-from poise.machine import aligned, lane_width
-from poise.problem import Problem, Tolerance
+from poise.maths.lanes import aligned, lane_width
+from poise.problem.problem import Problem, Tolerance
 
 Floats = NDArray[np.float64]
 TARGETS, BATCH = 1_000_000, 100_000
@@ -68,8 +68,8 @@ def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) 
     _, columns, rows = solver.packed(problem)
     settings = solver.settings(Tolerance(0.0, 0.0))
     width = lane_width()
-    solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4
-    found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(kernels.two_bone.ROOM * width)
+    solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4
+    found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(kernels.limb.two_bone.ROOM * width)
     starts, poles = np.array(start.flat_q), np.zeros((0, 3))
     return lambda: solve(rows, wanted, poles, columns, settings, starts, q, found, work), rows[0]
 

@@ -20,11 +20,11 @@ import harness
 import numpy as np
 
 import poise
-from poise import samples
-from poise.view import scenes
-from poise.view.document import Document, document_of
-from poise.view.server import Server
-from poise.view.studio import Studio
+from poise.io import samples
+from poise.viewer import scenes
+from poise.viewer.document.document import Document, document_of
+from poise.viewer.serve.server import Server
+from poise.viewer.session.studio import Studio
 
 sys.path.append(str(harness.HERE.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab

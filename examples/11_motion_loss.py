@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import poise
-from poise import samples
+from poise.io import samples
 
 try:
     import jax

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 import poise
-from poise import samples
-from poise.arrays import Floats
-from poise.handles import Handles
-from poise.problem import Problem, Tolerance
-from poise.request import Request
-from poise.result import Answer
-from poise.skeleton import Kind
+from poise.io import samples
+from poise.maths.arrays import Floats
+from poise.model.skeleton import Kind
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer
 
 
 @dataclass(frozen=True, kw_only=True)

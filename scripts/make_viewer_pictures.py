@@ -12,9 +12,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from poise.view import scenes
-from poise.view.server import Server
-from poise.view.studio import Studio
+from poise.viewer import scenes
+from poise.viewer.serve.server import Server
+from poise.viewer.session.studio import Studio
 
 sys.path.append(str(Path(__file__).parent.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab

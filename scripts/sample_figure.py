@@ -12,7 +12,7 @@ import numpy as np
 import sample_gait
 from numpy.typing import NDArray
 
-from poise import rotations
+from poise.maths import rotations
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import numpy as np
 from sample_figure import FPS, FRAMES, NAMES, OFFSETS, PARENTS, POSITIONS, ROW, Floats, end_of, walk
 from sample_mesh import humanoid
 
-from poise import rotations
+from poise.maths import rotations
 
 _FLOAT, _BYTE, _SHORT = 5126, 5121, 5123
 _SHAPES = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4", (4, 4): "MAT4"}

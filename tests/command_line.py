@@ -11,7 +11,8 @@ import warnings
 from typing import NamedTuple
 from unittest import mock
 
-from poise import cli, samples
+from poise import cli
+from poise.io import samples
 from tests.patience import PROCESS
 
 HUMANOID = samples.path("humanoid.glb")

@@ -7,10 +7,10 @@ import pytest
 
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist, solvers
-from poise.cli.goals import goal_of_words, word_of
-from poise.goals import Near
-from poise.handles import Handles
+from poise.cli.given.goals import goal_of_words, word_of
 from poise.parameters import parameters
+from poise.problem.goals import Near
+from poise.solvers.base.capabilities import Handles
 from tests.reference import slow_kinematics
 from tests.strategies import unit_quaternions
 

@@ -20,8 +20,11 @@ import numpy as np
 from numba import config, cuda, types, void
 from numba.core.dispatcher import Dispatcher
 
-from poise.kernels import lanes, linear, serial, serial_many, tree_many
-from poise.kernels.lanes import SCALAR, room2
+from poise.kernels.arm import many as serial_many
+from poise.kernels.arm import serial
+from poise.kernels.tree import many as tree_many
+from poise.kernels.values import lanes, linear
+from poise.kernels.values.lanes import SCALAR, room2
 
 NOT_HERE = 77  # exit status: there is no libnvvm
 

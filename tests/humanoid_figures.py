@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import poise
-from poise.bones import SIDES
-from poise.joints import Kind
+from poise.model.joints import Kind
+from poise.model.roles.vrm import SIDES
 
 # role -> the role it hangs at, and where it stands: y up, looking along +z; the left side of the limbs
 _MIDDLE = {

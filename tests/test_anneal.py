@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import Position, Range, solvers
-from poise.scatter import DRAWS, scattered
+from poise.solvers.base.perturb import DRAWS, scattered
 from tests.reference.slow_limits import violation
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise.axes import Axis, grid, polyline, written
+from poise.svg.axes import Axis, grid, polyline, written
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Position, samples
+from poise import Position
+from poise.io import samples
 from tests.strategies import figure, random_q, rng_of, straight_chain
 
 

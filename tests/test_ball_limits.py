@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise import rotations
-from poise.legal import soft_cost
-from poise.sidecar import apply_sidecar
-from poise.solve import prepare
+from poise.io.sidecar.read import apply_sidecar
+from poise.maths import rotations
+from poise.model.limits.base.bounds import soft_cost
+from poise.solving.solve import prepare
 from tests.reference.slow_limits import violation
 from tests.strategies import figure, random_q, rng_of, seeds, straight_chain
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from poise import CCD, Position, Range, Status, rotations
+from poise import CCD, Position, Range, Status
+from poise.maths import rotations
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
 CLASSIC = CCD(order="tip-first", bend=0, finish=False)
@@ -41,8 +42,8 @@ def test_exact_sweeps_never_raise_the_error(seed, order, max_turn):
 
 @given(seeds)
 def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
-    from poise.kernels.ccd_steps import hinge_exact
-    from poise.kernels.linear import Vec
+    from poise.kernels.chain.ccd_steps import hinge_exact
+    from poise.kernels.values.linear import Vec
 
     rng = rng_of(seed)
     h, d, axis = rng.normal(size=(3, 3))
@@ -59,8 +60,8 @@ def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
 
 @given(seeds)
 def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
-    from poise.kernels.ccd_steps import hinge_exact, hinge_project
-    from poise.kernels.linear import Vec
+    from poise.kernels.chain.ccd_steps import hinge_exact, hinge_project
+    from poise.kernels.values.linear import Vec
 
     rng = rng_of(seed)
     h, d = np.append(rng.normal(size=2), 0), np.append(rng.normal(size=2), 0)
@@ -71,8 +72,8 @@ def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
 @given(seeds)
 def test_the_projected_turn_goes_the_same_way_and_falls_short(seed):
     """Turning back the axis keeps the twist of the free turn only, which is less than the minimiser."""
-    from poise.kernels.ccd_steps import hinge_exact, hinge_project
-    from poise.kernels.linear import Vec
+    from poise.kernels.chain.ccd_steps import hinge_exact, hinge_project
+    from poise.kernels.values.linear import Vec
 
     h, d, axis = rng_of(seed).normal(size=(3, 3))
     args = (Vec(*axis / np.linalg.norm(axis)), 0.0, -math.inf, math.inf, math.inf, Vec(*h), Vec(*d))

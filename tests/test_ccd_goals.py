@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from poise import CCD, Direction, EulerBox, Orientation, Place, Position, Range, SwingTwist, rotations
+from poise import CCD, Direction, EulerBox, Orientation, Place, Position, Range, SwingTwist
+from poise.maths import rotations
 from tests.strategies import generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
 ORDERS = st.sampled_from(["base-first", "tip-first", "window"])

@@ -10,11 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from poise import rotations
-from poise.kernels.aims import Aim, Weights
-from poise.kernels.ccd_goal_sweep import ball_turn, hinge_step
+from poise.kernels.chain.aims import Aim, Weights
+from poise.kernels.chain.ccd_goal_sweep import ball_turn, hinge_step
 from poise.kernels.compiled import kernel
-from poise.kernels.linear import Quat, Vec
+from poise.kernels.values.linear import Quat, Vec
+from poise.maths import rotations
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 
@@ -40,7 +40,7 @@ def aims(rng, kinds):
 
 
 def error(q, now, wanted, weights):
-    """The error of kernels/aims.py after a turn q of everything about the joint, by its definition."""
+    """The error of kernels/chain/aims.py after a turn q of everything about the joint, by its definition."""
     turn = Rotation.from_quat(q, scalar_first=True)
     way = np.sum((turn.apply(now.point) - wanted.point) ** 2, axis=-1)
     was, goal = (Rotation.from_quat(aim.turn, scalar_first=True) for aim in (now, wanted))

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise import CCD, InputError, Position, Range, samples
-from poise.arrays import finite
-from poise.io._files import write_atomically
+from poise import CCD, InputError, Position, Range
+from poise.io import samples
+from poise.io.files import write_atomically
+from poise.maths.arrays import finite
 
 HUGE = 10**400
 RIG = poise.load(samples.path("arm.urdf"))

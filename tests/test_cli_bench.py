@@ -13,15 +13,15 @@ import pytest
 import poise
 from tests.command_line import run, start
 
-warming = importlib.import_module("poise.warmup")  # `poise.warmup` is the function
+warming = importlib.import_module("poise.machine.warmup")  # `poise.warmup` is the function
 
 
 SOLVING = """
 import importlib, json
 import numpy as np
 import poise
-from poise import samples
-compiled = importlib.import_module("poise.warmup").compiled
+from poise.io import samples
+compiled = importlib.import_module("poise.machine.warmup").compiled
 poise.warmup()
 print(json.dumps(compiled()))
 arm, figure = poise.load(samples.path("arm.urdf")).rest, poise.load(samples.path("humanoid.glb")).rest

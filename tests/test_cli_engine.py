@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import rotations
-from poise.io import values
+from poise.io.formats import values
+from poise.maths import rotations
 from poise.solvers import named
 from tests.command_line import ARM, HUMANOID, run
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples, solvers
-from poise.cli.goals import goal_of_words
+from poise import solvers
+from poise.cli.given.goals import goal_of_words
+from poise.io import samples
 from tests.command_line import HUMANOID, run
 
 SOLVE = ("solve", HUMANOID)

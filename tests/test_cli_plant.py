@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
+from poise.io import samples
 from tests.command_line import run
 
 WALK = samples.path("humanoid.bvh")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
-from poise.io import values
+from poise.io import samples
+from poise.io.formats import values
 from tests.command_line import ARM, HUMANOID, run
 from tests.patience import PROCESS
 

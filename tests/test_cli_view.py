@@ -11,9 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from poise.cli import demo, serving
+from poise.cli import demo
 from poise.cli import view as verb
-from poise.view import scenes
+from poise.cli.told import serving
+from poise.viewer import scenes
 from tests.command_line import ARM, HUMANOID, run
 from tests.patience import PROCESS
 from tests.view.page import page_at
@@ -163,7 +164,7 @@ class TestServing:
     def test_without_the_extra(self, monkeypatch):
         for name in ("websockets", "websockets.asyncio.server"):
             monkeypatch.setitem(sys.modules, name, None)
-        monkeypatch.delitem(sys.modules, "poise.view.server", raising=False)
+        monkeypatch.delitem(sys.modules, "poise.viewer.serve.server", raising=False)
         done = run("view", "--scene", "ccd")
         assert done.returncode == 2
         assert done.stderr == "error: the viewer needs the package websockets: pip install 'poise[view]'\n"

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import goals, handles
-from poise.cli.goals import HELP, word_of
-from poise.measure import errors_by_world
+from poise.cli.given.goals import HELP, word_of
 from poise.parameters import parameters
-from poise.tree_layout import NUMBERS, POSITION, TERMS
+from poise.problem import goals
+from poise.problem.layout import NUMBERS, POSITION, TERMS
+from poise.problem.measure import errors_by_world
+from poise.solvers.base import capabilities as handles
 from tests.contract_cases import goal_for, limb, posed, rest
 from tests.strategies import rng_of
 

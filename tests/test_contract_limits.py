@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Kind, Pose, handles, limits
+from poise import Kind, Pose
 from poise.cli.info import _limit as in_words
-from poise.legal import soft_cost
+from poise.io.sidecar.read import apply_sidecar
+from poise.io.sidecar.write import sidecar_text
+from poise.model import limits
+from poise.model.limits.base.bounds import soft_cost
+from poise.model.limits.base.rows import turn_row
 from poise.parameters import parameters
 from poise.plot.limits import local_outline
-from poise.sidecar import apply_sidecar
-from poise.sidecar_write import sidecar_text
-from poise.turn_limits import turn_row
+from poise.solvers.base import capabilities as handles
 from tests.contract_cases import LIMITS, limb, posed, rest
 from tests.strategies import random_q, rng_of
 from tests.test_turn_limits import inside

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poise.kernels import serial, serial_many
-from poise.kernels.turn_limits import LIMIT
+from poise.kernels.arm import many as serial_many
+from poise.kernels.arm import serial
+from poise.kernels.limits.rotations import LIMIT
 from tests.cuda_build import NOT_HERE
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.tree_cases import settings, solve, work_of

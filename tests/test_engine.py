@@ -350,7 +350,7 @@ def test_the_free_root_serves_several_goals():
 
 NARROW = """
 import numpy as np, poise
-from poise import machine
+from poise.maths import lanes as machine
 from tests.strategies import figure, generic_arm, rng_of
 rng = rng_of(0)
 for s, tip in ((generic_arm(), "tool"), (figure(), "l_foot")):
@@ -388,8 +388,8 @@ def test_a_lane_width_that_does_not_exist_is_refused():
 @given(seeds)
 @settings(max_examples=30)
 def test_the_residual_of_a_rotation_is_twice_the_sine_of_half_the_angle(seed):
-    from poise.kernels.linear import Quat
-    from poise.kernels.serial import rotation_error
+    from poise.kernels.arm.serial import rotation_error
+    from poise.kernels.values.linear import Quat
 
     rng = rng_of(seed)
     a, b = unit_quaternions(rng, 2)

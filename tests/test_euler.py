@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from poise import euler
 from poise.errors import InputError
+from poise.maths import euler
 
 angle = st.floats(-10.0, 10.0)
 triples = st.tuples(angle, angle, angle)

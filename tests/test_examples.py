@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import cli, samples
+from poise import cli
+from poise.io import samples
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from poise import FABRIK, EulerBox, Pin, Position, Range, Status, SwingTwist, rotations
+from poise import FABRIK, EulerBox, Pin, Position, Range, Status, SwingTwist
+from poise.maths import rotations
 from tests.reference import slow_fabrik
 from tests.strategies import figure, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -145,8 +146,8 @@ class TestStraightChain:
             assert np.isfinite(found.pose.q).all()
 
     def test_a_point_without_a_way_to_go(self):
-        from poise.kernels.fabrik import put_along
-        from poise.kernels.linear import Vec
+        from poise.kernels.chain.fabrik import put_along
+        from poise.kernels.values.linear import Vec
 
         here, nowhere = Vec(1.0, 2.0, 3.0), Vec(0.0, 0.0, 0.0)
         assert put_along(here, here, 2.0, Vec(0.0, 0.0, 5.0)) == (1, 2, 5)

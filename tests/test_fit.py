@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise import Range, rotations, samples
-from poise.approach import rotation_angle
-from poise.fit_turns import best_turns
+from poise import Range
+from poise.io import samples
+from poise.maths import rotations
+from poise.solving.fit_closed import best_turns
+from poise.solving.pace import rotation_angle
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
 HUMAN = [

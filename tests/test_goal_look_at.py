@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import InputError, LookAt, Pin, Pose, Position, Range, UnknownNameError, samples
+from poise import InputError, LookAt, Pin, Pose, Position, Range, UnknownNameError
+from poise.io import samples
 from tests.reference.kernel_tree import AIM, BALL, random_u
 from tests.strategies import rng_of, straight_chain
 from tests.tree_cases import arm, lanes_after

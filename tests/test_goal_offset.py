@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from poise import Place, Pose, Position, Status, samples
+from poise import Place, Pose, Position, Status
+from poise.io import samples
 from tests.strategies import (
     figure,
     generic_arm,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise import InputError, Place, Pole, Pose, Position, Status, samples
+from poise import InputError, Place, Pole, Pose, Position, Status
+from poise.io import samples
 from tests.reference.kernel_tree import pole_angle
 from tests.strategies import figure, random_q, rng_of, seeds, straight_chain
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import Aim, Direction, InputError, Near, Orientation, Pin, Place, Pole, Position, goals
+from poise import Aim, Direction, InputError, Near, Orientation, Pin, Place, Pole, Position
+from poise.problem import goals
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 SIZES = st.sampled_from([5e-324, 1e-200, 1e-9, 0.5, 1.0, 3.0, 1e9, 1e200])

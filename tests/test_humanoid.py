@@ -9,8 +9,8 @@ import shutil
 import pytest
 
 import poise
-from poise import samples
-from poise.bones import BONES, REQUIRED, SIDES
+from poise.io import samples
+from poise.model.roles.vrm import BONES, REQUIRED, SIDES
 from tests.command_line import run
 from tests.humanoid_truth import CESIUM_MAN, HUMANOIDS, NO_FIGURES, QUADRUPEDS, truth
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.bones import REQUIRED
+from poise.model.roles.vrm import REQUIRED
 from tests.humanoid_figures import CONVENTIONS, figure, skeleton_of
 from tests.test_humanoid_structure import back, nameless
 

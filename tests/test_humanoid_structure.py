@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise import rotations, samples
-from poise.bones import REQUIRED
-from poise.joints import Kind
+from poise.io import samples
+from poise.maths import rotations
+from poise.model.joints import Kind
+from poise.model.roles.vrm import REQUIRED
 from tests.humanoid_figures import CONVENTIONS, figure, skeleton_of
 from tests.humanoid_truth import HUMANOIDS, QUADRUPEDS, truth
 

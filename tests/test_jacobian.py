@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise import Kind, Pose, Skeleton, rotations
+from poise import Kind, Pose, Skeleton
+from poise.maths import rotations
 from tests.strategies import random_q, random_skeleton, rng_of, seeds
 
 STEP = 1e-5

@@ -25,8 +25,8 @@ from poise import (
     SelectivelyDamped,
     Status,
     SwingTwist,
-    samples,
 )
+from poise.io import samples
 from tests.reference import slow_kinematics
 from tests.strategies import generic_arm, random_q, random_skeleton, rng_of, straight_chain
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels import tree_steps
-from poise.kernels.eigen import eigen
-from poise.kernels.lanes import SCALAR
-from poise.kernels.tree_steps import ADAPTIVE, DAMPED, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
-from poise.kernels.turn_limits import LIMIT
+from poise.kernels.limits.rotations import LIMIT
+from poise.kernels.tree import steps as tree_steps
+from poise.kernels.tree.steps import ADAPTIVE, DAMPED, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
+from poise.kernels.values.eigen import eigen
+from poise.kernels.values.lanes import SCALAR
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POSITION, SLIDE, random_tree, random_u
 from tests.tree_cases import arm, same_configuration, work_of

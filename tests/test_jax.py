@@ -16,7 +16,7 @@ from hypothesis import given, settings
 import poise
 import poise.jax
 from poise import Aim, Autodiff, Direction, LookAt, Orientation, Place, Position, Range
-from poise.problem import Problem
+from poise.problem.problem import Problem
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 
 EPS = 1e-6

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poise.kernels import ccd, compiled, forward, jacobian
+from poise.kernels import compiled, forward, jacobian
+from poise.kernels.chain import ccd
 
 SCRIPT = """
 import json, sys

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from poise.kernels import serial_many, serial_one
-from poise.kernels.lanes import (
+from poise.kernels.arm import many as serial_many
+from poise.kernels.arm import one as serial_one
+from poise.kernels.values.lanes import (
     LANES4,
     LANES8,
     SCALAR,
@@ -36,7 +37,7 @@ from poise.kernels.lanes import (
     width,
     with_lane,
 )
-from poise.machine import aligned, lane_width
+from poise.maths.lanes import aligned, lane_width
 from tests.strategies import rng_of
 
 ROOT = Path(__file__).parent.parent
@@ -186,8 +187,8 @@ def test_half_turns_are_sines_and_cosines(kind, most):
 def arm_cases():
     """Answers of small problems by the kernels of serial arms; the settings of the engine."""
     import poise
-    from poise.arm import arm_of, arm_targets
-    from poise.engine import arm_settings
+    from poise.problem.arm import arm_of, arm_targets
+    from poise.solvers.base.engine import arm_settings
     from tests.strategies import generic_arm
 
     s = generic_arm()

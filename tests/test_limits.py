@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise.limits import unit_axis
-from poise.turn_limits import nearest_angle
+from poise.model.limits import unit_axis
+from poise.model.limits.base.rows import nearest_angle
 
 ANGLES = st.floats(-20, 20)
 
@@ -47,7 +47,7 @@ def brute_force(angle, low, high):
 
 @given(ANGLES, ANGLES, st.floats(0, 15))
 def test_best_angle_has_the_greatest_cosine_in_the_range(angle, low, width):
-    from poise.kernels.limits import best_angle
+    from poise.kernels.limits.angles import best_angle
 
     high = low + width
     best = best_angle(angle, low, high)
@@ -57,7 +57,7 @@ def test_best_angle_has_the_greatest_cosine_in_the_range(angle, low, width):
 
 @given(ANGLES, ANGLES, st.floats(0, 15))
 def test_the_array_twin_agrees(angle, low, width):
-    from poise.kernels.limits import best_angle
+    from poise.kernels.limits.angles import best_angle
 
     high = low + width
     twin = float(nearest_angle(np.array(angle), low, high))
@@ -80,7 +80,7 @@ def test_the_array_twin_agrees(angle, low, width):
     ],
 )
 def test_best_angle_at_its_edges(angle, low, high, expected):
-    from poise.kernels.limits import best_angle
+    from poise.kernels.limits.angles import best_angle
 
     assert best_angle(angle, low, high) == pytest.approx(expected, abs=1e-12)
     assert float(nearest_angle(np.array(angle), low, high)) == pytest.approx(expected, abs=1e-12)
@@ -88,8 +88,8 @@ def test_best_angle_at_its_edges(angle, low, high, expected):
 
 @pytest.mark.parametrize("w", [1.0, -1.0])
 def test_capped_turns_less_about_the_same_axis(w):
-    from poise.kernels.limits import capped
-    from poise.kernels.linear import Quat
+    from poise.kernels.limits.angles import capped
+    from poise.kernels.values.linear import Quat
 
     q = Quat(w * math.cos(0.6), w * math.sin(0.6), 0.0, 0.0)
     assert capped(q, 2.0) == q

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import plot, samples
+from poise import plot
+from poise.io import samples
 from poise.plot import curve, limits, paint, scene
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import rotations
-from poise.pose import rotation_part
+from poise.maths import rotations
+from poise.model.pose import rotation_part
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, unit_quaternions
 

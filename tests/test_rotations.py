@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 import poise
-from poise import rotations
+from poise.maths import rotations
 from tests.strategies import rng_of, seeds, unit_quaternions, vectors
 
 UNITS = st.sampled_from([1e-300, 1e-160, 1e-9, 1.0, 1e9, 1e160, 1e300])
@@ -107,7 +107,7 @@ class TestRotationBetween:
 
     @given(seeds)
     def test_the_kernel_gives_the_same(self, seed):
-        from poise.kernels import linear
+        from poise.kernels.values import linear
 
         a, b = rng_of(seed).normal(size=(2, 3))
         kernel = linear.rotation_between(linear.Vec(*a), linear.Vec(*b))

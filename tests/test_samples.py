@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import rotations, samples
+from poise.io import samples
+from poise.maths import rotations
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "scripts" / "make_samples.py"

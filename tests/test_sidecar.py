@@ -5,7 +5,7 @@ import math
 import pytest
 
 import poise
-from poise.sidecar import apply_sidecar
+from poise.io.sidecar.read import apply_sidecar
 from tests.strategies import straight_chain
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
-from poise.problem import Problem
+from poise.io import samples
+from poise.problem.problem import Problem
 
 GOALS = (poise.Position("LeftHand", [0.5, 1.2, 0.3]), poise.Position("RightHand", [-0.4, 1.3, 0.3], root="Spine"))
 MOVING = ("LeftArm", "LeftForeArm", "Spine", "RightArm", "RightForeArm")

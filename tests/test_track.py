@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from poise import Direction, Place, Position, Range, samples
-from poise.approach import Approach, left_of, rotation_angle
+from poise import Direction, Place, Position, Range
+from poise.io import samples
+from poise.solving.pace import Approach, left_of, rotation_angle
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 
 STEP = 0.01

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise.kernels import compiled, tree_many
+from poise.kernels import compiled
+from poise.kernels.tree import many as tree_many
 from tests.reference.kernel_tree import (
     BALL,
     DIRECTION,
@@ -263,7 +264,7 @@ def plain_cases():
 
 
 def kernels():
-    from poise.kernels.lanes import SCALAR
+    from poise.kernels.values.lanes import SCALAR
 
     widths = [tree_many.solve4, tree_many.solve8]
     return [*widths, tree_many.solver(SCALAR)] if "NUMBA_DISABLE_JIT" in os.environ else widths
@@ -285,7 +286,8 @@ def test_lanes_and_plain_numbers_agree():
 CACHED = """
 import numpy as np
 import poise
-from poise.kernels import compiled, tree_many
+from poise.kernels import compiled
+from poise.kernels.tree import many as tree_many
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.tree_cases import solve, work_of
 rng = np.random.default_rng(0)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from poise import Place, Position, Range, Status, TwoBone, rotations
+from poise import Place, Position, Range, Status, TwoBone
+from poise.maths import rotations
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 KNEE = (0.0, -1.0, 0.1)
@@ -514,7 +515,7 @@ class TestNumbers:
 
     @given(st.floats(0, 3), st.floats(0, 0.5), st.floats(0.01, 0.5))
     def test_soft_reach_is_smooth_grows_and_never_overshoots(self, distance, more, share):
-        from poise.kernels.two_bone import softened
+        from poise.kernels.limb.two_bone import softened
 
         d, e = softened(distance, 1.0, share), softened(distance + more, 1.0, share)
         assert d <= distance

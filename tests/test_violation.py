@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import poise
 from poise import Range, SwingTwist
-from poise.judge import largest_violation
+from poise.solving.judge import largest_violation
 from tests.reference.slow_limits import violation
 from tests.strategies import random_q, rng_of, seeds, unit_quaternions
 

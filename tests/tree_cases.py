@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.kernels import tree_arrays, tree_many
-from poise.kernels.lanes import LANES8
-from poise.kernels.turn_limits import LIMIT
+from poise.kernels.limits.rotations import LIMIT
+from poise.kernels.tree import arrays as tree_arrays
+from poise.kernels.tree import many as tree_many
+from poise.kernels.values.lanes import LANES8
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, ROTATION, SLIDE, KernelTree, turn, wxyz
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from poise.comparison.columns import COLUMNS
+from poise.comparison.findings.columns import COLUMNS
 
 SUFFIX = ".md"
 UNITS = {"us": "µs", "distance": "rig's unit", "": "-"}

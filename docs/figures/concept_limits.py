@@ -10,7 +10,7 @@ from matplotlib.colors import ListedColormap
 
 import poise
 from figures._style import BLUE, GREY, PALE, RED, figure, save
-from poise import rotations
+from poise.maths import rotations
 
 BONE = np.array([0.0, 1.0, 0.0])
 LIMITS = {

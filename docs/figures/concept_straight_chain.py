@@ -9,7 +9,7 @@ import numpy as np
 import poise
 from figures._rope import rope
 from figures._style import BLUE, COLOURS, GREEN, LINES, RED, figure, save
-from poise import rotations
+from poise.maths import rotations
 
 GOAL = (0.0, 5.0, 0.0)
 SHOWN = (0, 2, 4, 7)  # joints

@@ -9,7 +9,7 @@ import numpy as np
 
 import poise
 from figures._style import BLUE, GREY, SKY, chain, figure, plane, save, target
-from poise import samples
+from poise.io import samples
 
 PLACES = 12
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import poise
-from poise import plot, samples
+from poise import plot
+from poise.io import samples
 
 
 def draw(path: Path) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.handles import Handles
-from poise.result import Answer, Trace
 from poise.solvers import named
+from poise.solvers.base.capabilities import Handles
+from poise.solving.result import Answer, Trace
 
 
 def unmoved(problem, targets):

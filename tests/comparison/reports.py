@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from poise import solvers
 from poise.comparison.effort import QUICK
-from poise.handles import Handles
+from poise.solvers.base.capabilities import Handles
 from tests.comparison.doubles import Liar, Lost, answer
 
 EFFORT = dataclasses.replace(QUICK, joints=(2, 10), rounds=3, timed=3, traced=3, seconds=0.2)

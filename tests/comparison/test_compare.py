@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
 from poise.comparison import compare as module
-from poise.comparison.columns import COLUMNS
 from poise.comparison.compare import compare
 from poise.comparison.effort import QUICK
-from poise.comparison.growth import exponent
-from poise.comparison.ranked import _by_share as by_share
-from poise.comparison.turns import in_turns
+from poise.comparison.findings.columns import COLUMNS
+from poise.comparison.findings.ranked import _by_share as by_share
+from poise.comparison.trials.growth import exponent
+from poise.comparison.trials.turns import in_turns
+from poise.io import samples
 from tests.comparison.doubles import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
 
 ARM = poise.load(samples.path("arm.urdf"))

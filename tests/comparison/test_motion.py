@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Kind, Range, Skeleton, rotations
-from poise.comparison.motion import moved, smoothness, travel
-from poise.comparison.task import Task
-from poise.problem import Problem
+from poise import Kind, Range, Skeleton
+from poise.comparison.findings.motion import moved, smoothness, travel
+from poise.comparison.trials.task import Task
+from poise.maths import rotations
+from poise.problem.problem import Problem
 
 
 def task_of(kinds, limits=None, length=2.0):

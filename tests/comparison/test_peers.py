@@ -19,11 +19,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Kind, Place, Pose, Position, samples
+from poise import Kind, Place, Pose, Position
 from poise.comparison import peers
 from poise.comparison.peers import NotInstalledError
-from poise.comparison.serial import serial
+from poise.comparison.peers.serial import serial
 from poise.errors import PoiseError, UnknownNameError, UnsupportedError
+from poise.io import samples
 from tests.strategies import rng_of, straight_chain
 
 NAMES = ("ikpy", "mink", "optik", "pinocchio", "pybullet", "roboticstoolbox", "three")

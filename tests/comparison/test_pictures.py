@@ -14,10 +14,10 @@ from matplotlib.figure import SubFigure
 from matplotlib.legend import Legend
 
 import poise
-from poise import samples
 from poise.comparison.effort import QUICK
 from poise.comparison.report import pictures
 from poise.comparison.report.panels import looks
+from poise.io import samples
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 

@@ -11,14 +11,14 @@ import pytest
 
 import poise
 from poise import solvers
-from poise.comparison import property_words, sources
-from poise.comparison.convergence import Convergence
 from poise.comparison.effort import QUICK
-from poise.comparison.growth import Grown
-from poise.comparison.properties import Converging, OnChain, Properties, Property, converging, properties
-from poise.comparison.targets import Sizes
-from poise.handles import Handles
-from poise.skeleton import Kind
+from poise.comparison.findings.convergence import Convergence
+from poise.comparison.properties import properties, property_words, sources
+from poise.comparison.properties.properties import Converging, OnChain, Properties, Property, converging
+from poise.comparison.trials.growth import Grown
+from poise.comparison.trials.targets import Sizes
+from poise.model.skeleton import Kind
+from poise.solvers.base.capabilities import Handles
 from tests.conftest import ROOT
 
 NAN = float("nan")
@@ -55,14 +55,19 @@ def test_lines_are_those_with_code(monkeypatch):
 
 def test_a_module_needs_what_it_imports_and_uses():
     found = sources.needs("poise.solvers.ccd")
-    assert {"poise.goal_chain", "poise.kernels.ccd", "poise.kernels.ccd_goals", "poise.kernels.lanes"} <= found
+    assert {
+        "poise.problem.chain",
+        "poise.kernels.chain.ccd",
+        "poise.kernels.chain.ccd_goals",
+        "poise.kernels.values.lanes",
+    } <= found
     assert "poise.solvers.fabrik" not in found
-    assert not any(module.startswith(("poise.jax", "poise.view", "poise.plot")) for module in found)
+    assert not any(module.startswith(("poise.jax", "poise.viewer", "poise.plot")) for module in found)
 
 
 def test_imports_of_type_checkers_do_not_count():
-    assert "poise.solvers" not in sources.needs("poise.handles")
-    assert "poise.result" not in sources._imports("poise.solvers")  # named there below TYPE_CHECKING
+    assert "poise.solvers" not in sources.needs("poise.solvers.base.capabilities")
+    assert "poise.solving.result" not in sources._imports("poise.solvers")  # named there below TYPE_CHECKING
 
 
 def test_sizes_leave_out_what_all_need():

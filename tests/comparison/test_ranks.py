@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from poise.comparison.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
-from poise.comparison.ranks import _clearest as clearest
-from poise.comparison.ranks import _order as order
+from poise.comparison.findings.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
+from poise.comparison.findings.ranks import _clearest as clearest
+from poise.comparison.findings.ranks import _order as order
 
 pairs = st.tuples(st.floats(-1e3, 1e3), st.floats(0, 10)).map(lambda p: Interval(p[0], p[0] + p[1]))
 

@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples, solvers
-from poise.comparison.abilities import ability_groups
-from poise.comparison.columns import COLUMNS
-from poise.comparison.growth import Grown
-from poise.comparison.measured import Ranks
-from poise.comparison.peer import peer_methods
+from poise import solvers
+from poise.comparison.findings.columns import COLUMNS
+from poise.comparison.findings.measured import Ranks
+from poise.comparison.findings.table import heading, number
+from poise.comparison.peers.method import peer_methods
 from poise.comparison.report import charts, figures, notes, places, tables, words
 from poise.comparison.report.look import looks, short_names
 from poise.comparison.report.page import page_of
-from poise.comparison.table import heading, number
-from poise.goals import NAMES as GOALS
+from poise.comparison.trials.abilities import ability_groups
+from poise.comparison.trials.growth import Grown
+from poise.io import samples
+from poise.problem.goals import NAMES as GOALS
 from tests.comparison.reports import EFFORT, HOSTILE, compared
 
 DASH = "\N{EN DASH}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import poise
-from poise import samples
+from poise.io import samples
 from tests.comparison.reports import compared
 
 OVERLAPS = """

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
 from poise.comparison.compare import _task as task_for
 from poise.comparison.effort import QUICK
-from poise.comparison.method import Answered, Own
-from poise.comparison.runs import run
-from poise.comparison.turns import Asked, batches, in_turns
+from poise.comparison.trials.method import Answered, Own
+from poise.comparison.trials.runs import run
+from poise.comparison.trials.turns import Asked, batches, in_turns
+from poise.io import samples
 from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
 
 ARM = poise.load(samples.path("arm.urdf"))

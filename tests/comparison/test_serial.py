@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise import EulerBox, Kind, Place, Pose, Position, Range, SwingTwist, rotations, samples
-from poise.comparison.serial import serial
+from poise import EulerBox, Kind, Place, Pose, Position, Range, SwingTwist
+from poise.comparison.peers.serial import serial
 from poise.errors import UnsupportedError
+from poise.io import samples
+from poise.maths import rotations
 from tests.strategies import figure, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
 POSES = 20

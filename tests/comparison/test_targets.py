@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import rotations, samples
-from poise.comparison.targets import _SAMPLES as SAMPLES
-from poise.comparison.targets import Sizes, Source, sets_of
-from poise.judge import largest_violation
-from poise.problem import Problem
+from poise.comparison.trials.targets import _SAMPLES as SAMPLES
+from poise.comparison.trials.targets import Sizes, Source, sets_of
+from poise.io import samples
+from poise.maths import rotations
+from poise.problem.problem import Problem
+from poise.solving.judge import largest_violation
 
 SIZES = Sizes(reachable=30, path=24, extreme=10)
 ARM = poise.load(samples.path("arm.urdf"))

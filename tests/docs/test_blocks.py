@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from poise import samples
+from poise.io import samples
 from tests.docs.pages import Block, agree, blocks, commands, name, pages, run_page
 
 SAMPLES = ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf", "hills.npz")

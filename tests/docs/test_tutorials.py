@@ -11,8 +11,8 @@ from tests.docs.test_blocks import folder as folder
 # --- 9 and 10: the files that they make are a solver and a format of the library in its folder ------------------------
 
 _AS_IN_THE_FOLDER = """
-import sys, poise, poise.io, poise.solvers
-poise.io.__path__.append(sys.argv[1])
+import sys, poise, poise.io.formats, poise.solvers
+poise.io.formats.__path__.append(sys.argv[1])
 poise.solvers.__path__.append(sys.argv[1])
 """
 _FORMAT = """

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 import poise
-from poise import Clip, Pose, Terrain, rotations
-from poise.ground.contacts import Contacts
+from poise import Clip, Pose, Terrain
+from poise.ground.contact.contacts import Contacts
+from poise.maths import rotations
 from tests.ground.labels import LABELS
 
 TRAVELLING = ("cmu_12_01_walk", "walk_mass", "run_mass")

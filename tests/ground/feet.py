@@ -6,12 +6,13 @@ import dataclasses
 
 import numpy as np
 
-from poise import Terrain, rotations
-from poise.ground.feet import Feet
-from poise.ground.footing import Footing
-from poise.ground.legs import Turned
-from poise.ground.motion import ANKLE, FOOT
-from poise.ground.soles import Soles
+from poise import Terrain
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, FOOT
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.legs import Turned
+from poise.maths import rotations
 from tests.ground.motions import moved, path, two_legs
 
 SOLES = Soles(*(np.array([point] * 2) for point in ([0.0, 0.05, -0.1], [0.0, -0.15, -0.1], [0.0, -0.05, -0.03])))

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 import poise
-from poise.ground.figure import Figure, figure_of
-from poise.ground.motion import Motion, motion_of
-from poise.humanoid import Leg
-from poise.skeleton import Kind
+from poise.ground.figure.figure import Figure, figure_of
+from poise.ground.figure.motion import Motion, motion_of
+from poise.model.roles import Leg
+from poise.model.skeleton import Kind
 
 STANDING = np.array([[0.0, 0.0, 0.9], [0.0, 0.0, 0.5], [0.0, 0.0, 0.1], [0.0, -0.15, 0.03], [0.0, -0.2, 0.02]])
 """Hip, knee, ankle, ball and end of a leg that stands and faces -y [m]."""

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from poise import Clip, rotations
-from poise.ground.body import lean_of
-from poise.ground.figure import figure_of
-from poise.ground.motion import ANKLE, HIP, KNEE, motion_of
-from poise.ground.written import leaning_poses
+from poise import Clip
+from poise.ground.figure.figure import figure_of
+from poise.ground.figure.motion import ANKLE, HIP, KNEE, motion_of
+from poise.ground.legs.body import lean_of
+from poise.ground.legs.write_back import leaning_poses
+from poise.maths import rotations
 from tests.ground.clips import clip_of
 
 

@@ -9,10 +9,10 @@ import pytest
 import scipy.signal
 
 import poise
-from poise import samples
-from poise.ground import changes
-from poise.ground.changes import accelerations, changes_of, low_passed
-from poise.ground.figure import Figure, figure_of
+from poise.ground.figure.figure import Figure, figure_of
+from poise.ground.report import edit_measures as changes
+from poise.ground.report.edit_measures import accelerations, changes_of, low_passed
+from poise.io import samples
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from poise.errors import InputError, UnknownNameError
-from poise.ground.contacts import Contacts, find_contacts, stances
-from poise.ground.motion import BALL
-from poise.ground.soles import find_soles
-from poise.ground.travel import in_place, travelled
+from poise.ground.contact.contacts import Contacts, find_contacts, stances
+from poise.ground.contact.soles import find_soles
+from poise.ground.figure.motion import BALL
+from poise.ground.figure.travel import in_place, travelled
 from tests.ground.labels import LABELS
 from tests.ground.motions import motion, moved, path
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Clip, InputError, Kind, Pose, Skeleton, UnsupportedError, rotations
-from poise.ground.figure import HEIGHT, figure_of
+from poise import Clip, InputError, Kind, Pose, Skeleton, UnsupportedError
+from poise.ground.figure.figure import HEIGHT, figure_of
+from poise.maths import rotations
 from tests.ground.clips import clip_of, in_units, upright_along_z
 from tests.ground.motions import load
 

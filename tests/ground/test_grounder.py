@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Clip, Grounder, InputError, Pose, Terrain, samples
-from poise.ground.contacts import Contacts
-from poise.ground.figure import figure_of
-from poise.ground.footing import Footing
-from poise.ground.measures import measures_of, paths_of
-from poise.ground.motion import ANKLE, HIP, motion_of
-from poise.kernels import grounder_walk, springs
+from poise import Clip, Grounder, InputError, Pose, Terrain
+from poise.ground.contact.contacts import Contacts
+from poise.ground.figure.figure import figure_of
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, HIP, motion_of
+from poise.ground.report.measures import measures_of, paths_of
+from poise.io import samples
+from poise.kernels.ground import grounder_walk
+from poise.kernels.values import springs
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of, in_units, upright_along_z
 
@@ -410,7 +412,7 @@ def test_the_caller_keeps_its_pose():
 
 SHORT = """
 import json, numpy as np, poise
-from poise import samples
+from poise.io import samples
 clip = poise.load(samples.path("humanoid.glb")).clips[0]
 live = poise.Grounder(clip, poise.Terrain.slope(12))
 print(json.dumps([live.step(clip.poses[i], 1 / 30).q.tolist() for i in range(20)]))

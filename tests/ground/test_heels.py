@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from poise import rotations
-from poise.ground.heels import heel_room, lifted, needed_lift
-from poise.ground.motion import FOOT, HIP
+from poise.ground.figure.motion import FOOT, HIP
+from poise.ground.legs.heels import heel_room, lifted, needed_lift
+from poise.maths import rotations
 from tests.ground.feet import SOLES, feet_of, standing
 from tests.strategies import rng_of, seeds, unit_quaternions
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from poise import kernels, rotations
+from poise import kernels
+from poise.maths import rotations
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 THIGH, SHIN = 0.42, 0.4
@@ -33,7 +34,7 @@ def bend(leg, target, *, hip=None, axis=AXIS, most=None, length=1.0):
     whole = np.linalg.norm(np.diff(leg, axis=0), axis=1).sum()
     rows = [np.array([v], dtype=float) for v in (axis, hip, target, whole if most is None else most, length)]
     thigh, shin, reached = np.empty((1, 4)), np.empty((1, 4)), np.empty((1, 3))
-    kernels.legs.bend_all(places, *rows, thigh, shin, reached)
+    kernels.ground.legs.bend_all(places, *rows, thigh, shin, reached)
     knee = hip + length * rotations.rotate(thigh[0], leg[1] - leg[0])
     ankle = knee + length * rotations.rotate(shin[0], leg[2] - leg[1])
     return np.stack([hip, knee, ankle]), reached[0], np.stack([thigh[0], shin[0]])
@@ -176,7 +177,7 @@ def test_what_a_joint_turns_by_itself_follows_from_world_rotations(seed):
     """Reference: parent and joint are turned in the world; the joint's own turn is what is left between them."""
     over, under, rests, turns = unit_quaternions(rng_of(seed), 4, 5)
     found = turns.copy()
-    kernels.legs.passed_down(over, under, rests, found)
+    kernels.ground.legs.passed_down(over, under, rests, found)
     o, u, rest, q = (Rotation.from_quat(v, scalar_first=True) for v in (over, under, rests, turns))
     wanted = (o * rest).inv() * (u * rest * q)
     assert (Rotation.from_quat(found, scalar_first=True).inv() * wanted).magnitude().max() < 1e-12
@@ -186,7 +187,7 @@ def test_what_a_joint_turns_by_itself_follows_from_world_rotations(seed):
 def test_parts_that_turn_together_leave_the_joint_alone():
     turn, rests, turns = unit_quaternions(rng_of(3), 3, 5)
     found = turns.copy()
-    kernels.legs.passed_down(turn, turn, rests, found)
+    kernels.ground.legs.passed_down(turn, turn, rests, found)
     np.testing.assert_allclose(found, turns, atol=1e-15)
 
 

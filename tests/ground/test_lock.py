@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Clip, Terrain, UnsupportedError, lock_feet, plant_feet, rotations
-from poise.ground.figure import figure_of
-from poise.ground.motion import ANKLE, HIP, motion_of, turning
+from poise import Clip, Terrain, UnsupportedError, lock_feet, plant_feet
+from poise.ground.figure.figure import figure_of
+from poise.ground.figure.motion import ANKLE, HIP, motion_of, turning
+from poise.maths import rotations
 from tests.ground.clips import TRAVELLING, clip_of, in_units, upright_along_z
 from tests.ground.motions import load
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from poise import rotations
-from poise.ground import measures
-from poise.ground.contacts import Contacts
-from poise.ground.measures import Measures, Paths, measures_of
+from poise.ground.contact.contacts import Contacts
+from poise.ground.report import measures
+from poise.ground.report.measures import Measures, Paths, measures_of
+from poise.maths import rotations
 
 LEVEL = np.array([0.0, 0.0, 1.0])
 

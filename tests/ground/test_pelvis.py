@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from poise.ground.motion import ANKLE, BALL, END, HIP, KNEE
-from poise.ground.pelvis import STRETCHED, longest_chords, pelvis_heights
+from poise.ground.figure.motion import ANKLE, BALL, END, HIP, KNEE
+from poise.ground.legs.pelvis import STRETCHED, longest_chords, pelvis_heights
 from tests.ground.motions import moved, path
 from tests.strategies import rng_of, seeds
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise import Clip, Terrain, plant_feet, rotations
-from poise.ground.changes import changes_of
-from poise.ground.figure import figure_of
-from poise.ground.footing import Footing
-from poise.ground.measures import measures_of, paths_of
-from poise.ground.motion import ANKLE, motion_of
+from poise import Clip, Terrain, plant_feet
+from poise.ground.figure.figure import figure_of
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, motion_of
+from poise.ground.report.edit_measures import changes_of
+from poise.ground.report.measures import measures_of, paths_of
+from poise.maths import rotations
 from tests.ground.clips import IN_PLACE, STANDING, TRAVELLING, clip_of, ground_of, in_units, labelled, upright_along_z
 
 GROUNDS = ("flat", "slope", "slope down", "stairs", "noise")

@@ -9,9 +9,9 @@ import pytest
 
 import poise
 from poise import Clip, InputError, Kind, Pose, Skeleton, Terrain, UnsupportedError, lock_feet, plant_feet
-from poise.ground.contacts import Contacts
+from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import even
-from poise.terrain.mesh import Mesh
+from poise.ground.terrain.mesh import Mesh
 from tests.ground.clips import clip_of
 from tests.ground.motions import load
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poise import Terrain, rotations
-from poise.ground.contacts import Contacts
-from poise.ground.footing import Footing
-from poise.ground.motion import ANKLE, BALL, FOOT
-from poise.ground.plants import find_plants, in_frames, stances_of
-from poise.ground.soles import Soles
+from poise import Terrain
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import find_plants, in_frames, stances_of
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, FOOT
+from poise.maths import rotations
 from tests.ground.motions import moved, path, two_legs
 
 LONG, TIP, MARGIN = 0.2, 0.05, 0.015  # [m] from heel to ball and from there to the tip; free ground before and behind

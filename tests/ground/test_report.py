@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import plot, samples
-from poise.ground import charts, report
+from poise import plot
 from poise.ground.plant import Planted, plant_feet
-from poise.terrain.terrain import Terrain
+from poise.ground.report import report
+from poise.ground.terrain.terrain import Terrain
+from poise.io import samples
+from poise.svg import charts
 
 
 @pytest.fixture(scope="module")

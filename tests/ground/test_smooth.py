@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poise.ground.motion import Motion
-from poise.ground.smooth import above, averaged, eased, last_of, next_of, rows_at, time_from
-from poise.ground.swing import between_of, carried_on, faded
+from poise.ground.figure.motion import Motion
+from poise.ground.legs.swing import between_of, carried_on, faded
+from poise.maths.smooth import above, averaged, eased, last_of, next_of, rows_at, time_from
 from tests.ground.motions import two_legs
 from tests.strategies import rng_of, seeds
 

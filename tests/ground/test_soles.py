@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from poise import rotations
-from poise.ground.contacts import stances
-from poise.ground.motion import ANKLE, BALL, END, FOOT, TOES
-from poise.ground.soles import BALL_POINT, HEEL_POINT, TIP_POINT, find_soles
+from poise.ground.contact.contacts import stances
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, TIP_POINT, find_soles
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, TOES
+from poise.maths import rotations
 from tests.ground.motions import STANDING, motion, moved, path, two_legs
 
 

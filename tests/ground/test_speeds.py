@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poise.ground.speeds import Shots, lowest_near, shots_of, velocities
+from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
 from tests.ground.motions import motion, moved, path
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poise import rotations
-from poise.ground.motion import ANKLE, BALL, FOOT, TOES
-from poise.ground.toes import heels_to_lower, raise_toes, step_back
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES
+from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
+from poise.maths import rotations
 from tests.ground.feet import SOLES, feet_of, footing_of, standing, unturned
 
 FINE = np.radians(7.5 / 2**9 + 0.01)  # angles are tried every 7.5 degrees, halved nine times; the scan's are 0.01 apart

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Clip, Kind, Pose, Skeleton, rotations
-from poise.ground.figure import Figure, figure_of
-from poise.ground.legs import Turned
-from poise.ground.motion import ANKLE, motion_of, turning
-from poise.ground.written import hangs_in, moved_poses, write_poses
-from poise.humanoid import Leg
+from poise import Clip, Kind, Pose, Skeleton
+from poise.ground.figure.figure import Figure, figure_of
+from poise.ground.figure.motion import ANKLE, motion_of, turning
+from poise.ground.legs.legs import Turned
+from poise.ground.legs.write_back import hangs_in, moved_poses, write_poses
+from poise.maths import rotations
+from poise.model.roles import Leg
 from tests.ground.clips import clip_of
 from tests.ground.feet import unturned
 from tests.ground.motions import PARTS, SIDES, STANDING

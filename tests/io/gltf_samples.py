@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from poise import rotations
-from poise.io import gltf
-from poise.pose import Pose
-from poise.rig import Rig
-from poise.skeleton import Kind
+from poise.io.formats import gltf
+from poise.maths import rotations
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind
 
 FILES = (
     "cesium_man.gltf", "cryptovoxels.vrm", "fox.glb", "fox_anims_m2m.glb", "hand_left_webxr.glb", "human_anim_m2m.glb",

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from poise import euler, rotations
-from poise.clip import Clip
 from poise.errors import UnsupportedError
-from poise.io import bvh
-from poise.pose import Pose
-from poise.rig import Rig
-from poise.skeleton import Kind, Skeleton
+from poise.io.formats import bvh
+from poise.maths import euler, rotations
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
 from tests.patience import no_hang
 
 FILES = (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from poise.errors import FileError
-from poise.io import bvh
-from poise.rig import load
+from poise.io.formats import bvh
+from poise.io.registry import load
 from tests.patience import no_hang
 
 GOOD = """HIERARCHY

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from poise import euler, rotations
-from poise.clip import Clip
 from poise.errors import UnsupportedError
-from poise.io import bvh
-from poise.pose import Pose
-from poise.skeleton import Kind, Skeleton
+from poise.io.formats import bvh
+from poise.maths import euler, rotations
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 from tests.io.test_bvh import saved
 
 

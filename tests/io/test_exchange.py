@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise.clip import Clip, KeyedClip, Track
 from poise.errors import UnsupportedError
-from poise.io import bvh, gltf
-from poise.pose import Pose
-from poise.skeleton import Kind, Skeleton
+from poise.io.formats import bvh, gltf
+from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 from tests.io.gltf_samples import content, saved_arm
 
 

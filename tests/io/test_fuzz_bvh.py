@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from poise.io import bvh
+from poise.io.formats import bvh
 from tests.io.fuzzing import mutated, outcomes
 
 number = st.one_of(

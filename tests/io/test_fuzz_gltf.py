@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from poise.errors import FileError, UnsupportedError
-from poise.io import gltf
+from poise.io.formats import gltf
 from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.gltf_samples import arm, arm_arrays, content, glb, saved_arm, with_arrays
 from tests.patience import no_hang

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from poise.errors import FileError
-from poise.io import gltf
+from poise.io.formats import gltf
 from tests.io.gltf_samples import arm, arm_arrays, glb, saved, saved_arm, with_arrays
 from tests.patience import assert_linear, no_hang
 

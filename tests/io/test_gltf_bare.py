@@ -7,14 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from poise import __version__, rotations
-from poise.clip import Clip
+from poise import __version__
 from poise.errors import FileError, UnsupportedError
-from poise.io import bvh, gltf, urdf
-from poise.limits import Range
-from poise.pose import Pose
-from poise.rig import Rig
-from poise.skeleton import Coupling, Kind, Skeleton
+from poise.io.formats import bvh, gltf, urdf
+from poise.maths import rotations
+from poise.model.clip import Clip
+from poise.model.limits import Range
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Coupling, Kind, Skeleton
 from tests.io.gltf_samples import again, content, saved, turn_between, turned
 from tests.patience import no_hang
 

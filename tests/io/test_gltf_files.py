@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from poise.clip import Clip
 from poise.errors import FileError, UnsupportedError
-from poise.io import gltf
-from poise.pose import Pose
+from poise.io.formats import gltf
+from poise.model.clip import Clip
+from poise.model.pose import Pose
 from tests.io.gltf_samples import again, arm, arm_arrays, saved, turned, with_arrays
 
 

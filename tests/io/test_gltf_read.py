@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from poise import rotations
-from poise.clip import KeyedClip
-from poise.io import gltf
-from poise.limits import Range
-from poise.skeleton import Coupling, Kind
+from poise.io.formats import gltf
+from poise.maths import rotations
+from poise.model.clip import KeyedClip
+from poise.model.limits import Range
+from poise.model.skeleton import Coupling, Kind
 from tests.io.gltf_samples import FILES, HALF, arm, arm_arrays, saved, saved_arm, with_arrays
 from tests.patience import assert_linear, no_hang
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poise import rotations
-from poise.clip import Clip
-from poise.io import bvh, gltf, urdf
-from poise.pose import Pose
-from poise.skeleton import Kind
+from poise.io.formats import bvh, gltf, urdf
+from poise.maths import rotations
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind
 from tests.io.gltf_samples import FILES, saved_arm
 
 MODULES = os.environ.get("POISE_VALIDATOR", "")

@@ -8,13 +8,13 @@ import pickle
 import numpy as np
 import pytest
 
-from poise import rotations
-from poise.clip import Clip, KeyedClip, Track
 from poise.errors import UnsupportedError
-from poise.io import gltf
-from poise.limits import Range
-from poise.pose import Pose
-from poise.skeleton import Kind, Skeleton
+from poise.io.formats import gltf
+from poise.maths import rotations
+from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.limits import Range
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 from tests.io.gltf_samples import (
     FILES,
     again,

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from poise.clip import Clip
 from poise.errors import UnsupportedError
-from poise.io import urdf
-from poise.limits import Range
-from poise.pose import Pose
-from poise.rig import Rig
-from poise.skeleton import Kind, Skeleton
+from poise.io.formats import urdf
+from poise.model.clip import Clip
+from poise.model.limits import Range
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
 
 ROBOTS = {
     "panda": "panda.urdf", "ur5": "ur5.urdf", "g1_29dof": "g1_29dof.urdf", "solo12": "solo12.urdf",

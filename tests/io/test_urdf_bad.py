@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from poise.errors import FileError
-from poise.io import urdf
+from poise.io.formats import urdf
 from tests.patience import assert_linear, no_hang
 
 LINKS = '<link name="a"/><link name="b"/><link name="c"/>'

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from poise import rotations
-from poise.clip import Clip
 from poise.errors import FileError, UnsupportedError
-from poise.io import bvh, urdf, values
-from poise.pose import Pose
-from poise.rig import Rig, formats, save
-from poise.skeleton import Coupling, Kind, Skeleton
+from poise.io.formats import bvh, urdf, values
+from poise.io.registry import formats, save
+from poise.maths import rotations
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Coupling, Kind, Skeleton
 
 SKELETON = Skeleton.build(
     ["root", "hinge", "slide", "tool", "ball, left", "mimic"],

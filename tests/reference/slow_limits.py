@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.legal import _nearest_hinges
-from poise.turn_limits import nearest_turns, turn_excess
+from poise.model.limits.base.bounds import _nearest_hinges
+from poise.model.limits.base.rows import nearest_turns, turn_excess
 
 
 def violation(skeleton, q):

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from poise import Terrain
-from poise.terrain.mesh import Mesh
+from poise.ground.terrain.mesh import Mesh
 
 SIZE = 3.0  # maps and meshes reach from -3 to 3
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from poise import FileError, PoiseError, Terrain, UnsupportedError, samples
+from poise import FileError, PoiseError, Terrain, UnsupportedError
+from poise.io import samples
 
 RAMP = np.arange(6).reshape(2, 3)
 

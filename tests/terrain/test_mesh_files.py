@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from poise import FileError, InputError, PoiseError, Terrain, UnsupportedError, rotations
+from poise import FileError, InputError, PoiseError, Terrain, UnsupportedError
+from poise.maths import rotations
 
 RAMP = trimesh.Trimesh([[0, 0, 0], [4, 0, 0], [4, 0, 2], [0, 0, 2]], [[0, 2, 1], [0, 3, 2]])  # level, y up
 RAMP.vertices[[1, 2], 1] = 1.0  # climbs along x

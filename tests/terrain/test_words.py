@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from poise import FileError, InputError, PoiseError, Terrain, UnknownNameError, samples
-from poise.terrain.words import FORMS, terrain_of
+from poise import FileError, InputError, PoiseError, Terrain, UnknownNameError
+from poise.ground.terrain.words import FORMS, terrain_of
+from poise.io import samples
 from tests.terrain.grounds import points_over
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import poise
-from poise import samples
-from poise.view.chains import chain_of
-from poise.view.document import Handle, document_of
+from poise.io import samples
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import Handle, document_of
 
 HAND = [0.45, 1.25, 0.3]
 TARGET = {"chain": "left_arm", "serial": 7}

@@ -6,9 +6,9 @@ import contextlib
 
 import pytest
 
-from poise.view import scenes
-from poise.view.server import Server
-from poise.view.studio import Studio
+from poise.viewer import scenes
+from poise.viewer.serve.server import Server
+from poise.viewer.session.studio import Studio
 from tests.view.browser import Tab
 
 

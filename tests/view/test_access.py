@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poise.view.access import Access, host_allowed, is_loopback
+from poise.viewer.serve.access import Access, host_allowed, is_loopback
 from tests.view.watcher import MALFORMED
 
 

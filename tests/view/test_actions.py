@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import poise
 from poise import EulerBox, Range, SwingTwist
-from poise.view.actions import ACTIONS
-from poise.view.actions.limits import read_limit, write_limit
-from poise.view.document import Choice, document_of
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.actions.limits import read_limit, write_limit
+from poise.viewer.document.document import Choice, document_of
 from tests.view.action_cases import FIRST, GOOD, HAND, everything
 from tests.view.watcher import MALFORMED, is_sentence, refusal, same
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise import rotations, samples
-from poise.goals import Direction, LookAt, Place, Pole, Position
-from poise.view.chains import KINDS, Chain, chain_of, default_chains
-from poise.view.document import document_of
+from poise.io import samples
+from poise.maths import rotations
+from poise.problem.goals import Direction, LookAt, Place, Pole, Position
+from poise.viewer.document.chains import KINDS, Chain, chain_of, default_chains
+from poise.viewer.document.document import document_of
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, straight_chain
 
 

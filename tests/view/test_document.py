@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise import EulerBox, Kind, Range, SwingTwist, samples
-from poise.view.document import Choice, Document, Handle, document_of
+from poise import EulerBox, Kind, Range, SwingTwist
+from poise.io import samples
+from poise.viewer.document.document import Choice, Document, Handle, document_of
 
 MIXED = poise.Skeleton.build(
     ["free", "ball", "hinged", "cone", "box", "hinge", "slide", "fixed"],

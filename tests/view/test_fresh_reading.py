@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
 from poise.errors import InputError
-from poise.view import scenes
-from poise.view.actions import ACTIONS
-from poise.view.document import document_of
-from poise.view.jobs import Jobs
-from poise.view.outbox import Outbox
-from poise.view.saves import saved
-from poise.view.stage import Stage
-from poise.view.stills import page_of
-from poise.view.studio import Studio
+from poise.io import samples
+from poise.viewer import scenes
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.document import document_of
+from poise.viewer.serve.jobs import Jobs
+from poise.viewer.serve.outbox import Outbox
+from poise.viewer.session.saves import saved
+from poise.viewer.session.stills import page_of
+from poise.viewer.session.studio import Studio
+from poise.viewer.stage import Stage
 from tests.view.action_cases import everything, rig
 from tests.view.watcher import PATIENCE, watched
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
 from poise.ground.plant import Planted
-from poise.view.landscape import OFFERED, height_of, land_of, planted, size_of, up_of
+from poise.io import samples
+from poise.viewer.session.landscape import OFFERED, height_of, land_of, planted, size_of, up_of
 from tests.strategies import straight_chain
 from tests.view.action_cases import rig
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import rotations, samples
-from poise.io._gltf_container import pack, unpack
-from poise.skeleton import Kind, Skeleton
-from poise.view.model import frame_rows, model_of, width_of
-from poise.view.parts import rows as frames
+from poise.io import samples
+from poise.io.gltf.container import pack, unpack
+from poise.maths import rotations
+from poise.model.skeleton import Kind, Skeleton
+from poise.viewer.model import frame_rows, model_of, width_of
+from poise.viewer.parts import rows as frames
 
 REAL = (
     "glb/human_female_m2m.glb", "glb/knight_kaykit.glb", "glb/cesium_man.gltf", "glb/cryptovoxels.vrm", "glb/fox.glb",
@@ -225,7 +226,7 @@ def test_the_bytes_of_meshes_are_the_files_own(data, name):
     rig = loaded(data / name)
     document, binary = opened(model_of(rig).asset)
     container = rig.skeleton.source.container
-    from poise.io._gltf_buffers import Buffers
+    from poise.io.gltf.buffers import Buffers
 
     buffers = Buffers(container.json["buffers"], container, rig.path.parent)
     for mesh in document["meshes"]:

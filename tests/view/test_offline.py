@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
 from poise.errors import InputError
-from poise.view.model import frame_rows, model_of
-from poise.view.offline import WEB, offline_page, thinned
+from poise.io import samples
+from poise.viewer.model import frame_rows, model_of
+from poise.viewer.offline import WEB, offline_page, thinned
 
 PLAYER = """
 import { Scene } from "three";

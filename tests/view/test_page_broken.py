@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise.view.document import document_of
-from poise.view.solving import Solving
+from poise.viewer.document.document import document_of
+from poise.viewer.solving import Solving
 from tests.view.browser import Tab, assert_shown_is_solved
 
 OVER = "document.querySelector('[data-testid=session-over]')"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
-from poise.view.document import document_of
+from poise.io import samples
+from poise.viewer.document.document import document_of
 from tests.view.browser import assert_shown_is_solved
 
 JOINTS = "[...document.querySelectorAll('.joint:not([hidden])')].map((row) => row.dataset.joint)"

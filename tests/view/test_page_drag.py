@@ -8,12 +8,12 @@ import time
 import numpy as np
 import pytest
 
-from poise import samples
-from poise.rig import load
-from poise.view import scenes
-from poise.view.actions.targets import grounded
-from poise.view.document import Handle, document_of
-from poise.view.protocol import POSE
+from poise.io import samples
+from poise.io.registry import load
+from poise.viewer import scenes
+from poise.viewer.document.actions.targets import grounded
+from poise.viewer.document.document import Handle, document_of
+from poise.viewer.serve.protocol import POSE
 from tests.view.browser import assert_shown_is_solved
 
 CIRCLE = [(60 * np.sin(a), 60 * np.cos(a) - 60) for a in np.linspace(0.0, 3.0, 40)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import poise
-from poise import samples
-from poise.view.document import document_of
+from poise.io import samples
+from poise.viewer.document.document import document_of
 
 SELECTED = "window.poise.selected"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import poise
-from poise.view import scenes
-from poise.view.document import document_of
+from poise.viewer import scenes
+from poise.viewer.document.document import document_of
 from tests.patience import PROCESS
 from tests.view.browser import Tab, assert_shown_is_solved
 

@@ -7,8 +7,8 @@ import contextlib
 import pytest
 
 import poise
-from poise import samples
-from poise.view.document import document_of
+from poise.io import samples
+from poise.viewer.document.document import document_of
 from tests.view.browser import Tab
 
 HANDLES = "[...window.poise.viewport.actor.handles.all.values()].map(({mark}) => mark)"

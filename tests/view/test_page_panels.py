@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import poise
-from poise import samples
-from poise.view.chains import chain_of
-from poise.view.document import document_of
+from poise.io import samples
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import document_of
 from tests.view.browser import assert_shown_is_solved
 
 

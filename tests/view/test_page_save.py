@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 import poise
-from poise import samples
-from poise.view.document import document_of
+from poise.io import samples
+from poise.viewer.document.document import document_of
 from tests.view.browser import PATIENCE
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import poise
-from poise import samples
-from poise.view.document import document_of
+from poise.io import samples
+from poise.viewer.document.document import document_of
 
 SEEN = """
 (name) => {

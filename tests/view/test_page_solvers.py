@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from poise import samples, solvers
+from poise import solvers
 from poise.errors import UnsupportedError
+from poise.io import samples
+from poise.io.registry import load
 from poise.parameters import parameters
-from poise.rig import load
-from poise.view.chains import chain_of
-from poise.view.document import Choice, document_of
-from poise.view.state import _option
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import Choice, document_of
+from poise.viewer.session.state import _option
 
 #: What is typed into options that hold names or lists: on the humanoid's left arm.
 TYPED = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from poise.errors import InputError
-from poise.terrain.terrain import Terrain
-from poise.view.parts.terrain import terrain_glb
+from poise.ground.terrain.terrain import Terrain
+from poise.viewer.parts.terrain import terrain_glb
 
 
 def mesh_of(glb):

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import euler, rotations, samples
 from poise.errors import FileError
-from poise.view.model import model_of
-from poise.view.parts import shapes
-from poise.view.parts.mesh_files import found, read_mesh
+from poise.io import samples
+from poise.maths import euler, rotations
+from poise.viewer.model import model_of
+from poise.viewer.parts import shapes
+from poise.viewer.parts.mesh_files import found, read_mesh
 
 LINK = '<link name="{name}">{inside}</link>'
 VISUAL = "<visual>{origin}<geometry>{shape}</geometry>{material}</visual>"

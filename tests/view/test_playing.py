@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise.view import follow, scenes
-from poise.view.playing import FASTEST, SLOWEST, Playhead, contacts_of
+from poise.viewer import scenes
+from poise.viewer.session import follow
+from poise.viewer.session.playing import FASTEST, SLOWEST, Playhead, contacts_of
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import watched
 

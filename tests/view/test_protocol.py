@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise.status import Status
-from poise.view import protocol
-from poise.view.parts.rows import frame_rows
-from poise.view.protocol import Head, Solved, pack_asset, pack_download, pack_poses, read_message
+from poise.solvers.base.status import Status
+from poise.viewer.parts.rows import frame_rows
+from poise.viewer.serve import protocol
+from poise.viewer.serve.protocol import Head, Solved, pack_asset, pack_download, pack_poses, read_message
 from tests.strategies import straight_chain
 from tests.view.watcher import HEAD, MALFORMED, is_sentence, refusal
 

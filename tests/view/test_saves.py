@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
-from poise.view import scenes
-from poise.view.saves import saved, solved_clip
-from poise.view.saving import formats_of
+from poise.io import samples
+from poise.viewer import scenes
+from poise.viewer.session.saves import saved, solved_clip
+from poise.viewer.session.saving import formats_of
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import is_sentence, refusal, watched
 
@@ -26,7 +26,7 @@ def reaching():
 
 @pytest.fixture(scope="module")
 def pose():
-    from poise.view.stills import solved_pose
+    from poise.viewer.session.stills import solved_pose
 
     return solved_pose(reaching())
 
@@ -58,7 +58,7 @@ class TestAPose:
 
     def test_a_robot_keeps_its_limits_as_edited(self, tmp_path):
         arm = poise.load(samples.path("arm.urdf"))
-        from poise.view.document import document_of
+        from poise.viewer.document.document import document_of
 
         document = document_of(arm)
         narrow = document.but(skeleton=document.skeleton.limited({"elbow": poise.Range(-0.25, 0.5)}))

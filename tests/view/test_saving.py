@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import rotations, samples
 from poise.errors import FileError, InputError, PoiseError, UnknownNameError, UnsupportedError
-from poise.io._gltf_container import unpack
-from poise.skeleton import Kind, Skeleton
-from poise.view.saving import formats_of, saved_clip, saved_pose, saved_sidecar
+from poise.io import samples
+from poise.io.gltf.container import unpack
+from poise.maths import rotations
+from poise.model.skeleton import Kind, Skeleton
+from poise.viewer.session.saving import formats_of, saved_clip, saved_pose, saved_sidecar
 
 
 @pytest.fixture(params=["humanoid.glb", "humanoid.bvh", "arm.urdf"])

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import poise
-from poise.status import Status
-from poise.view import scenes, stills
-from poise.view.actions.targets import grounded
-from poise.view.landscape import land_of
-from poise.view.protocol import NOTHING
-from poise.view.scenes._figure import figure
+from poise.solvers.base.status import Status
+from poise.viewer import scenes
+from poise.viewer.document.actions.targets import grounded
+from poise.viewer.scenes.base.figure import figure
+from poise.viewer.serve.protocol import NOTHING
+from poise.viewer.session import stills
+from poise.viewer.session.landscape import land_of
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")

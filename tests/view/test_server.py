@@ -9,10 +9,10 @@ import socket
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from poise.view import server as servers
-from poise.view.pages import web
-from poise.view.server import Server
-from poise.view.studio import Studio
+from poise.viewer.serve import server as servers
+from poise.viewer.serve.pages import web
+from poise.viewer.serve.server import Server
+from poise.viewer.session.studio import Studio
 from tests.view.action_cases import HAND, everything
 from tests.view.clients import (
     CHAIN,

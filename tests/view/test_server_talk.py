@@ -13,13 +13,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 import poise
-from poise.status import Status
-from poise.view import commands
-from poise.view import server as servers
-from poise.view.actions import ACTIONS
-from poise.view.server import Server
-from poise.view.solving import Solving
-from poise.view.studio import Studio
+from poise.solvers.base.status import Status
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.serve import server as servers
+from poise.viewer.serve.server import Server
+from poise.viewer.session import commands
+from poise.viewer.session.studio import Studio
+from poise.viewer.solving import Solving
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.clients import CHAIN, PATIENCE, closed_with, eventually, hello, opened, token_of, works
 from tests.view.page import page_at

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise import samples
 from poise.errors import InputError, UnknownNameError
-from poise.sidecar import apply_sidecar, roles_in
-from poise.sidecar_write import quoted, sidecar_text
-from poise.skeleton import Kind, Skeleton
+from poise.io import samples
+from poise.io.sidecar.read import apply_sidecar, roles_in
+from poise.io.sidecar.write import quoted, sidecar_text
+from poise.model.skeleton import Kind, Skeleton
 
 ends = st.floats(allow_nan=False, width=64)
 pairs = st.tuples(ends, ends).map(sorted).map(tuple).filter(lambda p: p[0] != math.inf and p[1] != -math.inf)

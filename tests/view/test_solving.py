@@ -7,12 +7,12 @@ import pytest
 
 import poise
 from poise import solvers
-from poise.status import Status
-from poise.view import scenes
-from poise.view.chains import chain_of
-from poise.view.document import Choice, document_of
-from poise.view.protocol import NOTHING, REFUSED
-from poise.view.solving import Solving
+from poise.solvers.base.status import Status
+from poise.viewer import scenes
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import Choice, document_of
+from poise.viewer.serve.protocol import NOTHING, REFUSED
+from poise.viewer.solving import Solving
 from tests.strategies import figure
 from tests.view.action_cases import HAND, everything
 from tests.view.watcher import is_sentence, refusal

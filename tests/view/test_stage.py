@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import poise
-from poise.status import Status
-from poise.view import scenes
-from poise.view import stage as stages
-from poise.view.document import Choice, document_of
-from poise.view.protocol import ITERATING, NOTHING, PLAYING, REFUSED
-from poise.view.solving import Solving
-from poise.view.stage import Stage
+from poise.solvers.base.status import Status
+from poise.viewer import scenes
+from poise.viewer import stage as stages
+from poise.viewer.document.document import Choice, document_of
+from poise.viewer.serve.protocol import ITERATING, NOTHING, PLAYING, REFUSED
+from poise.viewer.solving import Solving
+from poise.viewer.stage import Stage
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import Frame, shows
 

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Range, SwingTwist, samples, solvers
+from poise import Range, SwingTwist, solvers
+from poise.io import samples
 from poise.parameters import parameters
-from poise.view import scenes
-from poise.view.actions import ACTIONS
-from poise.view.actions.limits import read_limit
-from poise.view.chains import Chain
-from poise.view.document import document_of
-from poise.view.history import History
-from poise.view.landscape import OFFERED
-from poise.view.playing import Playhead
-from poise.view.stage import Stage
-from poise.view.state import at_limit, selected, state_of, welcome
+from poise.viewer import scenes
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.actions.limits import read_limit
+from poise.viewer.document.chains import Chain
+from poise.viewer.document.document import document_of
+from poise.viewer.session.history import History
+from poise.viewer.session.landscape import OFFERED
+from poise.viewer.session.playing import Playhead
+from poise.viewer.session.state import at_limit, selected, state_of, welcome
+from poise.viewer.stage import Stage
 from tests.view.action_cases import GOOD, everything, rig
 from tests.view.watcher import is_sentence, refusal
 

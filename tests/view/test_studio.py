@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import poise
-from poise.status import Status
-from poise.view import commands, scenes
-from poise.view import studio as studios
-from poise.view.actions import ACTIONS
-from poise.view.document import document_of
-from poise.view.solving import Solving
-from poise.view.studio import Studio
+from poise.solvers.base.status import Status
+from poise.viewer import scenes
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.document import document_of
+from poise.viewer.session import commands
+from poise.viewer.session import studio as studios
+from poise.viewer.session.studio import Studio
+from poise.viewer.solving import Solving
 from tests.view.action_cases import COMMANDS, FIRST, GOOD, HAND, everything, rig
 from tests.view.watcher import Watcher, is_sentence, same, shows, watched
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise import samples
-from poise.view.document import Handle as Placed
-from poise.view.document import document_of
-from poise.view.handle import Handle
+from poise.io import samples
+from poise.viewer.document.document import Handle as Placed
+from poise.viewer.document.document import document_of
+from poise.viewer.handle import Handle
 from tests.view.page import page_at
 
 HUMANOID, ARM = (samples.path(name) for name in ("humanoid.glb", "arm.urdf"))
@@ -330,7 +330,7 @@ class TestOpening:
     def test_without_the_extra(self, rig, monkeypatch):
         monkeypatch.setitem(sys.modules, "websockets", None)
         monkeypatch.setitem(sys.modules, "websockets.asyncio.server", None)
-        monkeypatch.delitem(sys.modules, "poise.view.server", raising=False)
+        monkeypatch.delitem(sys.modules, "poise.viewer.serve.server", raising=False)
         with pytest.raises(poise.UnsupportedError, match=r"pip install 'poise\[view\]'"):
             poise.view(rig, open_browser=False).open()
 

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from poise.errors import PoiseError
-from poise.view.studio import Studio
+from poise.viewer.session.studio import Studio
 
 PATIENCE = 60.0  # [s] a machine may be busy, and kernels may compile
 HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")  # written anew: the layout is the test's own

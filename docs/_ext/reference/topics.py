@@ -27,12 +27,13 @@ class Topic(NamedTuple):
 TOPICS = (
     Topic(
         "solving", "Solving", "From a start pose and goals to a Result that says what was found.",
-        ("poise.solve", "poise.prepared", "poise.result", "poise.status", "poise.warmup"),
+        ("poise.solving.solve", "poise.solving.prepared", "poise.solving.result", "poise.solvers.base.status",
+         "poise.machine"),
     ),
-    Topic("goals", "Goals", "What is wanted of a joint. Several are given as a list.", ("poise.goals",)),
+    Topic("goals", "Goals", "What is wanted of a joint. Several are given as a list.", ("poise.problem.goals",)),
     Topic(
         "limits", "Limits", "How far a joint may go; given to `Skeleton.limited` or written in a sidecar.",
-        ("poise.limits",),
+        ("poise.model.limits",),
     ),
     Topic(
         "solvers", "Solvers", "Values to give as `solver=`, with their options; a name alone takes the defaults. "
@@ -41,23 +42,25 @@ TOPICS = (
     ),
     Topic(
         "rigs", "Rigs, skeletons and files", "What a file holds, and how it is read and written.",
-        ("poise.rig", "poise.skeleton", "poise.joints", "poise.humanoid"), ("poise.samples:path",),
+        ("poise.model.rig", "poise.model.skeleton", "poise.model.joints", "poise.model.roles", "poise.io.registry"),
+        ("poise.io.samples:path",),
     ),
     Topic(
         "poses", "Poses and clips", "Configurations of a skeleton, alone, in batches and over time.",
-        ("poise.pose", "poise.clip", "poise.rotations", "poise.track", "poise.bake", "poise.fit"),
+        ("poise.model.pose", "poise.model.clip", "poise.maths.rotations", "poise.solving.track", "poise.solving.bake",
+         "poise.solving.fit"),
     ),
     Topic(
         "feet", "Feet and ground", "Clips and live poses on ground of any kind.",
-        ("poise.ground", "poise.terrain"),
-        ("poise.ground.contact_files:read_contacts", "poise.ground.contact_files:write_contacts",
-         "poise.ground.contacts:Thresholds", "poise.ground.report:Report", "poise.ground.soles:Soles",
-         "poise.ground.plants:Plants", "poise.ground.figure:Figure"),
+        ("poise.ground", "poise.ground.terrain"),
+        ("poise.ground.contact.contact_files:read_contacts", "poise.ground.contact.contact_files:write_contacts",
+         "poise.ground.contact.contacts:Thresholds", "poise.ground.report.report:Report", "poise.ground.contact.soles:Soles",
+         "poise.ground.contact.plants:Plants", "poise.ground.figure.figure:Figure"),
     ),
     Topic("comparison", "Comparing methods", "The same targets for every method, judged alike.", ("poise.comparison",),
-          ("poise.comparison.task:Task", "poise.comparison.measured:Measured")),
-    Topic("viewer", "The viewer", "The page that `poise view` opens, from Python.", ("poise.view",),
-          ("poise.view.handle:Handle", "poise.view.view:Frame")),
+          ("poise.comparison.trials.task:Task", "poise.comparison.findings.measured:Measured")),
+    Topic("viewer", "The viewer", "The page that `poise view` opens, from Python.", ("poise.viewer",),
+          ("poise.viewer.handle:Handle", "poise.viewer.view:Frame")),
     Topic(
         "pictures", "Pictures", "Drawn by Matplotlib, the extra `plot`: PNG, SVG or PDF.", (),
         ("poise.plot:draw_poses", "poise.plot:draw_solve", "poise.plot:draw_feet"),
@@ -75,8 +78,8 @@ TOPICS = (
     Topic(
         "extending", "Your own solver", "What a file in `solvers/` provides, and what it is given; "
         "[the house](../architecture.md) shows where it stands.", (),
-        ("poise.solvers:Solver", "poise.solvers:names", "poise.solvers:named", "poise.handles:Handles",
-         "poise.problem:Problem", "poise.request:Request", "poise.result:Answer"),
+        ("poise.solvers:Solver", "poise.solvers:names", "poise.solvers:named", "poise.solvers.base.capabilities:Handles",
+         "poise.problem.problem:Problem", "poise.solvers.base.request:Request", "poise.solving.result:Answer"),
     ),
 )  # fmt: skip
 

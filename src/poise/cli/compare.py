@@ -11,21 +11,22 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from poise import plot, samples, solvers
-from poise.cli import outputs
-from poise.cli.bars import bar
-from poise.cli.opened import opened
-from poise.cli.targets import example, open_targets
-from poise.clip import Clip
+from poise import plot, solvers
+from poise.cli.given.opened import opened
+from poise.cli.given.targets import example, open_targets
+from poise.cli.told import outputs
+from poise.cli.told.bars import bar
 from poise.comparison import compare as comparing
 from poise.comparison.comparison import SUFFIXES, Comparison
-from poise.comparison.table import text_table
-from poise.comparison.task import OneGoal
+from poise.comparison.findings.table import text_table
+from poise.comparison.trials.task import OneGoal
 from poise.errors import InputError
+from poise.io import samples
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+from poise.model.roles.usual_limbs import UsualLimb, usual_kind, usual_limbs
 from poise.parameters import read_options
 from poise.plot.canvas import canvas
-from poise.rig import Rig
-from poise.usual_limbs import UsualLimb, usual_kind, usual_limbs
 
 _MOST = 10_000  # targets of a file: every method solves each of them
 _STEPS = 1000  # of the bar

@@ -11,19 +11,19 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from poise import samples
-from poise.cli.serving import can_show, serve
-from poise.clip import Clip
+from poise.cli.told.serving import can_show, serve
 from poise.errors import FileError, UnsupportedError
-from poise.goals import Position
 from poise.ground.plant import Planted, plant_feet
-from poise.result import Result
-from poise.rig import load, save
-from poise.solve import solve
-from poise.terrain.terrain import Terrain
-from poise.view import scenes
-from poise.view.document import Document
-from poise.view.stills import page_of, solved_pose
+from poise.ground.terrain.terrain import Terrain
+from poise.io import samples
+from poise.io.registry import load, save
+from poise.model.clip import Clip
+from poise.problem.goals import Position
+from poise.solving.result import Result
+from poise.solving.solve import solve
+from poise.viewer import scenes
+from poise.viewer.document.document import Document
+from poise.viewer.session.stills import page_of, solved_pose
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
 

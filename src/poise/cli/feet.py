@@ -11,17 +11,19 @@ from typing import Any, NamedTuple
 import typer
 
 from poise import plot
-from poise.cli import frames, outputs
-from poise.cli.bars import bar
-from poise.cli.contacts import check_contacts_file, contacts_of
-from poise.clip import Clip
+from poise.cli import frames
+from poise.cli.given.contacts import check_contacts_file, contacts_of
+from poise.cli.told import outputs
+from poise.cli.told.bars import bar
 from poise.errors import FileError, InputError, UnsupportedError, shown
-from poise.ground.contact_files import write_contacts
-from poise.ground.contacts import Contacts
+from poise.ground.contact.contact_files import write_contacts
+from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted
-from poise.humanoid import Leg, Roles, humanoid
-from poise.io._files import write_atomically
-from poise.rig import Rig, load, save
+from poise.io.files import write_atomically
+from poise.io.registry import load, save
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+from poise.model.roles import Leg, Roles, humanoid
 
 _PAGES, _NUMBERS = (".html", ".htm"), (".json",)
 _STAGES = 4  # reading, planting, writing, measuring: what the bar counts

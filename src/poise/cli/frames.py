@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import typer
 
-from poise.bake import Baked, bake
-from poise.cli import outputs
-from poise.cli.answer import largest
-from poise.cli.bars import bar
+from poise.cli.given.targets import Targets
 from poise.cli.many import How
-from poise.cli.targets import Targets
-from poise.clip import Clip
+from poise.cli.told import outputs
+from poise.cli.told.answer import largest
+from poise.cli.told.bars import bar
 from poise.errors import InputError
-from poise.goals import Goal, Near
-from poise.rig import Rig, save
-from poise.status import Status
+from poise.io.registry import save
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+from poise.problem.goals import Goal, Near
+from poise.solvers.base.status import Status
+from poise.solving.bake import Baked, bake
 
 
 def clip_of(rig: Rig, name: str | None, who: str = "--every-frame", option: str = "--from-clip") -> Clip:

@@ -10,16 +10,17 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from poise.cli.roles import role_lines, role_object
+from poise.cli.told.roles import role_lines, role_object
 from poise.errors import shown
-from poise.humanoid import humanoid
-from poise.io._gltf_extras import limit_json
-from poise.io._gltf_local import local_parts
-from poise.io._gltf_nodes import world
-from poise.limits import EulerBox, Limit, Range, SwingTwist
-from poise.pose import Pose
-from poise.rig import Rig, load
-from poise.skeleton import LIMB, Kind, Skeleton
+from poise.io.gltf.extras import limit_json
+from poise.io.gltf.local import local_parts
+from poise.io.gltf.nodes import world
+from poise.io.registry import load
+from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.roles import humanoid
+from poise.model.skeleton import LIMB, Kind, Skeleton
 
 _DEEPEST = 24  # levels that are indented; deeper ones line up there
 _MOST_CHAINS = 16

@@ -17,17 +17,17 @@ import numpy as np
 import typer
 
 from poise import solvers
-from poise.cli import targets as reading
-from poise.cli.bars import bar
-from poise.cli.outputs import check_table
-from poise.cli.tables import csv_rows, header_of, print_json, write_csv, write_npy
-from poise.cli.targets import Targets
-from poise.pose import Pose
-from poise.prepared import Prepared
-from poise.request import Prefer
-from poise.result import Result
-from poise.skeleton import Skeleton
-from poise.solve import prepare
+from poise.cli.given import targets as reading
+from poise.cli.given.targets import Targets
+from poise.cli.told.bars import bar
+from poise.cli.told.outputs import check_table
+from poise.cli.told.tables import csv_rows, header_of, print_json, write_csv, write_npy
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+from poise.solvers.base.request import Prefer
+from poise.solving.prepared import Prepared
+from poise.solving.result import Result
+from poise.solving.solve import prepare
 
 
 class How(NamedTuple):

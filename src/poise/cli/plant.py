@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from poise.cli import feet
-from poise.clip import Clip
 from poise.errors import InputError
-from poise.ground.contacts import Contacts
+from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
-from poise.rig import Rig
-from poise.terrain.words import FORMS, terrain_of
+from poise.ground.terrain.words import FORMS, terrain_of
+from poise.model.clip import Clip
+from poise.model.rig import Rig
 
 
 class InPlace(StrEnum):

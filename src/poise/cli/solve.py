@@ -8,15 +8,18 @@ from typing import Annotated
 
 import typer
 
-from poise.cli import answer, asked, frames, many, outputs
-from poise.cli.goals import HELP
-from poise.cli.opened import opened
-from poise.cli.targets import open_targets
+from poise.cli import frames, many
+from poise.cli.given import asked
+from poise.cli.given.goals import HELP
+from poise.cli.given.opened import opened
+from poise.cli.given.targets import open_targets
+from poise.cli.told import answer, outputs
 from poise.errors import InputError
-from poise.goals import Goal
-from poise.pose import Pose
-from poise.rig import Rig, save
-from poise.solve import solve as run
+from poise.io.registry import save
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.problem.goals import Goal
+from poise.solving.solve import solve as run
 
 
 class Preferred(StrEnum):

@@ -7,16 +7,17 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from poise.cli import frames, outputs
-from poise.cli.serving import serve
+from poise.cli import frames
+from poise.cli.told import outputs
+from poise.cli.told.serving import serve
 from poise.errors import FileError, InputError
-from poise.io._files import write_atomically
-from poise.rig import load
-from poise.view import scenes
-from poise.view.actions import method, timeline
-from poise.view.chains import chain_of
-from poise.view.document import Document, document_of
-from poise.view.landscape import land_of
+from poise.io.files import write_atomically
+from poise.io.registry import load
+from poise.viewer import scenes
+from poise.viewer.document.actions import method, timeline
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import Document, document_of
+from poise.viewer.session.landscape import land_of
 
 _PAGES = (".html", ".htm")
 
@@ -99,7 +100,7 @@ def as_shown(document: Document, shown: Shown) -> Document:
 
 def write_page(document: Document, path: Path) -> None:
     """Write a page that shows the document without a server: its clip, or its targets reached."""
-    from poise.view.stills import page_of  # noqa: PLC0415  (solves; loads the kernels)
+    from poise.viewer.session.stills import page_of  # noqa: PLC0415  (solves; loads the kernels)
 
     write_atomically(path, page_of(document))
 

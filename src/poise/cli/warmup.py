@@ -7,8 +7,8 @@ import time
 import typer
 
 from poise import warmup as compile_all
-from poise.cli.bars import bar
-from poise.warmup import steps
+from poise.cli.told.bars import bar
+from poise.machine.warmup import steps
 
 
 def warmup() -> None:

@@ -9,26 +9,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poise.arrays import short
-from poise.checks import check_arguments, check_solver
-from poise.clip import Clip
 from poise.comparison.comparison import Comparison
-from poise.comparison.convergence import convergence
 from poise.comparison.effort import Effort, checked_effort, checked_seed
-from poise.comparison.growth import growth
-from poise.comparison.measured import Measured
-from poise.comparison.method import Method, Own, Ready
-from poise.comparison.ranked import ranked
-from poise.comparison.runs import Tell, run, usable_methods
-from poise.comparison.targets import sets_of
-from poise.comparison.task import OneGoal, TargetSet, Task
-from poise.comparison.turns import TOLD, Asked, batches, in_turns
+from poise.comparison.findings.convergence import convergence
+from poise.comparison.findings.measured import Measured
+from poise.comparison.findings.ranked import ranked
+from poise.comparison.trials.growth import growth
+from poise.comparison.trials.method import Method, Own, Ready
+from poise.comparison.trials.runs import Tell, run, usable_methods
+from poise.comparison.trials.targets import sets_of
+from poise.comparison.trials.task import OneGoal, TargetSet, Task
+from poise.comparison.trials.turns import TOLD, Asked, batches, in_turns
 from poise.errors import InputError, UnsupportedError
-from poise.goals import Goal, Orientation, Place, Position
-from poise.pose import Pose
-from poise.problem import Problem
-from poise.solve import checked_goals
+from poise.maths.arrays import short
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.problem.goals import Goal, Orientation, Place, Position
+from poise.problem.problem import Problem
 from poise.solvers import Solver, named, names
+from poise.solving.checks import check_arguments, check_solver
+from poise.solving.solve import checked_goals
 
 Targets = Literal["reachable", "path", "given"]
 _LONGEST = 200  # iterations of a convergence curve
@@ -68,12 +68,12 @@ def compare(
 
     Every answer is measured by forward kinematics of the pose that the method gives; what a method says of itself is
     shown beside it. Times are medians over rounds in which all methods take turns, after a warm-up, through the call
-    that a user makes. Ranks are shared where 95 % intervals overlap, see comparison/ranks.py.
+    that a user makes. Ranks are shared where 95 % intervals overlap, see comparison/findings/ranks.py.
 
     Raises InputError and UnknownNameError for what cannot be used, UnsupportedError for other goals. A method that
     cannot do the task is no error: it is listed with its sentence.
     """
-    from poise.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
+    from poise.machine.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
 
     began = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
@@ -117,7 +117,7 @@ def _peers(chosen: Any) -> list[Method]:
         raise InputError(f'peers is a list of names, or "all", not {short(chosen)}')
     if not isinstance(chosen, str) and not chosen:
         return []
-    from poise.comparison.peer import peer_methods  # noqa: PLC0415  (only who asks for peers pays for them)
+    from poise.comparison.peers.method import peer_methods  # noqa: PLC0415  (only who asks for peers pays for them)
 
     return peer_methods(chosen)
 

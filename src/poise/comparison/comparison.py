@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poise.comparison.columns import COLUMNS, Column
-from poise.comparison.measured import Measured
-from poise.comparison.task import LEVELS, Task
+from poise.comparison.findings.columns import COLUMNS, Column
+from poise.comparison.findings.measured import Measured
+from poise.comparison.trials.task import LEVELS, Task
 from poise.errors import InputError, UnknownNameError
-from poise.io._files import write_atomically
+from poise.io.files import write_atomically
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -64,7 +64,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """What came out, in a few sentences."""
-        from poise.comparison.verdict import verdict  # noqa: PLC0415  (it reads comparisons)
+        from poise.comparison.findings.verdict import verdict  # noqa: PLC0415  (it reads comparisons)
 
         return verdict(self)
 
@@ -121,7 +121,7 @@ class Comparison:
             draw(path, self)
 
     def __str__(self) -> str:
-        from poise.comparison.table import text_table  # noqa: PLC0415
+        from poise.comparison.findings.table import text_table  # noqa: PLC0415
 
         return text_table(self)
 

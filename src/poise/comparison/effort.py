@@ -6,10 +6,10 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from poise.arrays import short
-from poise.comparison.growth import FULL_SIZES, SIZES
-from poise.comparison.targets import Sizes
+from poise.comparison.trials.growth import FULL_SIZES, SIZES
+from poise.comparison.trials.targets import Sizes
 from poise.errors import InputError
+from poise.maths.arrays import short
 
 
 @dataclass(frozen=True)

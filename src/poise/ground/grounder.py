@@ -8,19 +8,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise import kernels, rotations
-from poise.arrays import Bools, Floats, finite, real, short
-from poise.clip import Clip
+from poise import kernels
 from poise.errors import InputError
-from poise.ground.contacts import Thresholds
-from poise.ground.figure import Up, figure_of
+from poise.ground.checks import check_terrain
+from poise.ground.contact.contacts import Thresholds
+from poise.ground.figure.figure import Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
-from poise.ground.unfit import check_terrain
-from poise.kinematics import Table
-from poise.pose import Pose
-from poise.rig import Rig
-from poise.skeleton import Skeleton
-from poise.terrain.terrain import Terrain
+from poise.ground.terrain.terrain import Terrain
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, finite, real, short
+from poise.model.clip import Clip
+from poise.model.kinematics import Table
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Skeleton
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
 _STEEPEST = math.radians(40.0)
@@ -103,7 +104,7 @@ class Grounder:
         )
         self._live = pack(self.figure, self.gait, terrain, _rule(thresholds, self.gait), springs)
         self._tables: dict[tuple[bool, bool], Table] = {}
-        self._step = kernels.grounder.step
+        self._step = kernels.ground.grounder.step
         self.reset()
 
     @property
@@ -120,7 +121,7 @@ class Grounder:
     @property
     def locked(self) -> Bools:
         """(..., L) whether each foot was locked to the ground in the last frame."""
-        return self._shaped(self._state[..., kernels.grounder_walk.MODE] > 0.0)
+        return self._shaped(self._state[..., kernels.ground.grounder_walk.MODE] > 0.0)
 
     @property
     def offsets(self) -> Floats:
@@ -132,7 +133,7 @@ class Grounder:
     @property
     def pelvis(self) -> Floats:
         """(...) how much higher than animated the figure was put in the last frame [file units]."""
-        return self._body[:, kernels.grounder_walk.UP].reshape(self._shape) * self.figure.metre
+        return self._body[:, kernels.ground.grounder_walk.UP].reshape(self._shape) * self.figure.metre
 
     def __repr__(self) -> str:
         return f"Grounder({len(self.figure.legs)} legs on {type(self.terrain.surface).__name__.lower()} ground)"

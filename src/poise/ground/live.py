@@ -7,22 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise import kernels, rotations
-from poise.arrays import Floats, Ints
-from poise.clip import Clip
-from poise.ground.contacts import Thresholds, stances
-from poise.ground.feet import floor_level
-from poise.ground.figure import Figure
-from poise.ground.footing import Footing
-from poise.ground.legs import bend_axes
-from poise.ground.motion import FOOT, SHIN, THIGH, motion_of, turning
-from poise.ground.soles import Soles
-from poise.ground.travel import in_place, travelled
-from poise.humanoid import Leg
-from poise.kinematics import Table, table_of
-from poise.skeleton import Kind
-from poise.terrain.shapes import Plane
-from poise.terrain.terrain import Terrain
+from poise import kernels
+from poise.ground.contact.contacts import Thresholds, stances
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import FOOT, SHIN, THIGH, motion_of, turning
+from poise.ground.figure.travel import in_place, travelled
+from poise.ground.legs.feet import floor_level
+from poise.ground.legs.legs import bend_axes
+from poise.ground.terrain.shapes import Plane
+from poise.ground.terrain.terrain import Terrain
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.model.clip import Clip
+from poise.model.kinematics import Table, table_of
+from poise.model.roles import Leg
+from poise.model.skeleton import Kind
 
 _FLOOR = 0.25  # half-life in which a floor comes up to a foot that rests, as a share of the time that floors are sought
 _MEMORY = 0.25  # time constant of speeds as a share of the window of whole clips, which sees as much after as before
@@ -69,7 +70,7 @@ class Springs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """A figure packed for kernels/grounder.py; see there for the arrays."""
+    """A figure packed for kernels/ground/grounder.py; see there for the arrays."""
 
     figure: Figure
     rows: Ints
@@ -110,7 +111,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
-    """A row of `legs`, see kernels/grounder_walk.py."""
+    """A row of `legs`, see kernels/ground/grounder_walk.py."""
     skeleton, names = figure.skeleton, turning(leg)
     parents = [slots.get(int(skeleton.parents[skeleton.index(name)]), 0) for name in names]
     parts = [skeleton.index(name) for name in names]
@@ -144,7 +145,7 @@ def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:
     settings[k.FLOOR_RATE] = np.log(2.0) / max(_FLOOR * rule.floor, _NOW)
     settings[k.SPEED_RATE] = 1.0 / max(_MEMORY * rule.window, _NOW)
     for at, half in ((k.BLEND_RATE, springs.blend), (k.PELVIS_RATE, springs.pelvis), (k.LIFT_RATE, springs.lift)):
-        settings[at] = kernels.springs.HALF / max(half, _NOW)
+        settings[at] = kernels.values.springs.HALF / max(half, _NOW)
     settings[k.FARTHEST], settings[k.STEEPEST], settings[k.LONGEST_PAUSE] = springs[3:]
     return settings
 

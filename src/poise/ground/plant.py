@@ -9,27 +9,27 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from poise.arrays import Floats, real
-from poise.clip import Clip
 from poise.errors import InputError, UnsupportedError
-from poise.ground.body import lean_of
-from poise.ground.contacts import Contacts, Thresholds, find_contacts, stances
-from poise.ground.feet import every, floor_level, held_longer, place_feet
-from poise.ground.figure import Figure, Up, figure_of
-from poise.ground.footing import Footing
-from poise.ground.legs import Turned
-from poise.ground.loops import Repeats, closes, repeats_of
-from poise.ground.motion import Motion, fineness, motion_of
-from poise.ground.plants import Plants, find_plants, in_frames
-from poise.ground.reach import reach_feet
-from poise.ground.report import Report, report_of
-from poise.ground.soles import Soles
-from poise.ground.travel import in_place as ground_velocity
-from poise.ground.travel import travelled
-from poise.ground.unfit import check_reach, check_terrain, check_under
-from poise.ground.written import leaning_poses, moved_poses, write_poses
-from poise.rig import Rig
-from poise.terrain.terrain import Terrain
+from poise.ground.checks import check_reach, check_terrain, check_under
+from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
+from poise.ground.contact.plants import Plants, find_plants, in_frames
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.figure import Figure, Up, figure_of
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.loops import Repeats, closes, repeats_of
+from poise.ground.figure.motion import Motion, fineness, motion_of
+from poise.ground.figure.travel import in_place as ground_velocity
+from poise.ground.figure.travel import travelled
+from poise.ground.legs.body import lean_of
+from poise.ground.legs.feet import every, floor_level, held_longer, place_feet
+from poise.ground.legs.legs import Turned
+from poise.ground.legs.reach import reach_feet
+from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
+from poise.ground.report.report import Report, report_of
+from poise.ground.terrain.terrain import Terrain
+from poise.maths.arrays import Floats, real
+from poise.model.clip import Clip
+from poise.model.rig import Rig
 
 InPlace = Literal["travel", "keep", "refuse"]
 

@@ -11,12 +11,12 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
-from poise import rotations
-from poise.arrays import Floats, Ints
 from poise.errors import InputError
 from poise.jax import turns
-from poise.pose import Pose, rotation_part
-from poise.skeleton import Kind, Skeleton
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.model.pose import Pose, rotation_part
+from poise.model.skeleton import Kind, Skeleton
 
 
 class Frames(NamedTuple):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from poise.arrays import Bools, Floats, Ints
 from poise.jax.descent import LANES, State, program
 from poise.jax.tree import Lane, Packed
-from poise.tree import Tree
-from poise.tree_layout import POSITION
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.problem.layout import POSITION
+from poise.problem.packed import Tree
 
 
 @dataclass(frozen=True, eq=False)

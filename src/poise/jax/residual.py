@@ -11,13 +11,13 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnsupportedError
-from poise.goals import AnyGoal, Goal
 from poise.jax import turns
 from poise.jax.forward import Frames, as_q, forward
-from poise.pose import Pose
-from poise.problem import Problem
-from poise.tree_layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
-from poise.tree_pack import axis_in, offset_of
+from poise.model.pose import Pose
+from poise.problem.goals import AnyGoal, Goal
+from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.packing import axis_in, offset_of
+from poise.problem.problem import Problem
 
 
 def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:

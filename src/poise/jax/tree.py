@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from poise.arrays import Floats
 from poise.jax import turns
 from poise.jax.turns import Quat, Vec
-from poise.tree import Tree
-from poise.tree_layout import AIM, BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
+from poise.maths.arrays import Floats
+from poise.problem.layout import AIM, BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
+from poise.problem.packed import Tree
 
 _LEAST_NODES, _LEAST_TERMS = 16, 4  # most rigs and goals share one program
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -32,7 +32,7 @@ class Rig(NamedTuple):
     ranges   (2, n, 3)    lowest and highest of each value
     moves    (n, 3)       1 where there is a degree of freedom, 0 in fixed nodes, followers and padding
     terms    (2, t)       kind and node
-    aims     (t, 9)       as in kernels/tree_arrays.py, without the columns of a POLE
+    aims     (t, 9)       as in kernels/tree/arrays.py, without the columns of a POLE
     """
 
     parents: Array

@@ -16,7 +16,7 @@ from jax import Array
 
 _SERIES = 1e-3  # squared angle [rad^2] below which three terms of the series are exact to rounding
 _OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is rounding
-_SAME = 1e-24  # of the squared lengths of two points: their distance is rounding; as in kernels/goal_rows/aim.py
+_SAME = 1e-24  # of the squared lengths of two points: their distance is rounding; as in kernels/tree/goal_rows/aim.py
 
 
 class Vec(NamedTuple):

@@ -1,53 +1,24 @@
 # pyright: standard
-"""Scalar kernels: plain functions on numbers, compiled by Numba when a kernel module is first used.
+"""Kernels: plain functions on numbers, compiled by Numba when their module is first used, in rooms by what they solve.
 
-`poise.kernels.forward` and the others are imported on first access, so that `import poise` and commands
-that never solve do not pay for Numba.
+`poise.kernels.forward` and the others are imported on first access, so that `import poise` and commands that never
+solve do not pay for Numba.
 """
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+from poise.kernels.on_demand import imported_when_asked
 
-_MODULES = (
-    "arcs",
-    "ccd",
-    "ccd_goals",
+__getattr__ = imported_when_asked(
+    __name__,
+    "arm",
     "chain",
-    "chain_finish",
-    "eigen",
-    "escape",
-    "fabrik",
-    "fabrik_limited",
-    "fabrik_tree",
     "forward",
-    "grounder",
-    "grounder_walk",
-    "legs",
+    "ground",
     "jacobian",
+    "limb",
     "limits",
-    "linear",
     "paths",
-    "reach",
-    "serial",
-    "serial_many",
-    "serial_one",
-    "springs",
     "tree",
-    "tree_arrays",
-    "tree_many",
-    "tree_steps",
-    "turn_limits",
-    "turns",
-    "two_bone",
-    "two_bone_planar",
-    "violation",
+    "values",
 )
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.lanes import (
+from poise.kernels.values.lanes import (
     LANES4,
     LANES8,
     bits,
@@ -33,7 +33,7 @@ from poise.kernels.lanes import (
     width,
     with_lane,
 )
-from poise.kernels.linear import Quat, Vec, about, add, multiply, rotate, scale
+from poise.kernels.values.linear import Quat, Vec, about, add, multiply, rotate, scale
 
 FIXED, HINGE, SLIDE, BALL, FREE = 0, 1, 2, 3, 4
 

@@ -32,8 +32,8 @@ from poise.kernels.forward import (
     put_local,
     scatter,
 )
-from poise.kernels.lanes import LANES4, LANES8, fill, part_of, room, width
-from poise.kernels.linear import Vec, add, cross, scale, sub, vec_in
+from poise.kernels.values.lanes import LANES4, LANES8, fill, part_of, room, width
+from poise.kernels.values.linear import Vec, add, cross, scale, sub, vec_in
 
 FIRST, ORIGIN, WAYS = 0, 1, 4
 

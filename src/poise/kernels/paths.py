@@ -17,11 +17,23 @@ This walks the skeleton's own rows, not what a solver was given: it is the judge
 
 from __future__ import annotations
 
+from poise.kernels.arm.serial import identity
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.forward import BALL, FREE, HINGE, SLIDE
-from poise.kernels.lanes import LANES4, LANES8, fill, half_turn, lane, maximum, minimum, part_of, select, sqrt, width
-from poise.kernels.linear import Quat, Vec, add, cross, dot, multiply, quat_in, rotate, scale, sub, vec_in
-from poise.kernels.serial import identity
+from poise.kernels.values.lanes import (
+    LANES4,
+    LANES8,
+    fill,
+    half_turn,
+    lane,
+    maximum,
+    minimum,
+    part_of,
+    select,
+    sqrt,
+    width,
+)
+from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, quat_in, rotate, scale, sub, vec_in
 
 KIND, AXIS, OFFSET, TURN, START, RATIO, SHIFT, AFTER, AFTER_OFFSET, AFTER_TURN, FACTOR = (
     0,
@@ -39,7 +51,7 @@ KIND, AXIS, OFFSET, TURN, START, RATIO, SHIFT, AFTER, AFTER_OFFSET, AFTER_TURN, 
 TABLE = 23
 POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
 VECTOR, POINT = 2, 5  # columns of asks
-STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in goals/pole.py
+STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in problem/goals/pole.py
 SAME = 1e-24  # of the squared lengths of two points: their distance is rounding
 TINY = 1e-150  # what a length is divided by at least
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poise.errors import InputError
-from poise.io._files import write_atomically
+from poise.io.files import write_atomically
 from poise.plot.curve import Curve, curve_of
 from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from poise.ground.plant import Planted
-    from poise.pose import Pose
-    from poise.result import Result
+    from poise.model.pose import Pose
+    from poise.solving.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
 

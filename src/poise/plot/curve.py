@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.arrays import Floats
-from poise.result import Result
-from poise.tree_layout import POSITION
+from poise.maths.arrays import Floats
+from poise.problem.layout import POSITION
+from poise.solving.result import Result
 
 _RISE = 2.0  # an error that doubles is another attempt
 

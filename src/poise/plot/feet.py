@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from poise.arrays import Floats, Ints
-from poise.ground.charts import shown_range
-from poise.ground.contacts import Contacts
-from poise.ground.footing import Footing
-from poise.ground.measures import Paths, runs, speeds
-from poise.ground.motion import Motion
-from poise.ground.report import Report
-from poise.ground.soles import BALL_POINT, HEEL_POINT
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import Motion
+from poise.ground.report.measures import Paths, runs, speeds
+from poise.ground.report.report import Report
+from poise.maths.arrays import Floats, Ints
 from poise.plot.canvas import canvas, written
+from poise.svg.charts import shown_range
 
 if TYPE_CHECKING:
     from poise.ground.plant import Planted

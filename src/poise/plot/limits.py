@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise import rotations
-from poise.arrays import Floats
-from poise.limits import EulerBox, Limit, Range, SwingTwist
-from poise.pose import Pose
-from poise.skeleton import Kind
-from poise.turn_limits import nearest_turns, turn_excess, turn_row
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind
 
 _POINTS = 48  # of a circle
 _SHARE, _MOST = 0.4, 0.14  # of the bone, and at most of the figure

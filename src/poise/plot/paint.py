@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from poise.arrays import Floats
+from poise.maths.arrays import Floats
+from poise.model.skeleton import Skeleton
 from poise.plot.canvas import PAPER, canvas, written
 from poise.plot.curve import Curve, draw_curve
 from poise.plot.scene import Panel, Scene, nearness, projected
-from poise.skeleton import Skeleton
 
 # Okabe and Ito's palette: these stay apart for colour-blind readers and in grey print.
 _CHAIN, _TARGET, _BONE, _FAINT = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poise.arrays import Bools, Floats, Ints, finite
 from poise.errors import InputError
+from poise.maths.arrays import Bools, Floats, Ints, finite
+from poise.model.skeleton import Kind
 from poise.plot.curve import trail_of
 from poise.plot.limits import Outline, outlines
-from poise.skeleton import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from poise.pose import Pose
-    from poise.result import Result
-    from poise.skeleton import Skeleton
+    from poise.model.pose import Pose
+    from poise.model.skeleton import Skeleton
+    from poise.solving.result import Result
 
 _AZIMUTH, _ELEVATION = math.radians(38.0), math.radians(14.0)
 _TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, so that left stays left

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from poise.errors import UnknownNameError, UnsupportedError
 
 if TYPE_CHECKING:
-    from poise.arrays import Floats
-    from poise.handles import Handles
-    from poise.problem import Problem, Tolerance
-    from poise.request import Request
-    from poise.result import Answer
+    from poise.maths.arrays import Floats
+    from poise.problem.problem import Problem, Tolerance
+    from poise.solvers.base.capabilities import Handles
+    from poise.solvers.base.request import Request
+    from poise.solving.result import Answer
 
 
 class Solver(Protocol):
@@ -45,7 +45,7 @@ class Solver(Protocol):
 @cache
 def names() -> tuple[str, ...]:
     """Names of the solvers that exist."""
-    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def named(name: str, **options: Any) -> Solver:

@@ -14,17 +14,17 @@ from typing import Literal
 import numpy as np
 
 from poise import solvers
-from poise.arrays import Bools, Floats, Ints, real
-from poise.checks import check_solver
 from poise.errors import InputError, UnsupportedError
-from poise.handles import Handles
-from poise.judge import beyond_reach, met
-from poise.options import count, one_of
-from poise.problem import Problem, Tolerance, solved_together
-from poise.request import Request
-from poise.result import Answer, Trace
-from poise.scatter import DRAWS, scattered
-from poise.tree_layout import POSITION
+from poise.maths.arrays import Bools, Floats, Ints, real
+from poise.maths.options import count, one_of
+from poise.problem.layout import POSITION
+from poise.problem.problem import Problem, Tolerance, solved_together
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.perturb import DRAWS, scattered
+from poise.solvers.base.request import Request
+from poise.solving.checks import check_solver
+from poise.solving.judge import beyond_reach, met
+from poise.solving.result import Answer, Trace
 
 
 @dataclass(frozen=True, kw_only=True)

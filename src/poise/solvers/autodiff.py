@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from poise.arrays import Floats, real
-from poise.engine import Options, TreeEngine, aims_within, standing_still, trace_of
 from poise.errors import InputError
-from poise.handles import Handles
-from poise.options import count, one_of
-from poise.problem import Problem, Tolerance
-from poise.request import Request
-from poise.result import Answer
+from poise.maths.arrays import Floats, real
+from poise.maths.options import count, one_of
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.engine import Options, TreeEngine, aims_within, standing_still, trace_of
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer
 
 if TYPE_CHECKING:
     from poise.jax.lanes import Found, Lanes

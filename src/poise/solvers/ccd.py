@@ -16,16 +16,16 @@ from typing import Any, Literal
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats, real, short
 from poise.errors import InputError, UnsupportedError
-from poise.goal_chain import GoalChain, goal_chain
-from poise.handles import Handles
-from poise.options import count, one_of
-from poise.problem import Problem, Tolerance
-from poise.request import Request
-from poise.result import Answer, Trace
+from poise.maths.arrays import Floats, real, short
+from poise.maths.options import count, one_of
+from poise.problem.chain import GoalChain, goal_chain
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer, Trace
 
-_ORDERS = ("tip-first", "base-first", "window")  # numbered as in kernels/ccd.py
+_ORDERS = ("tip-first", "base-first", "window")  # numbered as in kernels/chain/ccd.py
 _DIRECTION = 2  # column of the weights
 
 
@@ -129,10 +129,10 @@ class CCD:
         results = (x, errors, counts, trace_x, trace_error)
         options = self._options(problem, chain, tolerance)
         if self._is_alone(problem, chain):
-            kernels.ccd.solve(*shared, *where, options, *results)
+            kernels.chain.ccd.solve(*shared, *where, options, *results)
         else:
             ease, shares = self._ease(problem, chain), self._shares(problem, chain)
-            kernels.ccd_goals.solve(*shared, ease, shares, *where, options, *results)
+            kernels.chain.ccd_goals.solve(*shared, ease, shares, *where, options, *results)
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poise.errors import InputError
-from poise.options import one_of
-from poise.steps import JacobianMethod, Rule, above_zero
+from poise.maths.options import one_of
+from poise.solvers.base.jacobian import JacobianMethod, Rule, above_zero
 
-_DAMPED = 3  # as in kernels/tree_steps.py
+_DAMPED = 3  # as in kernels/tree/steps.py
 _CONSTANT, _PER_ERROR, _FLOOR = 0.01, 0.04, 1e-8
 _PATIENCE = 8
 

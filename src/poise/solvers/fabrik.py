@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.arrays import Floats, Ints, real
-from poise.chain import Chain
-from poise.engine import Options, TreeEngine
 from poise.errors import InputError, UnsupportedError
-from poise.handles import Handles
-from poise.options import count
-from poise.problem import Problem, Tolerance
-from poise.request import Request
-from poise.result import Answer, Trace
-from poise.skeleton import Kind
-from poise.tree import Tree
-from poise.tree_layout import POSITION
+from poise.maths.arrays import Floats, Ints, real
+from poise.maths.options import count
+from poise.model.skeleton import Kind
+from poise.problem.layout import POSITION
+from poise.problem.old_chain import Chain
+from poise.problem.packed import Tree
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.engine import Options, TreeEngine
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer, Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class FABRIK:
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         allowed = tolerance.distance / float(chain.unit.max())
         limited = bool(chain.limits.any() or chain.kinds.any())
-        solve = kernels.fabrik_limited.solve if limited else kernels.fabrik.solve
+        solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
         solve(
             chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts,
             np.ascontiguousarray(chain.to_kernel(targets)),
@@ -128,7 +128,7 @@ class FABRIK:
         rows = sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
         allowed = tolerance.distance / float(tree.unit.max()) * _INSIDE
-        kernels.fabrik_tree.solve(
+        kernels.tree.fabrik_tree.solve(
             tree.nodes, tree.frames, tree.layout.dofs, tree.limits, tree.terms, tree.aims, *branches,
             np.ascontiguousarray(tree.starts), aims, np.array([allowed, sweeps, self.finish]), u, counts, trace_u,
             trace_error,
@@ -157,7 +157,7 @@ _DAMPING = 0.04  # of the engine's steps, see LevenbergMarquardt
 
 
 class Branches(NamedTuple):
-    """The bones of each node and the weight below it, as kernels/fabrik_tree.py takes them."""
+    """The bones of each node and the weight below it, as kernels/tree/fabrik_tree.py takes them."""
 
     first: Ints
     bones: Ints

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from poise.options import one_of
-from poise.steps import JacobianMethod, Rule
+from poise.maths.options import one_of
+from poise.solvers.base.jacobian import JacobianMethod, Rule
 
-_ADAPTIVE, _OPTIMAL = 0, 1  # as in kernels/tree_steps.py
+_ADAPTIVE, _OPTIMAL = 0, 1  # as in kernels/tree/steps.py
 _BEGIN, _TIMES = 0.02, 7.0
 _PATIENCE = 60
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from poise.arm import arm_of
-from poise.arrays import Floats, real
-from poise.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still
 from poise.errors import InputError
-from poise.handles import Handles
-from poise.modes import closest, every
-from poise.options import count
-from poise.problem import Problem, Tolerance
-from poise.request import Request
-from poise.result import Answer
+from poise.maths.arrays import Floats, real
+from poise.maths.options import count
+from poise.problem.arm import arm_of
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.alternatives import closest, every
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer
 
 
 @dataclass(frozen=True, kw_only=True)

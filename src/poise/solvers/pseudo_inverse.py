@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from poise.arrays import real
 from poise.errors import InputError
-from poise.steps import JacobianMethod, Rule
+from poise.maths.arrays import real
+from poise.solvers.base.jacobian import JacobianMethod, Rule
 
-_PSEUDO_INVERSE = 2  # as in kernels/tree_steps.py
+_PSEUDO_INVERSE = 2  # as in kernels/tree/steps.py
 _PATIENCE = 8
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from poise.steps import JacobianMethod, Rule
+from poise.solvers.base.jacobian import JacobianMethod, Rule
 
-_SELECTIVE = 4  # as in kernels/tree_steps.py
+_SELECTIVE = 4  # as in kernels/tree/steps.py
 _PATIENCE = 12
 
 

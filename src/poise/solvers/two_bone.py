@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels
-from poise.arrays import Bools, Floats, Ints, finite, real
 from poise.errors import InputError, UnsupportedError
-from poise.goals import Pole
-from poise.handles import Handles
-from poise.limb import Limb, column_of, goals_of, limb_of
-from poise.limb_plane import plane_rows
-from poise.limb_space import Bend, limb_rows
-from poise.machine import aligned, lane_width
-from poise.options import one_of
-from poise.problem import Problem, Tolerance
-from poise.request import Request
-from poise.result import Answer, Trace
-from poise.skeleton import Kind
-from poise.tree_layout import POSITION
+from poise.maths.arrays import Bools, Floats, Ints, finite, real
+from poise.maths.lanes import aligned, lane_width
+from poise.maths.options import one_of
+from poise.model.skeleton import Kind
+from poise.problem.goals import Pole
+from poise.problem.layout import POSITION
+from poise.problem.limb import Limb, column_of, goals_of, limb_of
+from poise.problem.limb_plane import plane_rows
+from poise.problem.limb_space import Bend, limb_rows
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer, Trace
 
-_MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/two_bone.py
+_MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/limb/two_bone.py
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +110,11 @@ class TwoBone:
         wanted, poles = self._split(problem, targets)
         settings = self.settings(tolerance, poled=len(poles) > 0)
         if limb.planar:
-            kernels.two_bone_planar.solve(rows, wanted, columns, settings, starts, q, found)
+            kernels.limb.planar.solve(rows, wanted, columns, settings, starts, q, found)
         else:
             width = lane_width()
-            solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
-            work = aligned(kernels.two_bone.ROOM * width)
+            solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
+            work = aligned(kernels.limb.two_bone.ROOM * width)
             solve(rows, wanted, poles, columns, settings, starts, q, found, work)
         if goal is not None and self.swivel == 0.0:
             _keep_met(problem, starts, targets, tolerance, q, found)
@@ -156,7 +156,7 @@ class TwoBone:
         return known[self]
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
-        """The options as the kernels take them; see kernels/two_bone.py."""
+        """The options as the kernels take them; see kernels/limb/two_bone.py."""
         half = self.swivel / 2
         always = poled or self.swivel != 0.0
         sine = math.sin(min(tolerance.angle, math.pi) / 2)

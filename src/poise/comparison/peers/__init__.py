@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from poise.arrays import Floats
-from poise.comparison.serial import SerialArm
+from poise.comparison.peers import adapters
+from poise.comparison.peers.serial import SerialArm
 from poise.errors import UnknownNameError, UnsupportedError
+from poise.maths.arrays import Floats
 
 
 class NotInstalledError(UnsupportedError):
@@ -83,14 +84,14 @@ class Peer(Protocol):
 @cache
 def names() -> tuple[str, ...]:
     """Names of the peers that there are adapters for."""
-    return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return tuple(module.name for module in pkgutil.iter_modules(adapters.__path__))
 
 
 def named(name: str) -> type[Peer]:
     """The adapter of a peer; an unknown name is an UnknownNameError that lists what exists."""
     if name not in names():
         raise UnknownNameError("peer", name, names())
-    adapter: type[Peer] = importlib.import_module(f"{__name__}.{name}").Peer
+    adapter: type[Peer] = importlib.import_module(f"{adapters.__name__}.{name}").Peer
     return adapter
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.arrays import Bools, Floats
-from poise.axes import Axis, grid, polyline
 from poise.comparison.report.look import Look
+from poise.maths.arrays import Bools, Floats
+from poise.svg.axes import Axis, grid, polyline
 
 WIDTH = 440  # of a drawing; a column of the page shows it at about this size
 _LEFT, _NAMES, _TOP, _FOOT = 42, 152, 22, 34  # room for numbers, names at the right, words above and below

@@ -7,11 +7,11 @@ from html import escape
 
 import numpy as np
 
-from poise.arrays import Floats
 from poise.comparison.report.charts import Line, Words, curves, figure
 from poise.comparison.report.look import Look, named
 from poise.comparison.report.words import percent
-from poise.handles import series
+from poise.maths.arrays import Floats
+from poise.solvers.base.capabilities import series
 
 _US = "\N{MICRO SIGN}s"
 _SHARES = (0.1, 1e-3, 1e-6)  # of the first error

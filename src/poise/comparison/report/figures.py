@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise import rotations
-from poise.arrays import Bools, Floats, Ints
 from poise.comparison.comparison import Comparison
+from poise.comparison.findings.table import length_unit
 from poise.comparison.report.charts import opened
 from poise.comparison.report.look import Look, named
-from poise.comparison.runs import LEAVES, Run
-from poise.comparison.table import length_unit
-from poise.comparison.task import Task
-from poise.goals import Orientation, Position
-from poise.measure import point_of
+from poise.comparison.trials.runs import LEAVES, Run
+from poise.comparison.trials.task import Task
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.model.pose import Pose
 from poise.plot.scene import _TO_Z_UP, Panel, _up, prepared, projected
-from poise.pose import Pose
-from poise.tree_layout import POSITION
+from poise.problem.goals import Orientation, Position
+from poise.problem.layout import POSITION
+from poise.problem.measure import point_of
 
 _SIDE, _LEAST = 190.0, 110.0  # of a picture: the longer side, the shorter one at least
 _AROUND = 0.2  # of the chain's extent is shown around it

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from poise.comparison.measured import Measured
+from poise.comparison.findings.measured import Measured
 
 _COLOURS = 7  # of the style, --c0 to --c6
 _DASHES = ("none", "5 2", "1.5 2", "8 2 2 2", "3 1.5 1 1.5")

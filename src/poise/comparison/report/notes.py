@@ -6,9 +6,9 @@ from html import escape
 
 from poise import solvers
 from poise.comparison.comparison import Comparison
-from poise.comparison.measured import Measured
+from poise.comparison.findings.measured import Measured
 from poise.comparison.report.words import RANKS, effort_name, seed_of
-from poise.goals import Orientation, Position
+from poise.problem.goals import Orientation, Position
 
 _MEASURED = (
     (

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.arrays import Floats
 from poise.comparison.comparison import Comparison
-from poise.comparison.measured import Measured
-from poise.comparison.task import LEVELS
+from poise.comparison.findings.measured import Measured
+from poise.comparison.trials.task import LEVELS
+from poise.maths.arrays import Floats
 
 # Okabe and Ito 2008: told apart by colour-blind readers, and of different greys on paper.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

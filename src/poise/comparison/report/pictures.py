@@ -9,7 +9,7 @@ from typing import Any
 from poise.comparison.comparison import Comparison
 from poise.comparison.report.panels import PANELS, Look, Panel, looks
 from poise.errors import InputError
-from poise.io._files import write_atomically
+from poise.io.files import write_atomically
 from poise.plot.canvas import canvas, written
 
 _KINDS = (".png", ".svg", ".pdf")

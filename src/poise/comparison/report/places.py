@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.arrays import Bools, Floats, Ints
-from poise.axes import Axis, polyline
 from poise.comparison.comparison import Comparison
-from poise.comparison.ranks import share_interval
+from poise.comparison.findings.ranks import share_interval
+from poise.comparison.findings.table import length_unit
 from poise.comparison.report.charts import opened, rectangle
 from poise.comparison.report.look import Look, named
 from poise.comparison.report.words import counted, percent
-from poise.comparison.table import length_unit
-from poise.comparison.task import Task
-from poise.goals import Orientation
-from poise.handles import series
+from poise.comparison.trials.task import Task
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.problem.goals import Orientation
+from poise.solvers.base.capabilities import series
+from poise.svg.axes import Axis, polyline
 
 _WIDE, _HIGH = 210, 150  # of a small chart
 _LEFT, _RIGHT, _TOP, _FOOT = 34, 8, 8, 30

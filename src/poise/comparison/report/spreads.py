@@ -7,16 +7,16 @@ from html import escape
 
 import numpy as np
 
-from poise.arrays import Floats
-from poise.axes import Axis, polyline
 from poise.comparison.comparison import Comparison
-from poise.comparison.motion import moved
+from poise.comparison.findings.motion import moved
 from poise.comparison.report.charts import Row, Words, figure, rectangle, row_axis, rows
 from poise.comparison.report.look import Look
 from poise.comparison.report.words import percent, spent
-from poise.comparison.runs import Run
-from poise.comparison.task import LEVELS, Task
-from poise.handles import series
+from poise.comparison.trials.runs import Run
+from poise.comparison.trials.task import LEVELS, Task
+from poise.maths.arrays import Floats
+from poise.solvers.base.capabilities import series
+from poise.svg.axes import Axis, polyline
 
 _HEIGHT, _TALL = 22.0, 34.0  # of a row; of one with a curve
 _LEAST, _MOST = 1e-8, 1e8  # of the tolerance: what is shown of the error left

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from poise.comparison.abilities import ability_groups
-from poise.comparison.columns import Column
 from poise.comparison.comparison import Comparison
-from poise.comparison.measured import Measured
+from poise.comparison.findings.columns import Column
+from poise.comparison.findings.measured import Measured
+from poise.comparison.findings.table import heading, length_unit, number
 from poise.comparison.report.look import Look, breaking, named
-from poise.comparison.table import heading, length_unit, number
+from poise.comparison.trials.abilities import ability_groups
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Solved": ("targets", "solved_100", "solved_10", "solved_1"),

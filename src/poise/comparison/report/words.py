@@ -9,10 +9,10 @@ import numpy as np
 
 from poise.comparison.comparison import Comparison
 from poise.comparison.effort import EFFORTS
-from poise.comparison.measured import Measured
-from poise.comparison.table import closeness, length_unit
-from poise.handles import series
-from poise.tree_layout import POSITION
+from poise.comparison.findings.measured import Measured
+from poise.comparison.findings.table import closeness, length_unit
+from poise.problem.layout import POSITION
+from poise.solvers.base.capabilities import series
 
 RANKS = (
     "Ranks go by the share of targets solved, then by the time of a call; "

@@ -1,0 +1,143 @@
+"""What the options of `poise solve` ask for: goals, and a solver that has the options that were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from poise import solvers
+from poise.cli.given.goals import goal_of_words
+from poise.errors import InputError
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind
+from poise.parameters import parameters, read_options
+from poise.problem.goals import Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
+from poise.solvers.base.request import Prefer
+from poise.solving.solve import chosen_solver
+
+Numbers = tuple[float, ...]
+
+
+class Asked(NamedTuple):
+    """What the goal options said; None and () where nothing was."""
+
+    joint: str | None
+    root: str | None
+    to: Numbers | None
+    rotation: Numbers | None
+    direction: Numbers | None
+    axis: Numbers | None
+    look_at: Numbers | None
+    pole: Numbers | None
+    near: bool
+    words: Sequence[str]
+
+    def goals(self, start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
+        """The goals, the main one first; without `main` those beside a table of targets."""
+        found = [*self._main()] if main else []
+        found += self._beside(start)
+        found += [goal_of_words(text, start) for text in self.words]
+        if self.near:
+            found.append(Near(start))
+        if main and all(isinstance(goal, Near) for goal in found):
+            raise InputError(
+                "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
+                "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
+            )
+        return tuple(found)
+
+    def _main(self) -> list[Goal]:
+        if self.to is None and self.rotation is None:
+            return []
+        joint = self._joint("--to" if self.to is not None else "--rotation")
+        if self.rotation is None:
+            return [Position(joint, self.to or (), root=self.root)]
+        if self.to is None:
+            return [Orientation(joint, self.rotation, root=self.root)]
+        return [Place(joint, self.to, self.rotation, root=self.root)]
+
+    def _beside(self, start: Pose) -> list[Goal]:
+        """What the short options add for the same joint."""
+        found: list[Goal] = []
+        along: dict[str, Any] = {} if self.axis is None else {"axis": self.axis}
+        if self.axis is not None and self.direction is None and self.look_at is None:
+            raise InputError(
+                "--axis says which axis of the joint --direction or --look-at X Y Z means: give one of them"
+            )
+        if self.direction is not None:
+            found.append(Direction(self._joint("--direction"), self.direction, root=self.root, **along))
+        if self.look_at is not None:
+            if self.root is not None and not (self.to or self.rotation or self.direction or self.pole):
+                raise InputError("--look-at takes no --root; --goal 'look-at JOINT X Y Z over=a,b' names what turns")
+            found.append(LookAt(self._joint("--look-at"), self.look_at, **along))
+        if self.pole is not None:
+            tip = self._joint("--pole")
+            found.append(Pole(self._bends(start, tip), self.pole, root=self.root, tip=tip))
+        return found
+
+    def _bends(self, start: Pose, tip: str) -> str:
+        """The joint that --pole means: the last one that moves above the tip."""
+        skeleton = start.skeleton
+        chain = [name for name in skeleton.chain(self.root, tip) if skeleton[name].kind != Kind.FIXED]
+        if len(chain) < 2:  # noqa: PLR2004
+            raise InputError(f"--pole turns a limb of two joints or more; above {tip!r} there are {len(chain)}")
+        return chain[-1]
+
+    def _joint(self, option: str) -> str:
+        if self.joint is None:
+            raise InputError(f"{option} needs --joint JOINT: it is that joint's target")
+        return self.joint
+
+
+def solver_of(
+    name: str,
+    start: Pose,
+    goals: tuple[Goal, ...],
+    prefer: Prefer,
+    options: Sequence[str] = (),
+    *,
+    free_root: bool = False,
+    **short: Any,
+) -> solvers.Solver:
+    """Make the solver; `options` are texts name=value, `short` the options that have a flag (None: not given).
+
+    "auto" is the library's own choice, or where that lacks an option the engine, ccd, or the first other one that has
+    it. InputError for an option that the named solver, or for "auto" every solver, lacks.
+    """
+    given = {
+        key: value.value if isinstance(value, StrEnum) else value for key, value in short.items() if value is not None
+    }
+    if name != "auto":
+        _refuse_foreign(name, given)
+        return solvers.named(name, **_together(name, options, given))
+    if options:
+        raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
+    own = chosen_solver("auto", start, goals, prefer, free_root=free_root).name
+    for candidate in (own, "levenberg_marquardt", "ccd", *solvers.names()):
+        if given.keys() <= _names_of(candidate):
+            return solvers.named(candidate, **given)
+    raise InputError(f"no solver has all of {_listed(given)}; name one with --solver: {', '.join(solvers.names())}")
+
+
+def _together(name: str, options: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
+    """Both kinds of options; InputError for one that is given twice."""
+    read = read_options(type(solvers.named(name)), options, name)
+    twice = sorted(read.keys() & given.keys())
+    if twice:
+        raise InputError(f"the option {twice[0]} is given twice: as --{twice[0]} and as --option {twice[0]}=...")
+    return {**read, **given}
+
+
+def _refuse_foreign(name: str, given: dict[str, Any]) -> None:
+    foreign = given.keys() - _names_of(name)
+    if foreign:
+        raise InputError(f"the solver {name} has no {_listed(foreign)}")
+
+
+def _names_of(name: str) -> set[str]:
+    return {parameter.name for parameter in parameters(type(solvers.named(name)))}
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(f"--{name}" for name in sorted(names))

@@ -1,0 +1,31 @@
+"""A rig that a command is asked for, with the limits that are meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from poise.errors import InputError
+from poise.io.registry import load
+from poise.io.sidecar.read import apply_sidecar
+from poise.model.rig import Rig
+
+
+def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False) -> Rig:
+    """The rig; what was repaired or ignored is said on standard error."""
+    rig = load(file)
+    for note in rig.notes:
+        typer.echo(f"note: {note}", err=True)
+    return _limited(rig, limits, no_limits=no_limits)
+
+
+def _limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
+    if no_limits and limits is not None:
+        raise InputError("give --limits FILE or --no-limits, not both")
+    s = rig.skeleton
+    if no_limits:
+        return rig.with_skeleton(
+            s.limited({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
+        )
+    return rig if limits is None else rig.with_skeleton(apply_sidecar(s, limits))

@@ -1,0 +1,188 @@
+"""Targets from a file, read in chunks: points, rotations or both from .csv or .npy, as many as the disk holds."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FileError, InputError
+from poise.maths.arrays import Floats
+from poise.problem.goals import Orientation, Place, Position
+
+CHUNK = 16_384  # rows that are in memory at once
+
+_POINT, _TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
+_WIDTHS = {3: "position", 4: "orientation", 7: "place"}
+_SHAPES = {
+    (3,): "position",
+    (4,): "orientation",
+    (3, 3): "orientation",
+    (7,): "place",
+    (3, 4): "place",
+    (4, 4): "place",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The rows of a file: `count` of them, checked; iterating reads them, CHUNK at a time, as `goal` takes them.
+
+    goal  a goal of the kind that the rows are targets of; its own target stands for nothing
+    """
+
+    goal: Position | Orientation | Place
+    count: int
+    read: Callable[[], Iterator[Floats]]
+
+    def __iter__(self) -> Iterator[Floats]:
+        return self.read()
+
+
+def open_targets(path: Path, joint: str, root: str | None) -> Targets:
+    """Look at every row once and say what they are.
+
+    .npy  (k, 3) points, (k, 4) quaternions w x y z, (k, 7) both, (k, 3, 3) rotation matrices, (k, 4, 4) or (k, 3, 4)
+          transforms
+    .csv  columns x y z, qw qx qy qz or both, named in the first row among any others; or 3, 4 or 7 without names
+
+    A table without rows is no mistake: count is 0. FileError names the file, the target and the reason.
+    """
+    if path.suffix.lower() not in (".csv", ".npy"):
+        raise FileError(path, "targets are read from .csv or .npy files")
+    _check_regular(path)
+    kind, read = _npy(path) if path.suffix.lower() == ".npy" else _csv(path)
+    goal = example(kind, joint, root)
+    return Targets(goal, _checked(path, goal, read), read)
+
+
+def _check_regular(path: Path) -> None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise FileError(path, getattr(error, "strerror", None) or str(error)) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(path, "is not a regular file")
+    if not found.st_size:
+        raise FileError(path, "the file is empty")
+
+
+def example(kind: str, joint: str, root: str | None) -> Position | Orientation | Place:
+    """A goal of a kind whose target stands for nothing."""
+    if kind == "position":
+        return Position(joint, (0, 0, 0), root=root)
+    if kind == "orientation":
+        return Orientation(joint, (1, 0, 0, 0), root=root)
+    return Place(joint, (0, 0, 0), (1, 0, 0, 0), root=root)
+
+
+def _checked(path: Path, goal: Position | Orientation | Place, read: Callable[[], Iterator[Floats]]) -> int:
+    """Count the rows; FileError for the first that the goal refuses."""
+    count = 0
+    for rows in read():
+        try:
+            goal.parse(rows)
+        except InputError:
+            for i, row in enumerate(rows):
+                try:
+                    goal.parse(row)
+                except InputError as error:
+                    raise FileError(path, str(error), place=f"target {count + i}") from error
+        count += len(rows)
+    return count
+
+
+# --- .npy --------------------------------------------------------------------------------------------------------
+
+
+def _npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
+    shape = _mapped(path).shape
+    kind = _SHAPES.get(shape[1:])
+    if kind is None:
+        raise FileError(path, f"targets need the shape (k, 3), (k, 4), (k, 7), (k, 4, 4) or (k, 3, 4), not {shape}")
+
+    def read() -> Iterator[Floats]:
+        for first in range(0, shape[0], CHUNK):  # mapped anew each time: pages that were read count as memory
+            yield np.array(_mapped(path)[first : first + CHUNK], dtype=np.float64)
+
+    return kind, read
+
+
+def _mapped(path: Path) -> np.ndarray:
+    try:
+        array: Any = np.load(path, allow_pickle=False, mmap_mode="r")  # mapped: a header cannot ask for memory
+    except (ValueError, TypeError, EOFError, OSError, SyntaxError, TokenError) as error:
+        raise FileError(path, f"not a numeric .npy file: {error}") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        raise FileError(path, f"not a numeric .npy file: it holds {getattr(array, 'dtype', 'an archive')}")
+    return array
+
+
+# --- .csv --------------------------------------------------------------------------------------------------------
+
+
+def _csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
+    first = next(_lines(path), [])
+    names = [cell.strip().lower() for cell in first]
+    is_header = not {*_POINT, *_TURN}.isdisjoint(names)
+    if is_header:
+        columns = _columns(path, names)
+    else:
+        columns = list(range(len(first)))
+        if len(columns) not in _WIDTHS:
+            reason = f"three numbers (x y z), four (qw qx qy qz) or seven expected, not {first!r}"
+            raise FileError(path, reason, place="target 0")
+
+    def read() -> Iterator[Floats]:
+        lines, count = islice(_lines(path), int(is_header), None), 0
+        while block := list(islice(lines, CHUNK)):
+            yield _numbers(path, block, columns, count)
+            count += len(block)
+
+    return _WIDTHS[len(columns)], read
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    """The rows that are not blank."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            yield from filter(None, csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(path, f"not a CSV text file: {error}") from error
+    except OSError as error:
+        raise FileError(path, error.strerror or str(error)) from error
+
+
+def _columns(path: Path, names: list[str]) -> list[int]:
+    """Where the point and the quaternion stand in the rows, as far as they are there."""
+    wanted = [name for group in (_POINT, _TURN) if not set(group).isdisjoint(names) for name in group]
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise FileError(path, f"no column {', '.join(missing)}: targets have columns x y z, qw qx qy qz or both")
+    return [names.index(name) for name in wanted]
+
+
+def _numbers(path: Path, rows: list[list[str]], columns: list[int], first: int) -> Floats:
+    """Numbers (k, columns) of rows of text, of which the first is target `first`."""
+    pick = itemgetter(*columns)
+    try:
+        return np.array([list(map(float, pick(row))) for row in rows])
+    except (ValueError, IndexError) as error:
+        i = next(i for i, row in enumerate(rows) if not _is_numbers(row, columns))
+        how_many = {3: "three", 4: "four", 7: "seven"}[len(columns)]
+        raise FileError(path, f"{how_many} numbers expected, not {rows[i]!r}", place=f"target {first + i}") from error
+
+
+def _is_numbers(row: list[str], columns: list[int]) -> bool:
+    try:
+        return bool([float(row[column]) for column in columns])
+    except (ValueError, IndexError):
+        return False

@@ -1,0 +1,1 @@
+"""What a command tells: answers, tables, progress, where files go."""

@@ -1,0 +1,55 @@
+"""Where the commands write: everything that can be known of a path is checked before any work is done."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from poise import plot
+from poise.errors import FileError, InputError, UnsupportedError
+from poise.io.registry import writer
+
+TABLES = (".csv", ".npy")
+_NO_POSE = (".urdf",)
+
+
+def check_pose_file(path: Path) -> None:
+    """A pose can be written here: a format that holds one, in a folder that takes it."""
+    writer(path)
+    if path.suffix.lower() in _NO_POSE:
+        raise UnsupportedError(f"{path}: a URDF file holds no pose; write joint values to a .json or .csv file")
+    check_place(path)
+
+
+def check_picture(path: Path) -> None:
+    """A picture can be written here."""
+    if path.suffix.lower() not in plot.SUFFIXES:
+        raise InputError(f"cannot draw to {path.name!r}: the name of a picture ends with {', '.join(plot.SUFFIXES)}")
+    check_place(path)
+
+
+def check_table(path: Path) -> None:
+    """A table can be written here."""
+    if path.suffix.lower() not in TABLES:
+        raise FileError(path, "a table is written as .csv, or as .npy with q only")
+    check_place(path)
+
+
+def check_place(path: Path) -> None:
+    """The folder exists and takes files, and no folder stands in the file's place."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileError(path, f"cannot write here: there is no folder {str(folder)!r}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(path, f"cannot write here: the folder {str(folder)!r} takes no files")
+    if path.is_dir():
+        raise FileError(path, "is a directory, not a file")
+
+
+def check_apart(paths: dict[str, Path]) -> None:
+    """No two options write the same file."""
+    taken: dict[Path, str] = {}
+    for option, path in paths.items():
+        other = taken.setdefault(path.resolve(), option)
+        if other != option:
+            raise InputError(f"{other} and {option} would both write {path}: give two files")

@@ -1,0 +1,52 @@
+"""The roles of a figure's joints, as `poise info` shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poise.errors import shown
+from poise.model.roles import Roles
+from poise.model.roles.vrm import BONES, FINGER_BONES, SIDES
+
+_FINGERS = tuple(f"{side}{bone}" for side in SIDES for bone in FINGER_BONES)
+
+
+def role_object(roles: Roles) -> dict[str, Any]:
+    """Everything that is known of the roles, for JSON."""
+    return {
+        "kind": roles.kind,
+        "joints": {
+            role: {"joint": joint, "confidence": roles.confidence[role], "reason": roles.reasons[role]}
+            for role, joint in roles.joints.items()
+        },
+        "legs": [vars(leg) for leg in roles.legs],
+        "missing": list(roles.missing),
+    }
+
+
+def role_lines(roles: Roles) -> list[str]:
+    """The roles for people: a line each, the fingers counted; nothing where nothing was found."""
+    if not roles.joints and not roles.legs:
+        return []
+    lines = [f"roles ({roles.kind}, {len(roles.joints)} of {len(BONES)}):"]
+    rows = [
+        (role, joint, f"{roles.confidence[role]:.2g}", roles.reasons[role])
+        for role, joint in roles.joints.items()
+        if role not in _FINGERS
+    ]
+    widths = [max((len(shown(row[column])) for row in rows), default=0) for column in range(3)]
+    lines += [
+        "  " + "  ".join(f"{shown(cell):{width}}" for cell, width in zip(row, [*widths, 0], strict=True))
+        for row in rows
+    ]
+    fingers = {side: sum(role.startswith(side) for role in roles.joints if role in _FINGERS) for side in SIDES}
+    if any(fingers.values()):
+        lines.append(f"  fingers: {fingers['left']} joints left, {fingers['right']} right (--json lists them)")
+    if roles.kind == "humanoid" and roles.missing:
+        lines.append(f"  not found: {', '.join(roles.missing)}")
+    if roles.kind == "quadruped":
+        for leg in roles.legs:
+            lines.append(
+                shown(f"  {leg.name} leg: {' > '.join(filter(None, (leg.upper, leg.lower, leg.foot, leg.toes)))}")
+            )
+    return lines

@@ -1,0 +1,56 @@
+"""The viewer's server in a terminal: the address, a new one when the page was closed, Ctrl-C to end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import webbrowser
+
+import typer
+
+from poise.viewer.document.document import Document
+
+_LOOK = 1.0  # [s] between two chances for Ctrl-C, on systems where a wait cannot be interrupted
+
+
+def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
+    """Serve a document until Ctrl-C; InputError where the address cannot be used."""
+    from poise.viewer.serve.access import is_loopback  # noqa: PLC0415  (only when something is served)
+    from poise.viewer.serve.server import Server  # noqa: PLC0415  (needs the extra `view`)
+    from poise.viewer.session.studio import Studio  # noqa: PLC0415
+
+    if not is_loopback(host):
+        typer.echo(f"warning: {host} can be reached by others; whoever has the link can use this viewer", err=True)
+    with Server(Studio(document), host=host, port=port) as server:
+        server.on_gone(lambda: typer.echo(f"the page was closed; open it again: {server.url}"))
+        typer.echo(f"{document.name}: {server.url}")
+        typer.echo("Ctrl-C ends it")
+        if open_browser:
+            webbrowser.open(server.url)
+        _wait()
+    typer.echo("closed")
+
+
+def can_show() -> bool:
+    """Whether somebody sits here who can be shown a page: a terminal in and out, and a browser that opens here."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return "SSH_CONNECTION" not in os.environ
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False  # what is found without a screen shows text only
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def _wait() -> None:
+    """Wait for Ctrl-C."""
+    try:
+        while True:
+            threading.Event().wait(_LOOK)
+    except KeyboardInterrupt:
+        typer.echo()

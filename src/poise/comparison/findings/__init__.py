@@ -1,0 +1,1 @@
+"""What a comparison found: measured figures, ranks, the verdict, the table."""

@@ -1,0 +1,96 @@
+"""The figures that tables, pages and JSON show of a method: each column exists once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.comparison.findings.measured import NAN, Measured
+from poise.comparison.trials.growth import exponent
+from poise.comparison.trials.task import LEVELS
+from poise.maths.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of a method: its key in JSON, the heading, the unit, what it means, and how it is found (NaN: none)."""
+
+    key: str
+    title: str
+    unit: str
+    text: str
+    of: Callable[[Measured], float]
+
+
+def _solved_at(level: float) -> Callable[[Measured], float]:
+    return lambda method: _percent(method.solved(level))
+
+
+def _middle(values: Floats, share: float) -> float:
+    """A quantile; inf where it lies beside what is infinite, because there was no answer."""
+    if not values.size:
+        return NAN
+    with np.errstate(invalid="ignore"):  # inf - inf
+        found = float(np.quantile(values, share))
+    return float("inf") if np.isnan(found) and not np.isnan(values).any() else found
+
+
+def _percent(share: float) -> float:
+    return 100.0 * share
+
+
+_COUNT = Column(
+    "targets", "targets", "", "how many it was asked; a method that is slow gets a random part of them",
+    lambda m: NAN if m.main is None else float(len(m.main)),
+)  # fmt: skip
+_LEVELS: tuple[Column, ...] = tuple(
+    Column(
+        f"solved_{level:g}", f"solved {level:g}x", "%",
+        f"targets within {level:g} times the tolerance, by forward kinematics", _solved_at(level),
+    )
+    for level in LEVELS
+)  # fmt: skip
+_OTHERS: tuple[Column, ...] = (
+    Column("call", "a call", "us", "median time of a call for one target, from the start pose",
+           lambda m: _middle(m.call_times, 0.5)),
+    Column("call_p99", "p99", "us", "99 % of the calls for all targets are quicker", lambda m: m.call_p99),
+    Column("batch", "in a batch", "us", "time of one target of many, as many as time allows, in one call on one core",
+           lambda m: m.batch_time),
+    Column("iterations", "iterations", "", "median; what an iteration is, each method says itself",
+           lambda m: m.iterations()),
+    Column("left", "left", "distance", "median distance left", lambda m: _middle(m.left(is_position=True), 0.5)),
+    Column("left_p99", "left, p99", "distance", "99 % of the targets have less distance left",
+           lambda m: _middle(m.left(is_position=True), 0.99)),
+    Column("turn", "turn left", "rad", "median angle left", lambda m: _middle(m.left(is_position=False), 0.5)),
+    Column("turn_p99", "turn left, p99", "rad", "99 % of the targets have less angle left",
+           lambda m: _middle(m.left(is_position=False), 0.99)),
+    Column("violation", "limits left by", "rad", "largest amount by which any answer leaves a limit",
+           lambda m: m.violation),
+    Column("violated", "outside limits", "%", "answers that leave a limit by more than 1e-6",
+           lambda m: _percent(m.violated)),
+    Column("travel", "travel", "rad", "median way from the start to a solution: root of the sum of squared joint turns",
+           lambda m: m.travel),
+    Column("path", "path", "%", "frames of the path solved, each from the answer before",
+           lambda m: _percent(m.solved(name="path"))),
+    Column("step", "step", "rad", "largest turn of a joint from one frame of the path to the next",
+           lambda m: m.smooth("path").step),
+    Column("acceleration", "acceleration", "rad", "largest change of that turn from frame to frame",
+           lambda m: m.smooth("path").acceleration),
+    Column("jerk", "jerk", "rad", "largest change of that change", lambda m: m.smooth("path").jerk),
+    Column("singular", "singular", "%", "targets of nearly singular poses solved",
+           lambda m: _percent(m.solved(name="singular"))),
+    Column("stretched", "stretched", "%", "targets of nearly stretched-out poses solved",
+           lambda m: _percent(m.solved(name="stretched"))),
+    Column("stretched_iterations", "iterations stretched", "", "median for nearly stretched-out poses",
+           lambda m: m.iterations("stretched")),
+    Column("leaving_step", "step beyond reach", "rad",
+           "largest turn of a joint from frame to frame while the target goes out of reach and comes back",
+           lambda m: m.smooth("leaving").step),
+    Column("growth", "growth", "", "power of the number of joints that the time follows (1: as much for each joint)",
+           lambda m: exponent(m.growth)),
+    Column("wrong_claims", "claims wrongly", "%", "targets that it says it met and forward kinematics says it did not",
+           lambda m: _percent(m.wrong_claims)),
+)  # fmt: skip
+COLUMNS = (_COUNT, *_LEVELS, *_OTHERS)

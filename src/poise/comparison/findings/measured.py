@@ -1,0 +1,153 @@
+"""What was measured of one method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.comparison.findings.convergence import Convergence
+from poise.comparison.findings.motion import Smoothness, smoothness, travel
+from poise.comparison.trials.growth import Grown
+from poise.comparison.trials.runs import LEAVES, Run
+from poise.comparison.trials.task import Task
+from poise.maths.arrays import Floats
+from poise.problem.layout import POSITION
+
+NAN = float("nan")
+STAYS = 0.95  # of the frames of a path are solved by who stays on it
+
+
+class Ranks(NamedTuple):
+    """Places from 1, shared where 95 % intervals overlap: of the share solved, of the time of a call, of a batch.
+
+    `overall` is by the share solved first and the time of a call then. `batch` is None where there are none.
+    """
+
+    overall: int
+    solved: int
+    call: int
+    batch: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One method: what it is, why it was left out (`refused`), and everything that was measured of it.
+
+    does         what it can do and what not, see abilities.py
+    runs         by the name of the set
+    calls        (rounds, k) times of single calls, taken in turns [us]; NaN in rounds in which it did not take part
+    batches      by size: (rounds,) times of one target [us], NaN as in `calls`
+    batch_trouble  why there are none, where they failed
+    convergence  where it shows its iterations
+    growth       for each number of joints
+    """
+
+    name: str
+    family: str
+    text: str
+    options: dict[str, str]
+    does: dict[str, bool]
+    task: Task
+    refused: str | None = None
+    runs: dict[str, Run] = field(default_factory=dict[str, Run])
+    calls: Floats | None = None
+    batches: dict[int, Floats] = field(default_factory=dict[int, Floats])
+    batch_trouble: str | None = None
+    convergence: Convergence | None = None
+    growth: tuple[Grown, ...] = ()
+    ranks: Ranks | None = None
+
+    def __repr__(self) -> str:
+        said = self.refused or f"{100 * self.solved():.3g} % solved"
+        return f"Measured({self.name}: {said})"
+
+    @property
+    def main(self) -> Run | None:
+        """What it did with the main set."""
+        return self.runs.get(self.task.main.name)
+
+    def solved(self, level: float = 1.0, name: str | None = None) -> float:
+        """The share of a set's targets that is solved at a level, NaN where it was not run."""
+        run = self.main if name is None else self.runs.get(name)
+        return NAN if run is None or not len(run) else float(run.solved(level).mean())
+
+    @cached_property
+    def call_times(self) -> Floats:
+        """Of single calls that gave an answer [us]: for each target the median over the rounds."""
+        if self.calls is None:
+            return np.zeros(0)
+        answered = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
+        return np.nanmedian(answered, axis=0) if answered.size else np.zeros(0)
+
+    @property
+    def call_p99(self) -> float:
+        """99 % of the calls for the main set were quicker [us]; NaN without any."""
+        run = self.main
+        return NAN if run is None or not len(run) else float(np.quantile(run.microseconds, 0.99))
+
+    @cached_property
+    def batch_times(self) -> dict[int, float]:
+        """Of one target [us], by the size of the batch: the median over the rounds."""
+        return {size: float(np.nanmedian(times)) for size, times in self.batches.items()}
+
+    @property
+    def batch_time(self) -> float:
+        """Of one target in the largest batch [us]."""
+        return self.batch_times[max(self.batches)] if self.batches else NAN
+
+    def left(self, *, is_position: bool) -> Floats:
+        """The errors left on the main set: the largest distance [file units] or angle [rad] of each target."""
+        run = self.main
+        columns = [i for i, m in enumerate(self.task.problem.measures) if (m.kind == POSITION) == is_position]
+        if run is None or not columns:
+            return np.zeros(0)
+        return np.nan_to_num(run.errors[:, columns].max(axis=1), nan=np.inf)
+
+    def smooth(self, name: str) -> Smoothness:
+        """How smoothly it went along a set of targets that follow each other.
+
+        No numbers where it did not come to the end in time, or does not stay on the path: standing still is smooth.
+        """
+        run = self.runs.get(name)
+        if run is None or len(run) < run.asked or not self.solved(name="path") >= STAYS:
+            return Smoothness(NAN, NAN, NAN)
+        return smoothness(self.task, run.q)
+
+    @property
+    def travel(self) -> float:
+        """How far the poses that solve a target are from where they began, in the middle [rad]."""
+        run = self.main
+        if run is None or not run.solved().any():
+            return NAN
+        return float(np.median(travel(self.task, run.q[run.solved()], run.begins[run.solved()])))
+
+    @property
+    def violation(self) -> float:
+        """The largest amount by which any limit was exceeded in any set [rad, file units]."""
+        return max((float(run.violations.max(initial=0.0)) for run in self.runs.values()), default=NAN)
+
+    @property
+    def violated(self) -> float:
+        """The share of answers on the main set that leave a limit by more than 1e-6."""
+        return NAN if self.main is None else float((self.main.violations > LEAVES).mean())
+
+    @property
+    def wrong_claims(self) -> float:
+        """The share of the main set's targets that it says it met and did not; NaN where it says nothing."""
+        run = self.main
+        return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
+
+    def iterations(self, name: str | None = None) -> float:
+        """For targets that it solves, in the middle; NaN where it does not say."""
+        run = self.main if name is None else self.runs.get(name)
+        counts = np.zeros(0) if run is None else run.iterations[run.solved() & np.isfinite(run.iterations)]
+        return float(np.median(counts)) if counts.size else NAN
+
+    @property
+    def trouble(self) -> str | None:
+        """The first thing that went wrong, in words."""
+        raised = next((run.trouble for run in self.runs.values() if run.trouble), None)
+        return raised or self.batch_trouble

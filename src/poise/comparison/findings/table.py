@@ -1,0 +1,105 @@
+"""The table of a comparison as plain text, as wide as the terminal: as many columns as fit, the first ones first."""
+
+from __future__ import annotations
+
+import math
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from poise.comparison.findings.columns import Column
+from poise.problem.goals import Orientation, Position
+
+if TYPE_CHECKING:
+    from poise.comparison.comparison import Comparison
+
+_MICRO = "\N{MICRO SIGN}s"
+_NARROW = 9  # characters of a heading's line
+SHOWN = (
+    "solved_100",
+    "solved_10",
+    "solved_1",
+    "call",
+    "call_p99",
+    "batch",
+    "iterations",
+    "left",
+    "violated",
+    "path",
+    "step",
+)
+
+
+def number(column: Column, value: float) -> str:
+    """A figure with its unit's usual digits; a dash where there is none."""
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "none"
+    if column.unit == "%":
+        return f"{value:.4g}" if value < 100 else "100"  # noqa: PLR2004
+    if abs(value) >= 1000:  # noqa: PLR2004
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def heading(column: Column, distance: str = "") -> str:
+    """The title with its unit in brackets; `distance` is the unit of lengths."""
+    unit = {"us": _MICRO, "distance": distance}.get(column.unit, column.unit)
+    return f"{column.title} [{unit}]" if unit else column.title
+
+
+def text_table(comparison: Comparison, width: int = 120) -> str:
+    """Title, a line for each method, those that refused; columns beyond so many characters are left out."""
+    asked = {len(method.main) for method in comparison.compared if method.main is not None}
+    shown = ("targets", *SHOWN) if len(asked) > 1 else SHOWN
+    columns = [column for column in comparison.columns if column.key in shown]
+    cells = [["rank", *_ranks(comparison)], ["method", *(method.name for method in comparison.compared)]]
+    cells += [[_words(column, comparison), *_numbers(column, comparison)] for column in columns]
+    lines = _joined(cells, width) if comparison.compared else []
+    lines += [f"\nsolved 1x: within {closeness(comparison)}, by forward kinematics; times are medians"] if lines else []
+    refused = [f"{method.name}: {method.refused}" for method in comparison.refused]
+    return "\n".join([comparison.task.title, *([""] if lines else []), *lines, *([""] if refused else []), *refused])
+
+
+def closeness(comparison: Comparison) -> str:
+    """The tolerance in words: `1e-06 m and 1e-06 rad`."""
+    task = comparison.task
+    parts = [f"{task.tolerance.distance:.3g} {length_unit(comparison)}"] * (not isinstance(task.goal, Orientation))
+    parts += [f"{task.tolerance.angle:.3g} rad"] * (not isinstance(task.goal, Position))
+    return " and ".join(parts)
+
+
+def length_unit(comparison: Comparison) -> str:
+    """Of the rig: m where it is known to be in metres, else file units."""
+    return "m" if comparison.task.start.skeleton.metres_per_unit == 1 else "units"
+
+
+def _ranks(comparison: Comparison) -> list[str]:
+    return ["" if method.ranks is None else str(method.ranks.overall) for method in comparison.compared]
+
+
+def _words(column: Column, comparison: Comparison) -> str:
+    return heading(column, length_unit(comparison))
+
+
+def _numbers(column: Column, comparison: Comparison) -> list[str]:
+    return [number(column, column.of(method)) for method in comparison.compared]
+
+
+def _joined(columns: list[list[str]], width: int) -> list[str]:
+    """Columns side by side, headings above one another where they are long; the second column stands left."""
+    heads = [
+        wrap(column[0], max(_NARROW, *(len(cell) for cell in column[1:])), break_long_words=False) for column in columns
+    ]
+    most = max(map(len, heads))
+    lines = [""] * (most + len(columns[0]) - 1)
+    for i, (head, column) in enumerate(zip(heads, columns, strict=True)):
+        cells = [*[""] * (most - len(head)), *head, *column[1:]]
+        wide = max(map(len, cells))
+        if i > 1 and len(lines[0]) + 2 + wide > width:
+            break
+        lines = [
+            f"{line}{'  ' if i else ''}{cell.ljust(wide) if i == 1 else cell.rjust(wide)}"
+            for line, cell in zip(lines, cells, strict=True)
+        ]
+    return [line.rstrip() for line in lines]

@@ -1,0 +1,119 @@
+"""What came out of a comparison, in sentences with figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.comparison.findings.measured import Measured
+from poise.solvers.base.capabilities import series
+
+if TYPE_CHECKING:
+    from poise.comparison.comparison import Comparison
+
+_CLEARLY = 0.95  # solved less than this share is worth a word
+_ALIKE = 1.1  # a tenth more is no difference
+
+
+def verdict(comparison: Comparison) -> str:
+    """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
+    if not comparison.compared:
+        return "No method takes this task."
+    said = (_first, _in_batches, _smoothest, _less, _outside, _wrongly, _troubled, _moved, _refused)
+    found = [sentence(comparison) for sentence in said]
+    return " ".join(sentence for sentence in found if sentence)
+
+
+def _first(comparison: Comparison) -> str:
+    top = [m for m in comparison.compared if m.ranks is not None and m.ranks.overall == 1]
+    if not any(m.solved() > 0 for m in comparison.compared):
+        return f"No method solves any of {len(comparison.task.main)} targets."
+    asked = sorted({len(m.main) for m in top if m.main is not None})
+    solved = sorted({_percent(m.solved()).removesuffix(" %") for m in top}, key=float)
+    times = sorted(float(np.median(m.call_times)) for m in top if m.call_times.size)
+    spent = f", {_between([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
+    ranks = "ranks first" if len(top) == 1 else "share rank one"
+    return (
+        f"{series(m.name for m in top)} {ranks}: {_between(solved)} % of {_between([str(n) for n in asked])} targets "
+        f"solved{spent}."
+    )
+
+
+def _between(words: Sequence[str]) -> str:
+    return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
+
+
+def _in_batches(comparison: Comparison) -> str:
+    """Who is quickest where many targets are solved in one call."""
+    honest = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _CLEARLY]
+    best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
+    first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
+    times = sorted(m.batch_time for m in first)
+    if len(first) in (0, len(honest)):
+        return ""
+    spent = _between([f"{time:.3g}" for time in times])
+    verb = "is" if len(first) == 1 else "are"
+    return f"In a batch {series(m.name for m in first)} {verb} quickest: {spent} \N{MICRO SIGN}s a target."
+
+
+def _smoothest(comparison: Comparison) -> str:
+    """Who moves the joints with the least jerk along the path, of those that stay on it; nothing where all do."""
+    jerks = {m.name: m.smooth("path").jerk for m in comparison.compared if m.solved(name="path") >= _CLEARLY}
+    jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
+    if len(jerks) < 2 or max(jerks.values()) <= _ALIKE * min(jerks.values()):  # noqa: PLR2004
+        return ""
+    best = [name for name, jerk in jerks.items() if jerk <= _ALIKE * min(jerks.values())]
+    rough = max(jerks, key=lambda name: jerks[name])
+    return (
+        f"Along the path {series(best)} {'moves' if len(best) == 1 else 'move'} most smoothly "
+        f"(jerk {min(jerks.values()):.3g} rad a frame^3), {rough} least ({jerks[rough]:.3g})."
+    )
+
+
+def _less(comparison: Comparison) -> str:
+    few = [m for m in comparison.compared if m.solved() < _CLEARLY]
+    parts = [f"{m.name} {_percent(m.solved())}" for m in few]
+    return f"Fewer are solved by {series(parts)}." if parts else ""
+
+
+def _outside(comparison: Comparison) -> str:
+    parts = [f"{m.name} in {_percent(m.violated)}" for m in comparison.compared if m.violated > 0]
+    return f"Limits are left by {series(parts)} of the answers." if parts else ""
+
+
+def _wrongly(comparison: Comparison) -> str:
+    parts = [_claim(m) for m in comparison.compared if m.wrong_claims > 0]
+    return " ".join(parts)
+
+
+def _claim(method: Measured) -> str:
+    """A method that says it met targets that it did not, with the error that is truly left."""
+    run = method.main
+    assert run is not None
+    worst = float(run.scores[run.wrong_claims].max())
+    left = f"{worst:.3g} times the tolerance" if math.isfinite(worst) else "no pose at all"
+    return (
+        f"{method.name} says that it met {_percent(method.wrong_claims)} of the targets and did not: "
+        f"forward kinematics finds up to {left}."
+    )
+
+
+def _troubled(comparison: Comparison) -> str:
+    return " ".join(f"{m.name}: {m.trouble}." for m in comparison.compared if m.trouble)
+
+
+def _moved(comparison: Comparison) -> str:
+    names = comparison.task.moved_inside
+    return f"The start was outside the limits of {series(names)} and was moved inside first." if names else ""
+
+
+def _refused(comparison: Comparison) -> str:
+    names = [m.name for m in comparison.refused]
+    return f"{series(names)} {'does' if len(names) == 1 else 'do'} not take this task." if names else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,55 @@
+"""OptIK: sequential quadratic programming with restarts, in Rust."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.comparison.peers.library import InProcess, Library, as_place, checked, clipped
+from poise.comparison.peers.serial import SerialArm
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats
+
+_LIBRARY = Library("optik", "optik-py")
+_NUDGE = 1e-8  # [rad, arm units] where the rotation is exactly the wanted one its gradient is not a number
+
+
+class Peer(InProcess):
+    """`Robot.ik` on the arm's URDF."""
+
+    name = "optik"
+    label = _LIBRARY.label("optik")
+    goals = ("Position", "Place")
+    keeps_limits = True
+    source = "Rust library with Python bindings (pip install optik-py)"
+    notes = (
+        "mode speed, one thread, at most 0.1 s a target, restarts inside the limits, stops when its squared error is "
+        "below a quarter of the squared tolerance; starts are moved by 1e-8, because with a rotation error of exactly "
+        "zero it computes no number; a ball joint is three hinges"
+    )
+    library = _LIBRARY
+
+    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
+        checked(self.name, self.goals, kind)
+        slide = next((link.name for link in arm.links if link.slide), None)
+        if slide is not None:  # it would end the whole program
+            raise UnsupportedError(f"optik turns joints; {slide!r} is a slide")
+        optik = _LIBRARY.load()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "chain.urdf"
+            path.write_text(arm.urdf(continuous=False), encoding="utf-8")
+            self.robot = optik.Robot.from_urdf_file(str(path), "base", "tip")
+        self.robot.set_parallelism(1)
+        distance, angle = tolerance[0] / arm.unit, tolerance[1]
+        close = distance if kind == "Position" else min(distance, angle)
+        weights = {"angular_weight": np.zeros(3)} if kind == "Position" else {}
+        self.config = optik.SolverConfig(solution_mode="speed", max_time=0.1, tol_f=0.25 * close**2, **weights)
+        self.arm, self.nudge = arm, _NUDGE * np.arange(1, len(arm.links) + 1)
+
+    def solve(self, target: Floats, values: Floats) -> Any:
+        """Call it from the start."""
+        found = self.robot.ik(self.config, as_place(target), clipped(self.arm, values + self.nudge))
+        return (None, False, None) if found is None else (np.array(found[0]), True, None)

@@ -1,0 +1,58 @@
+"""Robotics Toolbox for Python: its compiled Levenberg-Marquardt solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.comparison.peers.library import InProcess, Library, as_place, checked, clipped
+from poise.comparison.peers.serial import SerialArm, ends, rigid_inverse
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+
+_LIBRARY = Library("roboticstoolbox", "roboticstoolbox-python")
+_Z = np.array([0.0, 0.0, 1.0])
+
+
+class Peer(InProcess):
+    """`ETS.ik_LM` on elementary transforms made from the arm."""
+
+    name = "roboticstoolbox"
+    label = _LIBRARY.label("roboticstoolbox")
+    goals = ("Position", "Place")
+    keeps_limits = True
+    source = "Robotics Toolbox for Python, by Peter Corke (pip install roboticstoolbox-python)"
+    notes = (
+        "ik_LM in C++ with Chan's damping (k = 1), up to 100 searches of 30 iterations from random values, answers "
+        "outside the limits rejected, residual a quarter of the squared tolerance; a ball joint is three hinges"
+    )
+    library = _LIBRARY
+
+    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
+        checked(self.name, self.goals, kind)
+        toolbox = _LIBRARY.load()
+        self.arm, self.chain = arm, _chain(toolbox, arm)
+        distance, angle = tolerance[0] / arm.unit, tolerance[1]
+        self.residual = 0.25 * (distance if kind == "Position" else min(distance, angle)) ** 2
+        self.mask = np.array([1.0, 1, 1, 0, 0, 0]) if kind == "Position" else np.ones(6)
+
+    def solve(self, target: Floats, values: Floats) -> Any:
+        """Call it from the start."""
+        found = self.chain.ik_LM(
+            as_place(target), q0=clipped(self.arm, values), tol=self.residual, mask=self.mask, joint_limits=True
+        )
+        return np.array(found.q), bool(found.success), int(found.iterations)
+
+
+def _chain(toolbox: Any, arm: SerialArm) -> Any:
+    """The arm as its elementary transforms, which turn about z and slide along z only."""
+    ET, parts, back = toolbox.ET, [], np.eye(4)  # noqa: N806  (its own name)
+    for link in arm.links:
+        to_axis = np.eye(4)
+        to_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_Z, link.axis))
+        free = not link.slide and np.isinf(link.low) and np.isinf(link.high)
+        within = [-np.pi, np.pi] if free else list(ends(link))
+        parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.slide else ET.Rz)(qlim=within)]
+        back = rigid_inverse(to_axis)
+    return toolbox.ETS([*parts, ET.SE3(back @ arm.tip)])

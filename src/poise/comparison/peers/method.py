@@ -1,0 +1,99 @@
+"""Libraries beside Poise as methods of a comparison: the adapters of peers/ in the form that the runs ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from poise.comparison import peers
+from poise.comparison.peers.serial import SerialArm, serial
+from poise.comparison.trials.method import Answered, Method, Ready
+from poise.comparison.trials.task import Task
+from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.problem.goals import NAMES as GOALS
+from poise.problem.goals import Orientation, Place
+
+
+def peer_methods(chosen: str | Iterable[str]) -> list[Method]:
+    """The peers that are meant, or all; one that is not installed refuses every task and says how to get it."""
+    if isinstance(chosen, str) and chosen != "all":
+        raise InputError(f'peers is a list of names, or "all", not {chosen!r}; there are: {", ".join(peers.names())}')
+    return [Beside(peers.named(name)) for name in (peers.names() if chosen == "all" else dict.fromkeys(chosen))]
+
+
+class Beside:
+    """A library beside Poise, through its own call."""
+
+    family = "peer"
+
+    def __init__(self, peer: type[peers.Peer]) -> None:
+        """An adapter."""
+        self.peer = peer
+        self.name = peer.label
+        self.text = f"{peer.source}; {peer.notes}"
+        self.options: dict[str, str] = {}
+        self.does = {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
+
+    def ready(self, task: Task) -> Ready:
+        """Tell it the chain."""
+        missing = self.peer.missing()
+        if missing is not None:
+            raise UnsupportedError(missing)
+        if isinstance(task.goal, Orientation):
+            raise UnsupportedError(f"{self.peer.name} is asked for Position and Place goals, not for Orientation")
+        arm = serial(task.start, task.goal)
+        return _BesideReady(self._made(arm, task), arm, task)
+
+    def _made(self, arm: SerialArm, task: Task) -> peers.Peer:
+        """The peer on this arm; whatever stops it there is why it refuses."""
+        try:
+            return self.peer(arm, type(task.goal).__name__, (task.tolerance.distance, task.tolerance.angle))
+        except (PoiseError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of compiled code is no Exception
+            raise UnsupportedError(f"{self.peer.name} cannot take this chain: {error}") from error
+
+
+class _BesideReady:
+    def __init__(self, peer: peers.Peer, arm: SerialArm, task: Task) -> None:
+        self.peer, self.arm, self.task = peer, arm, task
+        self.start = arm.values(task.start.q)
+
+    def told(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
+        """In the arm's frame, units and values."""
+        values = self.start if q is None else self.arm.values(q)
+        return self.arm.inside(self._matrix(target)), values
+
+    def _matrix(self, target: Floats) -> Floats:
+        if not isinstance(self.task.goal, Place):
+            return target
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = rotations.as_matrix(target[3:]), target[:3]
+        return matrix
+
+    def solve(self, *told: Any) -> Any:
+        return self.peer.solve(*told)
+
+    def read(self, raw: Any) -> Answered:
+        answer = self.peer.read(raw)
+        q = np.full(len(self.task.start.q), np.nan) if answer.values is None else self.arm.q(answer.values)
+        return Answered(q, answer.claims, answer.iterations, self.peer.seconds_of(raw))
+
+    def solve_many(self, rows: Floats) -> Floats | None:
+        """None of these libraries solves for many targets in one call."""
+        del rows
+
+    def claims(self, rows: Floats, begins: Floats) -> Bools | None:
+        """Each answer says so itself, or nothing does."""
+        del rows, begins
+
+    def path_of(self, target: Floats) -> Floats | None:
+        """They do not show their iterations."""
+        del target
+
+    def close(self) -> None:
+        self.peer.close()

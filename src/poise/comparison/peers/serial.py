@@ -1,0 +1,375 @@
+"""What another library is told of a chain: hinges and slides in a row, as nothing but numbers.
+
+    world_i = world_(i-1) . place_i . motion_i(value)          tip = world_(n-1) . tip
+
+Ball joints become three hinges at one place. Fixed joints and scale are folded into the places: every link moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.euler import from_quaternion, other, to_quaternion
+from poise.model.joints import Kind
+from poise.model.limits import EulerBox, Range, SwingTwist, is_soft
+from poise.model.limits.base.rows import nearest_angle
+from poise.model.pose import Pose, rotation_part
+from poise.model.skeleton import Skeleton
+from poise.problem.geometry import compose, constant_parts, similar
+from poise.problem.goals import Place, Position
+from poise.problem.problem import Problem
+
+_TURNS = 4 * np.pi  # [rad] how far a hinge with one end goes the other way where a document needs two ends
+_FAR = 1e3  # arm units: the same for a slide
+_SMALLEST, _LARGEST = 0.1, 10.0  # lengths between which a chain's own units serve
+_NOTHING = 1e-12  # of the distance from the origin: a length that is no more is rounding, of a chain without one
+
+
+class Link(NamedTuple):
+    """One motion of the chain.
+
+    name       of the joint; the hinges of a ball joint are "Hips.x", "Hips.y", "Hips.z"
+    place      (4, 4) the rigid transform from the link before (the first: from the base), arm units
+    axis       (3,) unit axis in the frame after `place`
+    slide      whether it moves along the axis; else it turns about it
+    low, high  ends of its value [rad, arm units], infinite where nothing limits it
+    """
+
+    name: str
+    place: Floats
+    axis: Floats
+    slide: bool
+    low: float
+    high: float
+
+
+class _Source(NamedTuple):
+    """Where the value of a link, or of three, stands in q."""
+
+    first: int  # the first link
+    column: int
+    factor: float = 1.0  # value of the link per unit of q: scale above a slide, and arm units
+    order: str = ""  # of the Euler angles of a ball; empty for a single link
+    axis: tuple[float, float, float] | None = None  # of a ball that a range makes a hinge
+
+
+@dataclass(frozen=True, eq=False)
+class SerialArm:
+    """The chain of one goal from one start pose; see `serial`. n links.
+
+    Everything but `base` is in arm units and in the frame that carries the first link.
+
+    start    the pose that joints outside the chain keep
+    links    the motions, base to tip
+    balls    index of the first of the three hinges, about x, y and z, of each ball joint without limits
+    tip      (4, 4) from the last link to the tip, with the goal's offset
+    base     (4, 4) rigid world transform of what carries the first link, file units
+    unit     file units in one arm unit: 1 where the chain is 0.1 to 10 long or has no length, else a power of two near
+             its length, because libraries for robots expect metres
+    """
+
+    start: Pose
+    links: tuple[Link, ...]
+    balls: tuple[int, ...]
+    tip: Floats
+    base: Floats
+    unit: float
+    sources: tuple[_Source, ...]
+
+    @property
+    def low(self) -> Floats:
+        """(n,) lowest values."""
+        return np.array([link.low for link in self.links])
+
+    @property
+    def high(self) -> Floats:
+        """(n,) highest values."""
+        return np.array([link.high for link in self.links])
+
+    @cached_property
+    def length(self) -> float:
+        """The chain's length with all values zero, from the first link on, arm units."""
+        steps = [link.place[:3, 3] for link in self.links[1:]]
+        return float(sum(np.linalg.norm(step) for step in [*steps, self.tip[:3, 3]]))
+
+    def values(self, q: Floats) -> Floats:
+        """Values (n,) of the links [rad, arm units] in a configuration q (nq,)."""
+        x = np.empty(len(self.links))
+        for source in self.sources:
+            i, column = source.first, source.column
+            low, high = self.low[i], self.high[i]
+            if source.order:
+                x[i : i + 3] = self._angles(source, q[column : column + 4])
+            elif source.axis is not None:
+                angle = rotations.twist_angle(q[column : column + 4], np.array(source.axis))
+                x[i] = nearest_angle(angle, low, high)
+            else:
+                x[i] = q[column] * source.factor
+        return x
+
+    def q(self, values: Floats) -> Floats:
+        """q (nq,) of values (n,); joints that are not on the chain keep the start's."""
+        result = self.start.q.copy()
+        for source in self.sources:
+            i, column = source.first, source.column
+            if source.order:
+                result[column : column + 4] = to_quaternion(values[i : i + 3], source.order)
+            elif source.axis is not None:
+                result[column : column + 4] = rotations.about(np.array(source.axis), values[i])
+            else:
+                result[column] = values[i] / source.factor
+        return result
+
+    def inside(self, targets: Floats) -> Floats:
+        """World points (..., 3) or rigid transforms (..., 4, 4) in the frame and units of the arm."""
+        turn, origin = self.base[:3, :3], self.base[:3, 3]
+        if targets.shape[-1:] == (3,):
+            return (targets - origin) @ turn / self.unit
+        result = targets.copy()
+        result[..., :3, :3] = turn.T @ targets[..., :3, :3]
+        result[..., :3, 3] = (targets[..., :3, 3] - origin) @ turn / self.unit
+        return result
+
+    def reached(self, values: Floats) -> Floats:
+        """The tip (..., 4, 4) in the frame and units of the arm, for values (..., n)."""
+        world = np.broadcast_to(np.eye(4), (*values.shape[:-1], 4, 4))
+        for link, value in zip(self.links, np.moveaxis(values, -1, 0), strict=True):
+            world = world @ link.place @ motion(link, value)
+        return world @ self.tip
+
+    def tips(self, values: Floats) -> Floats:
+        """The tip (..., 4, 4) in the world, file units, for values (..., n): forward kinematics in plain NumPy."""
+        tip = self.reached(values)
+        tip[..., :3, 3] *= self.unit
+        return self.base @ tip
+
+    def urdf(self, *, continuous: bool = True) -> str:
+        """The chain as a URDF document, arm units: links base, link_0, ..., tip; joints joint_0, ..., joint_tip.
+
+        Every link has a mass, which simulators want. A hinge that nothing limits is `continuous`, or where that is not
+        wanted revolute with ends two turns away; so is an end that is missing. A slide's missing end is far away.
+        """
+        names = ["base", *(f"link_{i}" for i in range(len(self.links))), "tip"]
+        lines = ['<?xml version="1.0"?>', '<robot name="chain">']
+        for name in names:
+            inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+            lines.append(f'  <link name="{name}"><inertial><mass value="1"/>{inertia}</inertial></link>')
+        for i, link in enumerate(self.links):
+            lines += _urdf_joint(f"joint_{i}", names[i], names[i + 1], link, continuous=continuous)
+        lines += [
+            '  <joint name="joint_tip" type="fixed">',
+            f'    <parent link="{names[-2]}"/><child link="tip"/>{_urdf_origin(self.tip)}',
+            "  </joint>",
+            "</robot>",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _angles(self, source: _Source, turn: Floats) -> Floats:
+        """Of a rotation's two triples of angles (3,) the one that is in the ranges, or nearer to them."""
+        i = source.first
+        angles = from_quaternion(turn, source.order)
+        both = [nearest_angle(each, self.low[i : i + 3], self.high[i : i + 3]) for each in (angles, other(angles))]
+        missed = [1.0 - abs(float(to_quaternion(each, source.order) @ turn)) for each in both]
+        return both[0] if missed[0] <= missed[1] + 1e-12 else both[1]
+
+
+def serial(start: Pose, goal: Position | Place) -> SerialArm:
+    """Tell the chain of a goal as hinges and slides, from one legal start pose.
+
+    A ball joint without limits becomes three hinges about x, y and z (its angles: Rx Ry Rz), one with an EulerBox three
+    hinges with its order and ranges, one with a Range about an axis a hinge. A free joint in the chain turns as a ball.
+    A joint whose range has one value only is told as fixed.
+    Scale within 1e-3 of uniform passes, as in every solver; the chain is then as little askew.
+    UnsupportedError, with a sentence: coupled joints on the way, a SwingTwist, a soft limit, scale that is not uniform,
+    a chain in which nothing moves.
+    """
+    skeleton, tip = start.skeleton, start.skeleton.index(goal.joint)
+    moving = [skeleton.index(name) for name in Problem(start, (goal,)).joints]
+    _check(skeleton, moving)
+    moving = [row for row in moving if not _held(skeleton, row)]
+    if not moving:
+        raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to tell")
+    walk = _Walk(start, moving)
+    for row in skeleton.way(tip):
+        if row >= moving[0]:
+            walk.pass_joint(row)
+    return walk.arm(np.array(goal.offset))
+
+
+def motion(link: Link, value: Floats) -> Floats:
+    """The transform (..., 4, 4) that a value (...) of a link makes: cos I + sin [a] + (1 - cos) a a^T, or a slide."""
+    result = np.zeros((*np.shape(value), 4, 4))
+    result[..., 3, 3] = 1.0
+    x, y, z = link.axis
+    if link.slide:
+        result[..., :3, :3] = np.eye(3)
+        result[..., :3, 3] = np.asarray(value)[..., None] * link.axis
+        return result
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    cosine, sine = np.cos(value)[..., None, None], np.sin(value)[..., None, None]
+    result[..., :3, :3] = cosine * np.eye(3) + sine * cross + (1.0 - cosine) * np.outer(link.axis, link.axis)
+    return result
+
+
+def _check(skeleton: Skeleton, moving: list[int]) -> None:
+    for row in moving:
+        name, limit, coupling = skeleton.names[row], skeleton.limits[row], skeleton.couplings[row]
+        if coupling:
+            leader = skeleton.names[coupling.leader]
+            raise UnsupportedError(f"{name!r} follows {leader!r}: coupled joints cannot be told to a peer")
+        if is_soft(limit):
+            raise UnsupportedError(f"{name!r} has a soft limit, which cannot be told to a peer")
+        if isinstance(limit, SwingTwist):
+            raise UnsupportedError(f"{name!r} has a SwingTwist limit, which cannot be told to a peer")
+        if isinstance(limit, EulerBox) and any(low == high for low, high in limit.ranges):
+            raise UnsupportedError(f"{name!r} has an angle of one value only, which cannot be told to a peer")
+
+
+def _held(skeleton: Skeleton, row: int) -> bool:
+    """Whether a joint's range has one value only: it is told as fixed, because some libraries fail over it."""
+    limit = skeleton.limits[row]
+    if isinstance(limit, Range):
+        low, high = (limit.low, limit.high) if limit.axis is not None else skeleton.value_ranges[skeleton.q_start[row]]
+        return bool(low == high)
+    return False
+
+
+class _Walk:
+    """Goes from base to tip with the rigid world frame at zero values, and takes the scale out of what follows."""
+
+    def __init__(self, start: Pose, moving: list[int]) -> None:
+        self.start, self.moving = start, set(moving)
+        before, after = constant_parts(start, self.moving)
+        self.before, self.after = before[0], after[0]
+        parent = int(start.skeleton.parents[moving[0]])
+        self.world = start.world.affine[parent] if parent >= 0 else np.eye(3, 4)
+        self.base = self.last = self._rigid(moving[0])[0]
+        self.links: list[Link] = []
+        self.balls: list[int] = []
+        self.sources: list[_Source] = []
+
+    def _rigid(self, row: int) -> tuple[Floats, float]:
+        """The walk's frame (4, 4) without its scale, and that factor; UnsupportedError where it is not uniform."""
+        scale, rotation, _ = similar(self.world[None, :, :3], self.start.skeleton, row)
+        return _frame(rotation[0], self.world[:, 3]), float(scale[0])
+
+    def pass_joint(self, row: int) -> None:
+        """Compose what stands before a joint, its links, and what stands after it."""
+        self.world = compose(self.world, self.before[row])
+        if row in self.moving:
+            self._add(row)
+        self.world = compose(self.world, self.after[row])
+
+    def _add(self, row: int) -> None:
+        skeleton = self.start.skeleton
+        (here, scale), limit = self._rigid(row), skeleton.limits[row]
+        place, self.last = rigid_inverse(self.last) @ here, here
+        name, kind, first = skeleton.names[row], Kind(skeleton.kinds[row]), len(self.links)
+        column = int(skeleton.q_start[row]) + (3 if kind == Kind.FREE else 0)
+        if kind in (Kind.HINGE, Kind.SLIDE):
+            slide = kind == Kind.SLIDE
+            factor = scale if slide else 1.0
+            low, high = np.sort(skeleton.value_ranges[column] * factor).tolist()
+            self.sources.append(_Source(first, column, factor))
+            self.links.append(Link(name, place, skeleton.axes[row], slide, low, high))
+        elif isinstance(limit, Range) and limit.axis is not None:
+            self.sources.append(_Source(first, column, axis=limit.axis))
+            self.links.append(Link(name, place, np.array(limit.axis), False, limit.low, limit.high))
+        else:
+            self._add_ball(name, place, column, limit if isinstance(limit, EulerBox) else None)
+
+    def _add_ball(self, name: str, place: Floats, column: int, limit: EulerBox | None) -> None:
+        order, ranges = (limit.order, limit.ranges) if limit else ("XYZ", ((-np.inf, np.inf),) * 3)
+        self.sources.append(_Source(len(self.links), column, order=order))
+        if limit is None:
+            self.balls.append(len(self.links))
+        for letter, (low, high) in zip(order, ranges, strict=True):
+            axis = np.eye(3)["XYZ".index(letter)]
+            self.links.append(Link(f"{name}.{letter.lower()}", place, axis, False, low, high))
+            place = np.eye(4)
+
+    def arm(self, offset: Floats) -> SerialArm:
+        """What was passed, in units of its own."""
+        end = _frame(rotation_part(self.world[None, :, :3])[0], self.world @ np.append(offset, 1.0))
+        tip = rigid_inverse(self.last) @ end
+        arm = SerialArm(self.start, tuple(self.links), tuple(self.balls), tip, self.base, 1.0, tuple(self.sources))
+        if _SMALLEST <= arm.length <= _LARGEST or arm.length <= _NOTHING * np.abs(self.world[:, 3]).max():
+            return arm
+        return _rescaled(arm, float(2.0 ** np.round(np.log2(arm.length))))
+
+
+def _rescaled(arm: SerialArm, unit: float) -> SerialArm:
+    links = tuple(
+        link._replace(
+            place=_shrunk(link.place, unit),
+            low=link.low / unit if link.slide else link.low,
+            high=link.high / unit if link.slide else link.high,
+        )
+        for link in arm.links
+    )
+    sources = tuple(
+        source._replace(factor=source.factor / unit) if links[source.first].slide else source for source in arm.sources
+    )
+    return SerialArm(arm.start, links, arm.balls, _shrunk(arm.tip, unit), arm.base, unit, sources)
+
+
+def _shrunk(place: Floats, unit: float) -> Floats:
+    result = place.copy()
+    result[:3, 3] /= unit
+    return result
+
+
+def _frame(rotation: Floats, origin: Floats) -> Floats:
+    result = np.eye(4)
+    result[:3, :3], result[:3, 3] = rotation, origin
+    return result
+
+
+def rigid_inverse(place: Floats) -> Floats:
+    """The inverse (4, 4) of a rigid transform: R^T and -R^T t."""
+    result = np.eye(4)
+    result[:3, :3] = place[:3, :3].T
+    result[:3, 3] = -place[:3, :3].T @ place[:3, 3]
+    return result
+
+
+def roll_pitch_yaw(rotation: Floats) -> Floats:
+    """Angles [rad] (3,) of a rotation matrix as URDF has them: Rz(yaw) Ry(pitch) Rx(roll)."""
+    return from_quaternion(rotations.from_matrix(rotation), "ZYX")[::-1]
+
+
+def ends(link: Link) -> tuple[float, float]:
+    """Finite ends of a link's value: where it has none, two turns or a thousand arm units beyond the other or zero."""
+    far = _FAR if link.slide else _TURNS
+    low = link.low if np.isfinite(link.low) else (link.high if np.isfinite(link.high) else 0.0) - far
+    high = link.high if np.isfinite(link.high) else (link.low if np.isfinite(link.low) else 0.0) + far
+    return float(low), float(high)
+
+
+def _urdf_joint(name: str, parent: str, child: str, link: Link, *, continuous: bool) -> list[str]:
+    free = continuous and not (link.slide or np.isfinite(link.low) or np.isfinite(link.high))
+    low, high = ends(link)
+    limit = "" if free else f'<limit lower="{low!r}" upper="{high!r}" effort="1" velocity="1"/>'
+    kind = "prismatic" if link.slide else "continuous" if free else "revolute"
+    return [
+        f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
+        f'    <parent link="{parent}"/><child link="{child}"/>{_urdf_origin(link.place)}',
+        f'    <axis xyz="{_numbers(link.axis)}"/>{limit}',
+        "  </joint>",
+    ]
+
+
+def _urdf_origin(place: Floats) -> str:
+    return f'<origin xyz="{_numbers(place[:3, 3])}" rpy="{_numbers(roll_pitch_yaw(place[:3, :3]))}"/>'
+
+
+def _numbers(values: Floats) -> str:
+    return " ".join(repr(float(value)) for value in values)

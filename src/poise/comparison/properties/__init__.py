@@ -1,0 +1,1 @@
+"""The table of properties: what each method is like."""

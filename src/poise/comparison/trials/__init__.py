@@ -1,0 +1,1 @@
+"""What every method is asked, and how it is run: tasks, targets, turns."""

@@ -1,0 +1,107 @@
+"""What a solve costs as the chain gets longer: free ball joints with bones of length 1, straight at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.comparison.trials.method import Method
+from poise.comparison.trials.runs import Tell, run, usable_methods
+from poise.comparison.trials.task import TargetSet, Task
+from poise.comparison.trials.turns import Asked, batches, in_turns
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Position
+from poise.problem.problem import Problem
+
+SIZES, FULL_SIZES = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
+ONE_SIZE = {"autodiff": 10}  # it compiles anew for each size, which takes seconds
+_TARGETS, _ROUNDS = 20, 3
+_MOST = 0.5  # of the targets: what a chain costs that is hardly solved says nothing
+_TOLERANCE = 1e-4  # of the chain's length
+_NEAR, _FAR = 0.2, 0.9  # of the chain's length: where the targets are
+
+
+class Grown(NamedTuple):
+    """A method on a chain of so many joints: share solved, time of a call and of one target in a batch [us].
+
+    `batch` is NaN where a method solves no batches.
+    """
+
+    joints: int
+    solved: float
+    call: float
+    batch: float
+
+
+def growth(methods: Sequence[Method], sizes: Sequence[int], seconds: float, tell: Tell) -> dict[str, list[Grown]]:
+    """What each method takes for each size; those that refuse a size are left out there."""
+    found: dict[str, list[Grown]] = {method.name: [] for method in methods}
+    for joints in sizes:
+        asked = [method for method in methods if ONE_SIZE.get(method.name, joints) == joints]
+        for name, grown in _grown(asked, _chain(joints), seconds):
+            found[name].append(grown)
+        tell(f"{joints} joints")
+    return found
+
+
+def _grown(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[str, Grown]]:
+    """Each method that takes a chain."""
+    usable, _ = usable_methods(methods, task)
+    try:
+        runs = [run(ready, task, task.main, seconds) for _, ready in usable]
+        asked = [
+            Asked(ready, task.main.rows, [None] * len(task.main), float(done.solved().mean()))
+            for (_, ready), done in zip(usable, runs, strict=True)
+        ]
+        calls = in_turns(asked, _ROUNDS, seconds, lambda _: None)
+        many = batches(asked, task, (_TARGETS,), _ROUNDS, seconds, lambda _: None)
+    finally:
+        for _, ready in usable:
+            ready.close()
+    grown = [
+        (method.name, Grown(len(task.joints), one.solved, _median(call), _median(batch.times.get(_TARGETS))))
+        for (method, _), one, call, batch in zip(usable, asked, calls, many, strict=True)
+    ]
+    return [(name, one) for name, one in grown if np.isfinite(one.call)]
+
+
+def _median(times: Floats | None) -> float:
+    """Of the calls that gave an answer; NaN where none did."""
+    finite = np.zeros(0) if times is None else times[np.isfinite(times)]
+    return float(np.median(finite)) if finite.size else float("nan")
+
+
+def exponent(grown: Sequence[Grown]) -> float:
+    """The power of the number of joints that times follow: the slope of a line through their logarithms, from 10 on.
+
+    1 is as much for every further joint. NaN for fewer than two sizes. Batches where there are any: in single calls the
+    few microseconds of arithmetic hide behind what a call costs.
+    """
+    some = [one for one in grown if one.joints >= 10 and one.solved >= _MOST and one.call > 0]  # noqa: PLR2004
+    if len(some) < 2:  # noqa: PLR2004
+        return float("nan")
+    times = [one.call if np.isnan(one.batch) else one.batch for one in some]
+    return float(np.polyfit(np.log([one.joints for one in some]), np.log(times), 1)[0])
+
+
+def _chain(joints: int) -> Task:
+    names = [*(f"bone_{i}" for i in range(joints)), "tip"]
+    kinds = [Kind.BALL] * joints + [Kind.FIXED]
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(joints + 1)]
+    skeleton = Skeleton.build(names, range(-1, joints), kinds, offsets=offsets)
+    start, goal = Pose(skeleton, skeleton.rest_q), Position("tip", (0, 0, 0), root="bone_0")
+    problem = Problem(start, (goal,))
+    targets = TargetSet("reachable", "evenly in a shell", _shell(joints), follows=False, start=start.q)
+    return Task("", start, goal, problem.tolerance(_TOLERANCE * joints, None), {targets.name: targets})
+
+
+def _shell(joints: int) -> Floats:
+    """Targets (k, 3) in every direction, between two shares of the reach."""
+    rng = np.random.default_rng(joints)
+    way = rng.normal(size=(_TARGETS, 3))
+    away = joints * np.cbrt(rng.uniform(_NEAR**3, _FAR**3, (_TARGETS, 1)))
+    return away * way / np.linalg.norm(way, axis=1, keepdims=True)

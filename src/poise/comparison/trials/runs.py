@@ -1,0 +1,155 @@
+"""Runs: every method on every set of targets, and in turns where times are taken, judged by forward kinematics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poise.comparison.trials.method import Answered, Method, Ready
+from poise.comparison.trials.task import TargetSet, Task
+from poise.errors import PoiseError
+from poise.maths.arrays import Bools, Floats
+from poise.solving.judge import largest_violation
+
+Tell = Callable[[str], None]
+WARM_UP = 2  # calls that are not counted
+LEAVES = 1e-6  # [rad, file units] what leaves a limit by more is no answer
+_CLAIM = 1.1  # times the tolerance: a method may measure its error in other numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a method did with a set of targets; the first n of them, where it is slow.
+
+    q             (n, nq); NaN where there was no answer
+    begins        (n, nq) where each was solved from
+    scores        (n,) the largest error that is left, by forward kinematics, in units of its tolerance
+    errors        (n, c) errors left: distances [file units] and angles [rad]; NaN where there was no answer
+    violations    (n,) by how much a limit is exceeded [rad, file units]
+    microseconds  (n,) of one call
+    iterations    (n,) NaN where the method does not say
+    claimed       (n,) whether it says that it met the target, or None; our own solvers are asked for the main set
+    asked         how many targets the set has
+    trouble       the first error that it raised, in words, or None
+    """
+
+    q: Floats
+    begins: Floats
+    scores: Floats
+    errors: Floats
+    violations: Floats
+    microseconds: Floats
+    iterations: Floats
+    claimed: Bools | None
+    asked: int
+    trouble: str | None
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def solved(self, level: float = 1.0) -> Bools:
+        """(n,) which targets were met at a level of the tolerance, with all limits kept."""
+        return (self.scores <= level) & (self.violations <= LEAVES)
+
+    @property
+    def wrong_claims(self) -> Bools:
+        """(n,) which targets the method says that it met, and did not, by more than a tenth of the tolerance."""
+        return np.zeros(len(self), dtype=bool) if self.claimed is None else self.claimed & ~(self.scores <= _CLAIM)
+
+
+def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> Run:
+    """Solve the targets one by one, for about so many seconds at most; an answer that is an error counts as none."""
+    start, nothing = targets.start, Answered(np.full_like(targets.start, np.nan))
+    for row in targets.rows[:WARM_UP]:
+        timed(ready, row, _given(start, task))
+    found: list[tuple[Floats, Answered, float]] = []
+    end, trouble = time.perf_counter() + seconds, None
+    for row in targets.rows:
+        answer, spent = timed(ready, row, _given(start, task))
+        if isinstance(answer, Exception):
+            trouble, answer = trouble or f"{type(answer).__name__}: {answer}", nothing
+        found.append((start, answer if answer.q.shape == start.shape else nothing, spent))
+        if targets.follows and np.isfinite(found[-1][1].q).all():
+            start = found[-1][1].q
+        if time.perf_counter() > end:
+            break
+    return _judged(ready, task, targets, found, trouble)
+
+
+def _given(start: Floats, task: Task) -> Floats | None:
+    """What a method is told of where to start: nothing, where that is the start it was set up with."""
+    return None if start is task.start.q else start
+
+
+def attempt(call: Callable[..., Any], *given: Any) -> Any:
+    """What a method gives, or the error that it raises: that, too, is an answer, and no reason to stop the others."""
+    try:
+        return call(*given)
+    except Exception as error:  # noqa: BLE001
+        return error
+
+
+def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Answered | Exception, float]:
+    """What a call gave, and its seconds: by the method's own clock where it has one."""
+    told = ready.told(row, start)
+    began = time.perf_counter()
+    raw = attempt(ready.solve, *told)
+    spent = time.perf_counter() - began
+    answer = raw if isinstance(raw, Exception) else attempt(ready.read, raw)
+    own = None if isinstance(answer, Exception) else answer.seconds
+    return answer, spent if own is None else max(own, _TICK)
+
+
+_TICK = 1e-9  # [s]
+
+
+def _judged(
+    ready: Ready, task: Task, targets: TargetSet, found: Sequence[tuple[Floats, Answered, float]], trouble: str | None
+) -> Run:
+    """Measure answers: where each began, what it was, and its seconds."""
+    begins, q = np.array([begin for begin, _, _ in found]), np.array([answer.q for _, answer, _ in found])
+    rows = targets.rows[: len(found)]
+    errors, violations = measured(task, q, rows)
+    counts = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in found]
+    times = np.array([spent for _, _, spent in found]) * 1e6
+    claims = _claims(ready if targets is task.main else None, rows, begins, [answer.claimed for _, answer, _ in found])
+    return Run(
+        q, begins, task.scores(errors), errors, violations, times, np.array(counts), claims, len(targets), trouble
+    )
+
+
+def measured(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Errors (n, c), NaN where q has no numbers, and by how much limits are left (n,), of answers q (n, nq)."""
+    problem = task.problem
+    usable = np.isfinite(q).all(axis=1)
+    errors, violations = np.full((len(q), len(problem.measures)), np.nan), np.zeros(len(q))
+    if usable.any():
+        errors[usable] = problem.errors(np.ascontiguousarray(q[usable]), rows[usable])
+        violations[usable] = [largest_violation(problem.skeleton, one[None]) for one in q[usable]]
+    return errors, violations
+
+
+def _claims(ready: Ready | None, rows: Floats, begins: Floats, said: Sequence[bool | None]) -> Bools | None:
+    """What answers say of themselves, or where they do not, the method when it is asked; `ready` is None: it is not."""
+    if any(claim is not None for claim in said):
+        return np.array([bool(claim) for claim in said])
+    if ready is None:
+        return None
+    claims = attempt(ready.claims, rows, begins)
+    return None if isinstance(claims, Exception) else claims
+
+
+def usable_methods(methods: Sequence[Method], task: Task) -> tuple[list[tuple[Method, Ready]], dict[str, str]]:
+    """Methods that take the task, set up; and for the others, by name, the sentence why not."""
+    found: list[tuple[Method, Ready]] = []
+    refused: dict[str, str] = {}
+    for method in methods:
+        try:
+            found.append((method, method.ready(task)))
+        except PoiseError as error:
+            refused[method.name] = str(error)
+    return found, refused

@@ -1,0 +1,105 @@
+"""What every method is asked: a start, a goal, how close is close, and sets of targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
+from poise.problem.goals import Orientation, Place, Position
+from poise.problem.problem import Problem, Tolerance
+from poise.solving.judge import allowed, reaches
+
+OneGoal: TypeAlias = Position | Orientation | Place
+LEVELS = (100.0, 10.0, 1.0)  # the three tolerances, in units of the finest
+
+
+@dataclass(frozen=True, eq=False)
+class TargetSet:
+    """Targets that every method gets in the same order.
+
+    name     "reachable", "path", "stretched", "singular", "leaving" or "given"
+    text     what they are, a sentence
+    rows     (k, W) as the goal takes them: x y z, w x y z, or both [world, file units]
+    follows  whether each is solved from the answer before; else all from the start
+    start    (nq,) where the first is solved from
+    """
+
+    name: str
+    text: str
+    rows: Floats
+    follows: bool
+    start: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is compared.
+
+    name       of the rig, for titles
+    start      a legal pose
+    goal       Position, Orientation or Place of one joint; its own target is only an example
+    tolerance  the finest of the three levels: what methods are asked for
+    sets       by name; the first is the main one
+    moved_inside  joints whose start was outside its limits and was moved inside first
+    """
+
+    name: str
+    start: Pose
+    goal: OneGoal
+    tolerance: Tolerance
+    sets: dict[str, TargetSet]
+    moved_inside: tuple[str, ...] = ()
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The start and the goal, packed."""
+        return Problem(self.start, (self.goal,))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints that move."""
+        return self.problem.joints
+
+    @property
+    def main(self) -> TargetSet:
+        """The set that methods are ranked by."""
+        return next(iter(self.sets.values()))
+
+    @property
+    def title(self) -> str:
+        """`humanoid.glb: LeftArm to LeftHand, Position`."""
+        chain = f"{self.joints[0]} to {self.goal.joint}" if self.joints else self.goal.joint
+        return (
+            f"{self.name}: {chain}, {type(self.goal).__name__}" if self.name else f"{chain}, {type(self.goal).__name__}"
+        )
+
+    def scores(self, errors: Floats) -> Floats:
+        """The largest of errors (k, c) in units of its tolerance (k,); infinite where there is no number.
+
+        At most 1 is solved at the finest level, at most 10 and 100 at the others.
+        """
+        scores = (errors / self.allowed).max(axis=1, initial=0.0)
+        return np.where(np.isnan(scores), np.inf, scores)
+
+    @cached_property
+    def allowed(self) -> Floats:
+        """The largest error (c,) that counts as solved at the finest level: a distance, an angle, or both."""
+        return allowed(self.problem, self.tolerance)
+
+    def reach_shares(self, rows: Floats) -> Floats | None:
+        """How far from the chain's first joint targets (k, W) are, as a share of the longest reach (k,).
+
+        None where the goal has no position or the reach no bound (a slide without limits).
+        """
+        found = reaches(self.problem, rows)
+        if not found or not np.isfinite(found[0].longest).all() or not (found[0].longest > 0).all():
+            return None
+        return found[0].wanted / found[0].longest

@@ -1,0 +1,150 @@
+"""Times of calls and batches, taken in turns: whatever the machine does besides meets all methods alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.comparison.trials.method import Ready
+from poise.comparison.trials.runs import LEAVES, WARM_UP, Tell, attempt, measured, timed
+from poise.comparison.trials.task import Task
+from poise.maths.arrays import Floats
+
+_FEWER = 0.1  # of the targets: a batch that solves so many fewer than single calls do is other work
+_LEAST = 3  # rows of a round
+_FEWEST = 9  # rounds: fewer hold no interval that forgives one that was disturbed
+_PATIENCE = 3.0  # times the seconds of a part: what a batch may take
+TOLD = 5  # rounds
+
+
+class Asked(NamedTuple):
+    """A method that takes its turn: targets (k, W), where each begins (None: the start), the share that it solves."""
+
+    ready: Ready
+    rows: Floats
+    begins: Sequence[Floats | None]
+    solved: float
+
+    def first(self, count: int) -> Asked:
+        """The same for the first targets only."""
+        return self._replace(rows=self.rows[:count], begins=self.begins[:count])
+
+
+class Batches(NamedTuple):
+    """By size: (rounds,) times of one target [us]; and what went wrong, in words, or None."""
+
+    times: dict[int, Floats]
+    trouble: str | None
+
+
+def in_turns(asked: Sequence[Asked], rounds: int, seconds: float, tell: Tell) -> list[Floats]:
+    """Times of single calls [us], (rounds, k) for each method, taken in turns: in a round each solves all its rows.
+
+    The order is turned from round to round. A method that would take longer than about `seconds` for everything takes
+    part in fewer rounds, with NaN in the others, and if need be with fewer rows. A call that raises has no time: inf.
+    """
+    counts = [_affordable(one, rounds, seconds) for one in asked]
+    times = [np.full((rounds, count.rows), np.nan) for count in counts]
+    for turn in range(rounds):
+        for i in np.roll(np.arange(len(asked)), -turn).tolist():
+            one = asked[i]
+            for k in range(counts[i].rows if _takes_part(turn, counts[i].rounds, rounds) else 0):
+                answer, spent = timed(one.ready, one.rows[k], one.begins[k])
+                times[i][turn, k] = np.inf if isinstance(answer, Exception) else spent * 1e6
+        if (turn + 1) % TOLD == 0:
+            tell("times in turns")
+    return times
+
+
+class _Count(NamedTuple):
+    """In how many rounds a method takes part, and with how many rows."""
+
+    rounds: int
+    rows: int
+
+
+def _takes_part(turn: int, own: int, rounds: int) -> bool:
+    """Whether a method that takes part in `own` of the rounds, evenly spread, does so in this one."""
+    return (turn * own) // rounds != ((turn - 1) * own) // rounds
+
+
+def _affordable(one: Asked, rounds: int, seconds: float) -> _Count:
+    some = one.rows[:WARM_UP]
+    each = sum(timed(one.ready, row, begin)[1] for row, begin in zip(some, one.begins, strict=False)) / len(some)
+    least = min(_FEWEST, rounds)
+    rows = int(np.clip(seconds / (least * max(each, 1e-9)), min(_LEAST, len(one.rows)), len(one.rows)))
+    return _Count(_rounds(each * rows, rounds, seconds), rows)
+
+
+def _rounds(each: float, rounds: int, seconds: float) -> int:
+    """How many rounds of so many seconds are affordable; never fewer than hold an interval."""
+    return int(np.clip(seconds / max(each, 1e-9), min(_FEWEST, rounds), rounds))
+
+
+def batches(
+    asked: Sequence[Asked], task: Task, sizes: Sequence[int], rounds: int, seconds: float, tell: Tell
+) -> list[Batches]:
+    """Times of one target in batches of these sizes, in turns: (rounds,), NaN where a method did not take part.
+
+    Methods that solve no batches have none; one that would take far longer than `seconds` for a size leaves out the
+    rest. The answers of each size are measured before it is timed: a batch that does not do the work has no time.
+    """
+    times: list[dict[int, Floats]] = [{} for _ in asked]
+    troubles: list[str | None] = [None] * len(asked)
+    counts = [rounds] * len(asked)
+    for size in sizes:
+        for i, one in enumerate(asked):
+            last = max(times[i], default=0)
+            each = float(np.nanmedian(times[i][last])) * 1e-6 * size if last else 0.0
+            late = each * min(_FEWEST, rounds) > _PATIENCE * seconds
+            if counts[i] and not late:
+                troubles[i] = _trouble(one, task, size)
+            counts[i] = 0 if late or troubles[i] or not counts[i] else _rounds(each, rounds, seconds)
+        _in_turns(asked, times, counts, size, rounds)
+        tell(f"batches of {size}")
+    said = [None if trouble == _NO_BATCH else trouble for trouble in troubles]
+    return [Batches({} if trouble else found, trouble) for found, trouble in zip(times, said, strict=True)]
+
+
+def _in_turns(
+    asked: Sequence[Asked], times: Sequence[dict[int, Floats]], counts: Sequence[int], size: int, rounds: int
+) -> None:
+    for turn in range(rounds):
+        for i in np.roll(np.arange(len(asked)), -turn).tolist():
+            if counts[i] and _takes_part(turn, counts[i], rounds):
+                spent = _spent(asked[i], size) / size * 1e6
+                times[i].setdefault(size, np.full(rounds, np.nan))[turn] = spent
+
+
+_NO_BATCH = "it solves no batches"
+
+
+def _rows(one: Asked, size: int) -> Floats:
+    return one.rows[np.arange(size) % len(one.rows)]
+
+
+def _spent(one: Asked, size: int) -> float:
+    rows = _rows(one, size)
+    began = time.perf_counter()
+    attempt(one.ready.solve_many, rows)
+    return time.perf_counter() - began
+
+
+def _trouble(one: Asked, task: Task, size: int) -> str | None:
+    """What is wrong with the answers to a batch, in words; this is also its warm-up."""
+    rows = _rows(one, size)
+    q = attempt(one.ready.solve_many, rows)
+    if q is None:
+        return _NO_BATCH
+    if isinstance(q, Exception):
+        return f"{type(q).__name__}: {q}"
+    if not isinstance(q, np.ndarray) or q.shape != (size, len(task.start.q)):
+        return f"answers to a batch of {size} have the shape {np.shape(q)}"
+    errors, violations = measured(task, q, rows)
+    share = float(((task.scores(errors) <= 1.0) & (violations <= LEAVES)).mean())
+    if size >= len(one.rows) and share < one.solved - _FEWER:
+        return f"a batch of {size} solves {100 * share:.3g} %, single calls {100 * one.solved:.3g} %"
+    return None

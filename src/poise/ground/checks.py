@@ -1,0 +1,78 @@
+"""Unfit: ground that a figure cannot be put on, refused in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import Plants
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, Motion
+from poise.ground.legs.legs import Turned
+from poise.ground.terrain.heightmap import HeightMap
+from poise.ground.terrain.mesh import Mesh
+from poise.ground.terrain.terrain import Terrain
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, short
+
+
+def check_terrain(terrain: Any) -> None:
+    """InputError for what is no terrain."""
+    if not isinstance(terrain, Terrain):
+        raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {short(terrain)}")
+
+
+def check_under(plants: Plants, footing: Footing) -> None:
+    """InputError for ground that is under none of the plants: where they are, and how far it goes."""
+    if not len(plants.ball) or footing.sample(plants.ball)[2].any():
+        return
+    figure = footing.figure
+    raise InputError(
+        f"none of the {len(plants.ball)} places where feet stand is on this terrain: in the clip's lengths they are at "
+        f"{_box(plants.ball, figure)}, and {_extent(plants, footing)}; scale it (unit=, --terrain-unit: a metre of "
+        f"this figure is {figure.metre:.3g} in the clip), or move it or the clip"
+    )
+
+
+def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
+    """InputError where a foot that stands is farther from its place than its leg is long, or infinitely far."""
+    bones = np.linalg.norm(np.diff(motion.places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
+    far: Bools = contacts.any & ~(turned.missing <= bones)
+    if not far.any():
+        return
+    frame, leg = np.argwhere(far)[0]
+    raise InputError(
+        f"at {motion.times[frame]:.3f} s the {contacts.legs[leg]} foot would stand {turned.missing[frame, leg]:.3g} m "
+        f"beyond the end of its leg, which is {bones[frame, leg]:.2g} m long: this ground is too steep or too rough "
+        "for the clip and its contacts"
+    )
+
+
+def _extent(plants: Plants, footing: Footing) -> str:
+    """How far the ground goes: `it goes from x 1 to 2, z -3 to 4`, and that it has holes where a plant is over one."""
+    terrain = footing.terrain
+    match terrain.surface:
+        case HeightMap(grid=grid):
+            corners = np.array([[grid.x, grid.y], [grid.x + grid.cols * grid.wide, grid.y + grid.rows * grid.deep]])
+        case Mesh(corners=triangles):
+            corners = np.array([triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))])[:, :2]
+        case _:
+            return "there is no ground"
+    metre = 1.0 if terrain.unit is None else footing.figure.metre / terrain.unit
+    low, high = corners * terrain.scale / metre
+    plan = plants.ball[:, :2]
+    over = ((plan >= low) & (plan <= high)).all(axis=1).any()
+    box = _box(np.pad([low, high], ((0, 0), (0, 1))), footing.figure)
+    return f"it goes from {box}" + ", with holes" * bool(over)
+
+
+def _box(points: Floats, figure: Figure) -> str:
+    """The level box about points (n, 3) [m], z up, in the axes and lengths of the clip: `x 1 to 2, z -3 to 4`."""
+    own = (np.round(rotations.rotate(rotations.inverse(figure.turn), points), 6) + 0.0) * figure.metre  # + 0: no -0
+    low, high = own.min(axis=0), own.max(axis=0)
+    axes = [(0, "x"), (2, "z") if figure.up == "y" else (1, "y")]
+    return ", ".join(f"{name} {low[i]:.3g} to {high[i]:.3g}" for i, name in axes)

@@ -1,0 +1,1 @@
+"""Where feet touch the ground: soles, contacts, plants, and contacts in files."""

@@ -1,0 +1,343 @@
+"""Contacts: when heel and ball of each foot stand on the ground."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from poise.errors import InputError, UnknownNameError
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
+from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
+from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
+from poise.maths.arrays import Bools, Floats, Ints, real, short
+
+Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
+
+POINTS = ("heel", "ball")
+_NEAR = 1e-4  # [s] times in files are rounded to this
+_SAME = 1e-6  # [s] times that differ by less are the same
+_PER_SPEED = 0.012  # [s] what a threshold of height grows by with the speed of the ground
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """When a point of a sole stands: in metres of a figure that is 1.7 m tall, and in seconds.
+
+    on_speed            [m/s] speed below which a contact starts: the point has come to rest
+    off_speed, rise     [m/s] horizontal and upward speed above which it ends
+    on_height           [m] height over the foot's own floor below which a contact starts
+    heel_off, ball_off  [m] height above which it ends: the ball rolls up over the toes before it leaves
+    floor               [s] the floor is the lowest that the foot is slow at within this time, before and after
+    window              [s] over which speeds are taken
+    gap, apart          [s], [m] a shorter gap is closed if the point is back that near to where it stood
+    shortest            [s] shorter contacts are dropped
+    step, around        [m], [s] a foot that far above the lowest one within that time must be
+    still, still_speed  [s], [m/s] still for so long, to stand on a step and not to hover
+    level               whether the ground is known to have no steps: a foot that swings shows where it is, too
+    """
+
+    on_speed: float = 0.4
+    off_speed: float = 0.5
+    rise: float = 0.8
+    on_height: float = 0.02
+    heel_off: float = 0.018
+    ball_off: float = 0.032
+    floor: float = 0.4
+    window: float = 0.04
+    gap: float = 0.1
+    apart: float = 0.03
+    shortest: float = 0.03
+    step: float = 0.06
+    around: float = 1.0
+    still: float = 0.5
+    still_speed: float = 0.15
+    level: bool = False
+
+    def loosened(self, speed: float) -> Thresholds:
+        """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large.
+
+        Such a clip is drawn for level ground: what is low and goes with the ground stands.
+        """
+        return dataclasses.replace(
+            self,
+            on_speed=max(self.on_speed, speed),
+            off_speed=max(self.off_speed, 1.8 * speed),
+            rise=max(self.rise, 0.5 * speed),
+            on_height=self.on_height + _PER_SPEED * speed,
+            heel_off=self.heel_off + _PER_SPEED * speed,
+            ball_off=self.ball_off + _PER_SPEED * speed,
+            level=True,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """When heel and ball of each of L feet stand on the ground.
+
+    legs   names of the legs
+    times  (F,) [s]
+    heel   (F, L) whether the heel stands
+    ball   (F, L) whether the ball of the foot stands
+    fine   the same in more frames, where they are known so: edges lie between the frames of a slow clip. It counts as
+           long as heel and ball agree with it: who edits those has the last word
+    """
+
+    legs: tuple[str, ...]
+    times: Floats
+    heel: Bools
+    ball: Bools
+    fine: Contacts | None = None
+
+    @property
+    def any(self) -> Bools:
+        """(F, L) whether the foot stands, on heel or ball."""
+        return self.heel | self.ball
+
+    def every(self, step: int) -> Contacts:
+        """Return the contacts of every so many frames, which know these as their finer ones."""
+        fine = self if step > 1 else None
+        return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step], fine)
+
+    def at(self, times: Floats) -> Contacts:
+        """Return the contacts at finer times: as they were found there, else of their intervals."""
+        known = self._known()
+        return known if _same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
+
+    def intervals(self) -> Intervals:
+        """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
+        return _intervals_of(self._known())
+
+    def _known(self) -> Contacts:
+        """These contacts as finely as they are known: as they are themselves if they were edited since."""
+        fine = self.fine
+        if fine is None or fine.legs != self.legs:
+            return self
+        step = max(1, (len(fine.times) - 1) // max(1, len(self.times) - 1))
+        picked = Contacts(self.legs, fine.times[::step], fine.heel[::step], fine.ball[::step])
+        if not _same_times(picked.times, self.times):
+            return self
+        between = _at(_intervals_of(fine), self.legs, self.times)
+        alike = (np.array_equal(self.heel, c.heel) and np.array_equal(self.ball, c.ball) for c in (picked, between))
+        return fine if any(alike) else self
+
+    @classmethod
+    def from_intervals(cls, intervals: Intervals, legs: Sequence[str], times: Floats) -> Contacts:
+        """Contacts of given intervals [s]: the frames in them stand; one between two frames, the frame nearest to it.
+
+        Where frames are few, `fine` holds what the intervals say between them.
+
+        A leg or a point that is left out never stands. Unknown legs and points are an UnknownNameError; an interval
+        that starts after its end, lies outside the clip by more than a frame, or overlaps another is an InputError.
+        """
+        for leg, points in table_of(intervals, "contacts").items():
+            if leg not in legs:
+                raise UnknownNameError("leg", str(leg), legs)
+            for point in table_of(points, f"contacts of leg {leg!r}"):
+                if point not in POINTS:
+                    raise UnknownNameError("contact point", str(point), POINTS)
+        fine = _at(intervals, legs, finer_times(times, fineness(times)), step_of(times))
+        if len(fine.times) == len(times):
+            return fine
+        return dataclasses.replace(_at(_intervals_of(fine), legs, times), fine=fine)
+
+
+def _at(intervals: Intervals, legs: Sequence[str], times: Floats, beyond: float = 0.0) -> Contacts:
+    """Contacts of intervals at some times, which they are outside of by so many seconds at most."""
+    heel, ball = (
+        np.stack(
+            [_standing(intervals.get(leg, {}).get(point, ()), times, beyond, f"{leg}.{point}") for leg in legs], axis=1
+        )
+        for point in POINTS
+    )
+    return Contacts(tuple(legs), times, heel, ball)
+
+
+def _same_times(some: Floats, others: Floats) -> bool:
+    return some.shape == others.shape and bool(np.abs(some - others).max(initial=0.0) <= _SAME)
+
+
+def _intervals_of(contacts: Contacts) -> Intervals:
+    """When each foot stands, of these very frames."""
+
+    def stretches(stands: Bools) -> list[tuple[float, float]]:
+        _, start, stop = _runs(stands[:, None])
+        return list(zip(contacts.times[start].tolist(), contacts.times[stop].tolist(), strict=True))
+
+    return {
+        leg: {"heel": stretches(contacts.heel[:, row]), "ball": stretches(contacts.ball[:, row])}
+        for row, leg in enumerate(contacts.legs)
+    }
+
+
+def table_of(value: Any, what: str) -> dict[str, Any]:
+    """Return a table, or say that it is none."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a table, not {short(value)}")
+    return dict(cast("Mapping[str, Any]", value))
+
+
+def _standing(intervals: Any, times: Floats, beyond: float, place: str) -> Bools:
+    """The frames (F,) that lie in intervals [s], which are outside the clip by `beyond` at most."""
+    stands = np.zeros(len(times), dtype=np.bool_)
+    before = -np.inf
+    for start, end in sorted(_interval(each, place) for each in _listed(intervals, place)):
+        span = f"{place}: the interval {start:g} to {end:g} s"
+        if start > end:
+            raise InputError(f"{span} starts after its end")
+        if start < times[0] - beyond - _NEAR or end > times[-1] + beyond + _NEAR:
+            raise InputError(f"{span} is not in the clip, which runs from {times[0]:g} to {times[-1]:g} s")
+        if start < before:
+            raise InputError(f"{span} overlaps the one before it, which ends at {before:g} s")
+        inside = (times >= start - _NEAR) & (times <= end + _NEAR)
+        inside[np.abs(times - (start + end) / 2).argmin()] |= not inside.any()
+        stands |= inside
+        before = end
+    return stands
+
+
+def _listed(value: Any, place: str) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(cast("Sequence[Any]", value))
+    raise InputError(f"{place}: give a list of intervals [start, end] in seconds, not {short(value)}")
+
+
+def _interval(value: Any, place: str) -> tuple[float, float]:
+    pair = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    numbers = [n for n in pair if isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < np.inf]
+    if len(pair) != 2 or len(numbers) != 2:  # noqa: PLR2004
+        raise InputError(f"{place}: an interval is two numbers [start, end] in seconds, not {short(value)}")
+    return real(numbers[0], place), real(numbers[1], place)
+
+
+def stances(
+    motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None
+) -> tuple[Soles, Contacts]:
+    """Find soles and contacts of a motion that travels.
+
+    ground  (2,) [m/s] how the ground passed under a clip in place before it travelled (`in_place`), which loosens the
+            thresholds; None if the motion travelled of itself. Where drawn feet stand flat is not seen by their speed:
+            their soles are found where they are lowest, then once more where they stand
+    """
+    rule, shots = thresholds or Thresholds(), shots_of(motion)
+    if ground is None:
+        soles = find_soles(motion, shots=shots)
+    else:
+        rule = rule.loosened(float(np.hypot(*ground)))
+        soles = find_soles(motion, _found(motion, find_soles(motion, slow=False), rule, shots, tidy=False))
+    return soles, _found(motion, soles, rule, shots)
+
+
+def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = None) -> Contacts:
+    """Find when heel and ball of each foot stand.
+
+    A contact starts when a point of the sole is slow and low, and lasts until it is fast or high: two thresholds each,
+    so that it does not flicker. Height counts from the foot's own floor, the lowest that it is slow at within 0.4 s, so
+    that floors may drift, rise and fall. Short gaps and short contacts go. Speeds and times are in seconds: the frame
+    rate does not matter as long as steps are shorter than contacts.
+
+    A foot that is more than 6 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
+    0.5 s: at the top of a leap it is not. What nothing tells: a foot held still in the air for longer seems to stand.
+    Whose hip is less than 0.35 of a leg above the foot sits or lies: that foot carries nothing and does not stand.
+
+    No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
+    in which nothing stands. In a clip of one frame, or one without time, what is low stands.
+    """
+    return _found(motion, soles, thresholds or Thresholds(), shots_of(motion))
+
+
+def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:
+    points = soles.points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
+    moves = velocities(motion.times, points, shots, rule.window)
+    sliding = np.hypot(moves[..., 0], moves[..., 1])
+    speed = np.hypot(sliding, moves[..., 2])
+    slow = speed < rule.on_speed
+    height = points[..., 2] - _floors(motion, np.where(slow | rule.level, points[..., 2], np.inf), shots, rule)
+    off_height = np.array([rule.heel_off, rule.ball_off])
+    stands = _hysteresis(
+        slow & (height < rule.on_height),
+        (sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height),
+        shots,
+    )
+    if tidy and len(motion) > 1:
+        stands = _tidied(stands, points, motion.times, shots, rule)
+    if tidy and len(motion) > 1 and not rule.level:
+        stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
+    stands &= motion.upright[..., None]
+    legs = tuple(leg.name for leg in motion.figure.legs)
+    return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
+
+
+def _floors(motion: Motion, slow: Floats, shots: Shots, rule: Thresholds) -> Floats:
+    """The floor under each point (F, L, 2) [m]: the lowest near in time, of a heel and a ball about the same.
+
+    slow  heights of the points where they are slow, infinite elsewhere: a foot that swings is on no floor
+    """
+    if len(motion) == 1:
+        return np.full_like(slow, slow.min())
+    own = lowest_near(motion.times, slow, shots, rule.floor)
+    floor = np.minimum(own, own.min(axis=2, keepdims=True) + rule.on_height)
+    return np.where(np.isinf(floor), -np.inf, floor)
+
+
+def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
+    """Frames from one that starts as long as it lasts: each frame is what the last decided one before it is."""
+    frames = np.arange(len(starts))
+    opening = (frames == shots.first)[:, None, None]
+    decided = starts | ~lasts | opening
+    last = np.maximum.accumulate(np.where(decided, frames[:, None, None], 0), axis=0)
+    return np.take_along_axis(starts & lasts, last, axis=0)
+
+
+def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
+    """Without short gaps and short contacts, and with none over a cut."""
+    frames = len(stands)
+    stands[shots.first == shots.last] = False
+    cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
+    stands[cut] &= ~stands[cut - 1]
+    column, start, stop = _runs(stands.reshape(frames, -1))
+    place = points.reshape(frames, -1, 3)[..., :2]
+    moved = np.linalg.norm(place[start[1:], column[1:]] - place[stop[:-1], column[:-1]], axis=1)
+    first = np.ones(len(start), dtype=np.bool_)
+    closed = (column[1:] == column[:-1]) & (shots.first[start[1:]] == shots.first[stop[:-1]])
+    closed &= (times[start[1:]] - times[stop[:-1]] < rule.gap) & (moved < rule.apart)
+    first[1:] = ~closed
+    column, start, stop = column[first], start[first], stop[np.roll(first, -1)]
+    step = np.median(np.diff(times))
+    whole = (start > shots.first[start]) & (stop < shots.last[stop])
+    kept = ~whole | (times[stop] - times[start] + step >= rule.shortest)
+    return _filled(column[kept], start[kept], stop[kept], stands.shape)
+
+
+def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
+    """Frames (F, L) in which a foot is slow in the air: well above the lowest foot, and not long or not still."""
+    lowest = lowest_near(times, heights.min(axis=(1, 2)), shots, rule.around)
+    raised = heights.min(axis=2) - lowest[:, None] - rule.step
+    if not (stands & (raised > 0.0)[..., None]).any():
+        return np.zeros(stands.shape[:2], dtype=np.bool_)
+    column, start, stop = _runs(stands[..., 0] | stands[..., 1])
+    passed = np.concatenate([np.zeros((1, stands.shape[1])), speed.min(axis=2).cumsum(axis=0)])
+    mean = (passed[stop + 1, column] - passed[start, column]) / (stop + 1 - start)
+    still = (times[stop] - times[start] >= rule.still) & (mean < rule.still_speed)
+    hovers = (raised[start, column] > 0.0) & (raised[stop, column] > 0.0) & ~still
+    return _filled(column[hovers], start[hovers], stop[hovers], stands.shape[:2])
+
+
+def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
+    """Column, first and last frame of each stretch of a mask (F, n), column by column."""
+    rows = np.zeros((stands.shape[1], len(stands) + 2), dtype=np.int8)
+    rows[:, 1:-1] = stands.T
+    change = np.diff(rows, axis=1)
+    column, start = np.nonzero(change > 0)
+    return column, start, np.nonzero(change < 0)[1] - 1
+
+
+def _filled(column: Ints, start: Ints, stop: Ints, shape: tuple[int, ...]) -> Bools:
+    """The mask of these stretches: the inverse of `_runs`."""
+    change = np.zeros((shape[0] + 1, int(np.prod(shape[1:]))), dtype=np.int8)
+    np.add.at(change, (start, column), 1)
+    np.add.at(change, (stop + 1, column), -1)
+    return change.cumsum(axis=0)[:-1].astype(np.bool_).reshape(shape)

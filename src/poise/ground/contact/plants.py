@@ -1,0 +1,215 @@
+"""Plants: where and how each foot stands, once for every time that it does."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, TIP_POINT, Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import FOOT, Motion
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import UP, dots, level, raised, units
+
+_EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
+_RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on something that is not there
+_MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
+_STEP = 0.01  # [m] places tried along the foot, to get off an edge
+
+
+class Stances(NamedTuple):
+    """Runs of frames in which a foot stands, leg after leg.
+
+    leg, start, end  (P,) which leg; first frame, and the one after the last
+    flat             (P,) whether heel and ball stand together at some time
+    """
+
+    leg: Ints
+    start: Ints
+    end: Ints
+    flat: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Plants:
+    """How each of P stances is planted.
+
+    stances     when
+    turn        (P, 4) world rotation of the foot while heel and ball stand
+    tilt        (P, 4) rotation of level ground to the ground there
+    heel, ball  (P, 3) where they stand [m]
+    rise        (P,) how much higher that is than in the clip [m]
+    shift       (P,) how far it was moved along the foot, off an edge [m]
+    over        (P,) whether there is an edge under it all the same
+    """
+
+    stances: Stances
+    turn: Floats
+    tilt: Floats
+    heel: Floats
+    ball: Floats
+    rise: Floats
+    shift: Floats
+    over: Bools
+
+
+def in_frames(plants: Plants, step: int) -> Plants:
+    """Return the plants with stances in every so many of the frames that they were found in."""
+    leg, start, end, flat = plants.stances
+    return dataclasses.replace(plants, stances=Stances(leg, -(-start // step), -(-end // step), flat))
+
+
+def stances_of(contacts: Contacts) -> Stances:
+    """Find the runs of contact of each foot."""
+    standing = contacts.any.T
+    edges = np.diff(np.pad(standing, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    leg, start = np.nonzero(edges == 1)
+    end = np.nonzero(edges == -1)[1]
+    both = np.pad(np.cumsum(contacts.heel & contacts.ball, axis=0).T, ((0, 0), (1, 0)))
+    return Stances(leg, start, end, both[leg, end] > both[leg, start])
+
+
+def find_plants(
+    motion: Motion,
+    soles: Soles,
+    contacts: Contacts,
+    footing: Footing,
+    steepest: float,
+    farthest: float,
+    floor: float | None = None,
+) -> Plants:
+    """Decide where each stance is planted.
+
+    The foot is turned as it stands on average while heel and ball stand (else while either does), tilted with the
+    ground by at most `steepest` [rad], and then so that heel and ball are both on it. Where the ground has an edge
+    under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m]. With the
+    clip's own `floor` given, a stance well above it, on a step or a rung, stays as high above the ground.
+    """
+    stances = stances_of(contacts)
+    points = soles.points(motion)
+    turn, heel, ball = _averages(motion, soles, points, contacts, stances)
+    along = ball - heel
+    tip = along * (_toe_lengths(points)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
+    shift = _off_edges(heel, ball, ball + tip, footing, farthest)
+    direction = units(level(along))
+    moved = ball + shift[:, None] * direction
+    normal = footing.sample(moved - 0.5 * along)[1]
+    tilt = _limited(rotations.rotation_between(UP, normal), steepest)
+    planted_heel, planted_ball = _standing(moved, rotations.rotate(tilt, along), direction, footing, steepest)
+    if floor is not None:
+        higher = ball[:, 2] - floor
+        step = raised(np.where(higher > _RUNG, higher, 0.0))
+        planted_heel, planted_ball = planted_heel + step, planted_ball + step
+    onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
+    onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
+    turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
+    rise = 0.5 * (planted_ball + planted_heel - ball - heel)[:, 2]
+    way = shift[:, None] * direction
+    over = _over_edges(heel + way, ball + way, ball + way + tip, footing) > 0
+    return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, over)
+
+
+def _averages(
+    motion: Motion, soles: Soles, points: Floats, contacts: Contacts, stances: Stances
+) -> tuple[Floats, Floats, Floats]:
+    """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
+    runs = [(slice(start, end), leg) for leg, start, end in zip(*stances[:3], strict=True)]
+    both: Bools = np.logical_and(contacts.heel, contacts.ball)
+    flats = [both[run] if flat else slice(None) for run, flat in zip(runs, stances.flat, strict=True)]
+    feet = motion.turns[:, :, FOOT]
+    turn = np.array([_mean_turn(feet[run][flat]) for run, flat in zip(runs, flats, strict=True)]).reshape(-1, 4)
+    along = rotations.rotate(turn, (soles.ball - soles.heel)[stances.leg])
+    balls = [
+        _middle(points[run][contacts.heel[run], HEEL_POINT] + way, points[run][contacts.ball[run], BALL_POINT])
+        for run, way in zip(runs, along, strict=True)
+    ]
+    ball = np.array(balls).reshape(-1, 3)
+    return turn, ball - along, ball
+
+
+def _middle(*points: Floats) -> Floats:
+    """The middle (3,) of the box around points (k, 3): a foot that slid is planted half way."""
+    every = np.concatenate(points)
+    return 0.5 * (every.min(axis=0) + every.max(axis=0))
+
+
+def _mean_turn(turns: Floats) -> Floats:
+    """The mean (4,) of rotations that are near to each other: their normalised sum."""
+    total = np.where((turns @ turns[0])[:, None] < 0, -turns, turns).sum(axis=0)
+    return total / np.sqrt(total @ total)
+
+
+def _limited(turns: Floats, most: float) -> Floats:
+    """Rotations of at most an angle [rad]."""
+    angle = 2.0 * np.arctan2(np.linalg.norm(turns[:, 1:], axis=1), turns[:, 0])
+    share = np.minimum(1.0, most / np.maximum(angle, 1e-12))
+    return rotations.slerp(np.broadcast_to(rotations.IDENTITY, turns.shape), turns, share)
+
+
+def _standing(
+    ball: Floats, along: Floats, direction: Floats, footing: Footing, steepest: float
+) -> tuple[Floats, Floats]:
+    """Heel and ball (P, 3) on the ground, as far apart as they are: the heel is sought behind the ball."""
+    length = np.linalg.norm(along, axis=1)
+    ball = np.concatenate([ball[:, :2], footing.heights(ball)[:, None]], axis=1)
+    reach = np.linalg.norm(along[:, :2], axis=1)
+    most = length * np.sin(steepest)
+    drop = np.zeros_like(length)
+    for _ in range(4):
+        heel = ball - direction * reach[:, None]
+        drop = np.clip(footing.heights(heel) - ball[:, 2], -most, most)
+        reach = length * reach / np.maximum(np.hypot(reach, drop), 1e-300)  # on a plane that is it
+    reach = np.sqrt(np.maximum(length**2 - drop**2, 0.0))
+    heel = ball - direction * reach[:, None]
+    heel[:, 2] = ball[:, 2] + drop
+    return heel, ball
+
+
+def _toe_lengths(points: Floats) -> Floats:
+    """How far (L,) the tips come from the balls [m], as toes bend: nearly always less."""
+    return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
+
+
+def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
+    """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none.
+
+    Where no place will do, heel and ball come first: the toes may stick out, and bend.
+    """
+    tries = np.arange(_STEP, farthest + 0.5 * _STEP, _STEP)
+    shifts = np.concatenate([[0.0], np.stack([tries, -tries], axis=1).ravel()])
+    result = np.zeros(len(heel))
+    rough = np.flatnonzero(_over_edges(heel, ball, tip, footing))
+    if len(rough):
+        moved = shifts[:, None, None] * units(level(tip - heel))[rough]
+        count = _over_edges(moved + heel[rough], moved + ball[rough], moved + tip[rough], footing)
+        result[rough] = shifts[count.argmin(axis=0)]
+    return result
+
+
+def _over_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing) -> Ints:
+    """How much (...) of each sole lies over an edge: points where the ground is off the line from heel to ball.
+
+    Points in front of the ball count one, those between heel and ball more than all of these.
+    """
+    unit = units(level(tip - heel))
+    back = _line(heel - _MARGIN * unit, ball, 6)
+    front = _line(ball, tip + _MARGIN * unit, 7)
+    heights = [footing.heights(points) for points in (heel, ball, back, front)]
+    way, rise = ball - heel, heights[1] - heights[0]
+    square = np.maximum(dots(way, way), 1e-18)  # a hock is one point
+    off = []
+    for points, height in ((back, heights[2]), (front, heights[3])):
+        share = dots(points - heel[..., None, :], way[..., None, :]) / square[..., None]
+        line = heights[0][..., None] + share * rise[..., None]
+        off.append((np.abs(height - line) > _EDGE).sum(axis=-1))
+    return 10 * off[0] + off[1]
+
+
+def _line(start: Floats, end: Floats, count: int) -> Floats:
+    """Points (..., count, 3) on the way between two."""
+    return start[..., None, :] + np.linspace(0.0, 1.0, count)[:, None] * (end - start)[..., None, :]

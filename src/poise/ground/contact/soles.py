@@ -1,0 +1,196 @@
+"""Soles: the points of a foot that touch the ground, in the frames of its joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rest_motion
+from poise.ground.figure.speeds import Shots, shots_of, velocities
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import level
+from poise.model.pose import Pose
+
+if TYPE_CHECKING:
+    from poise.ground.contact.contacts import Contacts
+
+HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
+_PARTS = [FOOT, FOOT, TOES]  # what carries them
+
+_HEEL = 0.3  # the heel is behind the ankle by this share of the distance from ankle to ball, seen from above
+_TIP = 0.5  # and the tip of toes without an end joint ahead of the ball by this one
+_FOOT = 0.13  # ankle to ball over the length of the leg, where no joint says it (a foot of 0.152 of the height)
+_STEEP = 2.0  # a foot that rises by more than this from ball to ankle is a hock, or does not say how long it is
+_NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0
+_THICKNESS = 0.02  # [m] from the lowest joint of a foot to its sole, where the floor is not at 0
+_STEP = 0.25  # [m] a foot that stands higher than this above the others stands on something: a step, a box
+_LOW = 0.05  # [m] a foot is low that is at most this much above its lowest stance: clips drift by that
+_SLOW = 0.3  # [m/s]
+_WINDOW = 0.05  # [s] over which speeds are taken
+_LOWEST = 0.1  # the share of all frames taken as lowest, where none is slow
+_SAME = 1e-6  # [m] an end that near to the ball is none
+_FRAMES = 100  # flat frames that are looked at: a median needs no more
+
+
+@dataclass(frozen=True, eq=False)
+class Soles:
+    """Points on the sole of each of L feet [m].
+
+    heel, ball  (L, 3) in the foot's frame, from the ankle
+    tip         (L, 3) in the toes' frame, from the ball's joint (of a foot without toes: in the foot's, from the ankle)
+    """
+
+    heel: Floats
+    ball: Floats
+    tip: Floats
+
+    @property
+    def lengths(self) -> Floats:
+        """(L,) from heel to ball [m]; 0 of a foot that is one point."""
+        return np.linalg.norm(self.ball - self.heel, axis=-1)
+
+    def points(self, motion: Motion) -> Floats:
+        """(F, L, 3, 3) heel, ball and tip of each foot in every frame [m], z up."""
+        carried = np.stack([self.heel, self.ball, self.tip], axis=1)
+        turned = rotations.rotate(motion.turns[:, :, _PARTS], carried)
+        return turned + motion.places[:, :, [ANKLE, ANKLE, BALL]]
+
+
+def find_soles(
+    motion: Motion, contacts: Contacts | None = None, *, slow: bool = True, shots: Shots | None = None
+) -> Soles:
+    """Find heel, ball and tip of each foot from the frames in which it stands flat.
+
+    contacts  flat is where heel and ball stand; if None, where ankle and ball are slow and low
+    slow      False: flat is where ankle and ball are lowest, however they move (clips that do not travel)
+    shots     where the clip is cut, if that is known
+
+    In flat stance heel, ball and tip are on the floor: the heel behind the ankle by 0.3 of the distance from ankle to
+    ball, the ball under its joint, the tip under the end of the toes (toes without one: 0.5 of that distance ahead of
+    the ball). Each is the median over the flat frames, so that a floor that drifts averages out. A foot that never
+    stands flat is measured where it is lowest; those of a figure that sits or lies all the time in the rest pose.
+
+    The floor is at 0 where the lowest joint of all feet stands at most 0.15 m above it, otherwise 0.02 m under that
+    joint, and so under a foot that stands 0.25 m above the others. A foot without toes, or whose toes are right under
+    the ankle, is taken to point where the figure faces, as long as a foot of the leg's length is. Of a figure on four
+    legs a foot without toes is one point under the ankle, and so are heel and ball of a steep one (a hock).
+    """
+    rest = motion if motion.upright.any() else rest_motion(motion.figure)
+    if rest is not motion and rest.upright.any():
+        return find_soles(rest)
+    flats = _flat_frames(motion, contacts, shots, slow=slow)
+    leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
+    frame = np.concatenate(flats)
+    places, turns = motion.places[frame, leg], motion.turns[frame, leg]
+    starts = np.searchsorted(leg, np.arange(len(flats)))
+    floor = _floors(places[..., 2], starts)
+    points = _on_floor(motion, places, leg, _ahead(motion, frame), floor)
+    local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
+    return Soles(*np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1))
+
+
+def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:
+    """Heel, ball and tip (n, 3, 3) on the floor, of the legs `leg` (n,) that are in `places` (n, 5, 3)."""
+    four, steep = len(motion.figure.legs) > 2, _steep(motion)  # noqa: PLR2004
+    ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
+    ahead = level(joint - ankle)
+    unknown = (_toeless(motion) | (steep & (not four)))[leg, None]
+    if unknown.any():
+        length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
+        ahead = np.where(unknown, (0.0 if four else _FOOT) * length * facing, ahead)
+        joint = np.where(unknown, ankle + ahead, joint)
+        end = np.where(unknown, joint, end)
+    heel = np.where((steep & four)[leg, None], joint, ankle - _HEEL * ahead)
+    tipless = (np.abs(end - joint).max(axis=1) < _SAME)[:, None]
+    points = np.stack([heel, joint, np.where(tipless, joint + _TIP * ahead, end)], axis=1)
+    points[..., 2] = floor[leg, None]
+    return points
+
+
+def _carriers(motion: Motion, places: Floats, leg: Ints) -> Floats:
+    """Where the joints are (n, 3, 3) that carry heel, ball and tip."""
+    carriers = places[:, [ANKLE, ANKLE, BALL]]
+    return np.where(_toeless(motion)[leg, None, None], places[:, ANKLE, None], carriers)
+
+
+def _toeless(motion: Motion) -> Bools:
+    return np.array([not leg.toes for leg in motion.figure.legs])
+
+
+def _steep(motion: Motion) -> Bools:
+    """Which feet have their ankle right above the ball in the rest pose: hocks, or feet whose ball is no ball."""
+    skeleton, turn = motion.figure.skeleton, motion.figure.turn
+    rest = Pose(skeleton, skeleton.rest_q).world.positions
+    feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in motion.figure.legs]
+    drop = rotations.rotate(turn, np.array([rest[foot] - rest[ball] for foot, ball in feet]))
+    return drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1])
+
+
+def _floors(heights: Floats, starts: Ints) -> Floats:
+    """Height of the floor under each foot in flat stance, of the joints' heights (n, 5) from row `starts` on."""
+    lowest = heights[:, ANKLE:].min(axis=1)
+    levels = np.array([np.median(rows) for rows in np.split(lowest, starts[1:])])
+    base = levels.min()
+    floor = 0.0 if 0.0 <= base <= _NEAR_ZERO else base - _THICKNESS
+    return np.where(levels < base + _STEP, floor, levels - _THICKNESS)
+
+
+def _ahead(motion: Motion, frames: Ints) -> Floats:
+    """Unit vectors (n, 3) where the figure faces, level: right of it are the hips of its right legs.
+
+    Without a left and a right leg: where the knees are ahead of the ankles; zero where nothing says it.
+    """
+    names = [leg.name.lower() for leg in motion.figure.legs]
+    left = [i for i, name in enumerate(names) if "left" in name]
+    right = [i for i, name in enumerate(names) if "right" in name]
+    places = motion.places[frames]
+    if left and right:
+        across = places[:, left, HIP].mean(axis=1) - places[:, right, HIP].mean(axis=1)
+        ahead = np.stack([across[:, 1], -across[:, 0], np.zeros(len(across))], axis=1)
+    else:
+        hips, knees, ankles = (places[:, :, place].mean(axis=1) for place in (HIP, KNEE, ANKLE))
+        ahead = level(knees - (hips + ankles) / 2)
+    length = np.linalg.norm(ahead, axis=1, keepdims=True)
+    return ahead / np.where(length > 0, length, 1.0)
+
+
+def _flat_frames(motion: Motion, contacts: Contacts | None, shots: Shots | None, *, slow: bool) -> list[Ints]:
+    """The frames in which each foot stands flat; where it never does, those in which it is lowest."""
+    places = motion.places[:, :, [ANKLE, BALL]]
+    over = (places[..., 2] - places[..., 2].min(axis=0)).max(axis=2)  # (F, L) both joints
+    over = np.where(motion.upright | ~motion.upright.any(axis=0), over, np.inf)
+    flat: Bools
+    if contacts is not None:
+        flat = contacts.heel & contacts.ball
+    elif slow:
+        flat = _slow(motion, places, shots or shots_of(motion))
+        flat &= over <= np.array([_tenth(over[flat[:, leg], leg]) for leg in range(over.shape[1])]) + _LOW
+    else:
+        flat = np.zeros(over.shape, dtype=np.bool_)
+    flat &= np.isfinite(over)
+    return [_some(np.flatnonzero(flat[:, leg]), over[:, leg]) for leg in range(over.shape[1])]
+
+
+def _slow(motion: Motion, places: Floats, shots: Shots) -> Bools:
+    """Frames (F, L) in which both places (F, L, 2, 3) of a foot are slow."""
+    moves = velocities(motion.times, places, shots, _WINDOW)
+    speed = np.einsum("...i,...i->...", moves, moves).max(axis=2)
+    alone = (shots.first == shots.last) & (len(motion) > 1)
+    return (speed < _SLOW**2) & ~alone[:, None]
+
+
+def _tenth(values: Floats) -> float:
+    """A value that a tenth of them are below; 0 of none."""
+    rank = len(values) // 10
+    return float(np.partition(values, rank)[rank]) if len(values) else 0.0
+
+
+def _some(flat: Ints, over: Floats) -> Ints:
+    """At most a hundred of the flat frames, evenly; of none, the lowest."""
+    if not len(flat):
+        count = max(1, int(_LOWEST * len(over)))
+        flat = np.sort(np.argsort(over, kind="stable")[:count])
+    return flat if len(flat) <= _FRAMES else flat[np.linspace(0, len(flat) - 1, _FRAMES).astype(np.int64)]

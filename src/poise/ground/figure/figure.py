@@ -1,0 +1,162 @@
+"""Figure: what the ground needs to know of a rig: its legs, its up axis and how long a metre is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from poise.errors import InputError, UnsupportedError
+from poise.maths.arrays import Floats, real, short
+from poise.maths.vectors import to_z_up
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.roles import Leg, Roles, humanoid
+from poise.model.skeleton import Kind, Skeleton
+
+Up = Literal["y", "z"]
+
+_CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
+HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit
+_LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & Contini 1966)
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """The legs of a skeleton, and its measures.
+
+    skeleton  the joints
+    legs      the legs that are planted, from the hip down
+    up        the file's up axis, "y" or "z"
+    metre     file units per metre of a figure that is 1.7 m tall: all that Poise says in metres counts in these
+    mover     the joint that carries the whole figure: displacements are written to it
+    trunk     the lowest joint that carries all the legs: a lean is written to it
+    """
+
+    skeleton: Skeleton
+    legs: tuple[Leg, ...]
+    up: Up
+    metre: float
+    mover: str
+    trunk: str
+
+    @cached_property
+    def turn(self) -> Floats:
+        """Rotation (4,) from the file's axes to those of the ground: z up."""
+        return to_z_up(self.up)
+
+
+def figure_of(
+    clip: Clip | Pose,
+    *,
+    rig: Rig | None = None,
+    legs: Sequence[str] | None = None,
+    up: Up | None = None,
+    metre: float | None = None,
+) -> Figure:
+    """Find the legs of a clip's skeleton, which way is up, and how long a metre is.
+
+    rig    whose roles say which joints are legs; the skeleton's own if None
+    legs   names of the legs to plant (`humanoid(rig).legs`); all of them if None
+    up     "y" or "z"; if None the file's word; else where the legs lead away from, over the clip or at rest
+    metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
+           of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
+
+    No legs, a leg whose joints are no balls, an unknown leg: one sentence that says what there is.
+    """
+    skeleton = clip.skeleton
+    chosen = _chosen(humanoid(skeleton if rig is None else rig), legs)
+    for leg in chosen:
+        _check_joints(skeleton, leg)
+    metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
+    if not 0.0 < real(metre, "a metre") < np.inf:
+        raise InputError(f"a metre must be a positive number of file units, not {metre}")
+    if up not in ("y", "z", None):
+        raise InputError(f"up is 'y' or 'z', not {up!r}")
+    moving = _movers(skeleton, chosen)
+    return Figure(skeleton, chosen, up or _up(clip, chosen), metre, moving[0], moving[-1])
+
+
+def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
+    if not roles.legs:
+        raise UnsupportedError(
+            "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table, "
+            'such as leftUpperLeg = "JOINT", leftLowerLeg and leftFoot'
+        )
+    if names is None:
+        return roles.legs
+    known = {leg.name: leg for leg in roles.legs}
+    try:
+        names = [names] if isinstance(names, str) else list(names)
+    except TypeError as error:
+        raise InputError(f"legs are names, of {', '.join(known)}, not {short(names)}") from error
+    unknown = [name for name in names if name not in tuple(known)]
+    if unknown or not names:
+        raise InputError(f"no leg {unknown[0] if unknown else ''!r}; legs: {', '.join(known)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"a leg is named twice: {', '.join(names)}")
+    return tuple(known[name] for name in names)
+
+
+def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
+    for name in (leg.upper, leg.lower, leg.foot, *([leg.toes] if leg.toes else [])):
+        kind = skeleton[name].kind
+        if kind not in {Kind.BALL, Kind.FREE}:
+            raise UnsupportedError(
+                f"the {leg.name} leg's joint {name!r} is a {kind.name.lower()}: feet are planted on figures whose leg "
+                "joints turn freely; for a robot solve Place goals with poise.solve or poise.bake"
+            )
+
+
+def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
+    """Height [file units] that the legs say, in the rest pose."""
+    places = Pose(skeleton, skeleton.rest_q).world.positions
+    bones = [[places[skeleton.index(name)] for name in (leg.upper, leg.lower, leg.foot)] for leg in legs]
+    lengths = np.linalg.norm(np.diff(bones, axis=1), axis=-1).sum(axis=-1)
+    if not lengths.min() > 0:
+        raise UnsupportedError(f"the {legs[int(lengths.argmin())].name} leg has no length in the rest pose")
+    return float(lengths.mean()) / _LEG
+
+
+def _up(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
+    """The file's own word; else the axis along which hips are above feet over the clip, or at rest if that says little.
+
+    A clip may sit or lie, and a BVH may be turned upright by its root alone.
+    """
+    skeleton = clip.skeleton
+    if skeleton.up in ("y", "z"):
+        return skeleton.up
+    rest, poses = Pose(skeleton, skeleton.rest_q), clip.poses if isinstance(clip, Clip) else clip
+    rises = [_rise(pose.world.positions, skeleton, legs) for pose in (poses, rest)]
+    rise = rises[0] if np.abs(rises[0]).max() > _CLEAR * np.linalg.norm(rises[0]) > 0.0 else rises[1]
+    return "z" if abs(rise[2]) > abs(rise[1]) else "y"
+
+
+def _rise(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Floats:
+    """From feet to hips (3,), all poses and legs added up."""
+    hips = points[..., [skeleton.index(leg.upper) for leg in legs], :]
+    feet = points[..., [skeleton.index(leg.foot) for leg in legs], :]
+    return (hips - feet).reshape(-1, 3).sum(axis=0)
+
+
+def _movers(skeleton: Skeleton, legs: tuple[Leg, ...]) -> list[str]:
+    """The joints above all the legs that can move, from the top."""
+    above = [set(_ancestors(skeleton, leg.upper)) for leg in legs]
+    common = set.intersection(*above)
+    moving = [i for i in sorted(common) if skeleton.kinds[i] in {Kind.BALL, Kind.FREE}]
+    if not moving:
+        raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")
+    return [skeleton.names[i] for i in moving]
+
+
+def _ancestors(skeleton: Skeleton, joint: str) -> list[int]:
+    rows: list[int] = []
+    row = int(skeleton.parents[skeleton.index(joint)])
+    while row >= 0:
+        rows.append(row)
+        row = int(skeleton.parents[row])
+    return rows

@@ -1,0 +1,43 @@
+"""Footing: the ground as the planting sees it, in metres of the figure, z up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.ground.figure.figure import Figure
+from poise.ground.terrain.terrain import Terrain
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import to_z_up
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """A terrain under a figure. Points and answers are in metres of the figure, z up."""
+
+    terrain: Terrain
+    figure: Figure
+
+    def heights(self, points: Floats) -> Floats:
+        """Height (...) of the ground at the horizontal place of points (..., 3)."""
+        return self.sample(points)[0]
+
+    def sample(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Height (...), upper unit normal (..., 3), and whether there is ground, at points (..., 3)."""
+        scale, turn = self._scale, self._turn
+        there = rotations.rotate(rotations.inverse(turn), points) * scale
+        ground = self.terrain.sample(there)
+        return ground.heights / scale, rotations.rotate(turn, ground.normals), ground.inside
+
+    @property
+    def _scale(self) -> float:
+        """Units of the terrain per metre of the figure."""
+        unit = self.terrain.unit
+        return 1.0 if unit is None else self.figure.metre / unit
+
+    @property
+    def _turn(self) -> Floats:
+        return to_z_up(self.terrain.up)

@@ -1,0 +1,94 @@
+"""Loops: cyclic clips in place are worked out between repeats before and after them, so that their ends meet.
+
+A walk that is made to be repeated has no first and no last frame: what is smoothed, averaged or told apart over time
+must see across the seam. So the motion is repeated, and only the repeat in the middle is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import Plants, Stances
+from poise.ground.figure.motion import Motion
+from poise.maths import rotations
+from poise.maths.arrays import Ints
+
+_NEAR = 0.001  # [m] the legs of a loop end so near to where they started
+_TURNED = np.radians(0.1)  # and turned by at most so much
+_REACH = 1.0  # [s] repeats on either side are so long together: the ends of a motion are felt no farther
+
+Frames = TypeVar("Frames")  # a frozen value whose arrays are rows of frames
+
+
+def closes(motion: Motion) -> bool:
+    """Whether the last pose is the first one: every place of the legs, hips among them, and every turn."""
+    apart = np.linalg.norm(motion.places[-1] - motion.places[0], axis=-1).max()
+    between = rotations.multiply(rotations.inverse(motion.turns[0]), motion.turns[-1])
+    return bool(apart <= _NEAR and np.linalg.norm(rotations.as_vector(between), axis=-1).max() <= _TURNED)
+
+
+def repeats_of(motion: Motion) -> Repeats:
+    """How often a loop is repeated."""
+    length = motion.times[-1] - motion.times[0]
+    return Repeats(len(motion), int(np.ceil(_REACH / length)) if length > 0 else 0)
+
+
+class Repeats(NamedTuple):
+    """F frames, and on either side of them `around` repeats: 0 of a clip that is no loop, which is its own middle.
+
+    Neighbours share a frame: (2 around + 1) (F - 1) + 1 in all. The middle has the frames and the times of the clip.
+    """
+
+    frames: int
+    around: int = 0
+
+    @property
+    def middle(self) -> slice:
+        """The frames that are kept."""
+        start = self.around * (self.frames - 1)
+        return slice(start, start + self.frames)
+
+    @property
+    def rows(self) -> Ints:
+        """Which frame of the clip each one is."""
+        own = np.arange(self.frames)
+        return np.concatenate([*[own[:-1]] * self.around, own, *[own[1:]] * self.around])
+
+    def finer(self, times: int) -> Repeats:
+        """The same when each frame becomes so many (`Motion.finer`)."""
+        return Repeats((self.frames - 1) * times + 1, self.around)
+
+    def of_motion(self, motion: Motion) -> Motion:
+        """The motion, repeated."""
+        if not self.around:
+            return motion
+        times, length, turns = motion.times, motion.times[-1] - motion.times[0], range(1, self.around + 1)
+        before = [times[:-1] - turn * length for turn in reversed(turns)]
+        clock = np.concatenate([*before, times, *(times[1:] + turn * length for turn in turns)])
+        return Motion(motion.figure, clock, motion.places[self.rows], motion.turns[self.rows])
+
+    def of_contacts(self, contacts: Contacts, motion: Motion) -> Contacts:
+        """Contacts of the middle, repeated for a repeated motion."""
+        return Contacts(contacts.legs, motion.times, contacts.heel[self.rows], contacts.ball[self.rows])
+
+    def kept(self, value: Frames) -> Frames:
+        """The middle of a frozen value whose arrays all have a row for each frame."""
+        rows: Any = value
+        arrays = {field.name: getattr(rows, field.name) for field in dataclasses.fields(rows)} if self.around else {}
+        kept = {name: array[self.middle] for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        return dataclasses.replace(rows, **kept) if kept else value
+
+    def plants(self, plants: Plants) -> Plants:
+        """The plants of stances in the middle, which may begin or end at its seams."""
+        if not self.around:
+            return plants
+        leg, start, end, flat = plants.stances
+        first, last = self.middle.start, self.middle.stop
+        here = (start < last) & (end > first)
+        start, end = (np.clip(frame, first, last) - first for frame in (start, end))
+        rows = {f.name: getattr(plants, f.name)[here] for f in dataclasses.fields(plants) if f.name != "stances"}
+        return Plants(Stances(leg[here], start[here], end[here], flat[here]), **rows)

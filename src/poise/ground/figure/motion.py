@@ -1,0 +1,159 @@
+"""Motion: where the legs of a figure are in every frame of a clip, in metres, z up.
+
+Everything in this folder is worked out in this frame, so that units and up axes cannot matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.ground.figure.figure import Figure
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.roles import Leg
+
+HIP, KNEE, ANKLE, BALL, END = range(5)  # the places along a leg
+THIGH, SHIN, FOOT, TOES = range(4)  # what turns
+
+_RATE = 100.0  # [frames/s] feet are worked out in at least so many: contacts end between a slow clip's frames
+_UPRIGHT = 0.35  # of a leg's length: a deep squat is above it, a seat on the floor below
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The legs of F frames and L legs.
+
+    times   (F,) [s]
+    places  (F, L, 5, 3) hip, knee, ankle, ball of the foot and end of the toes [m], z up. Where a leg has no joint at
+            the ball, ball and end are the ankle; where the toes have no end, it is the ball
+    turns   (F, L, 4, 4) world rotations w x y z of thigh, shin, foot and toes, from the joint's frame to z up
+    """
+
+    figure: Figure
+    times: Floats
+    places: Floats
+    turns: Floats
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def step(self) -> float:
+        """Median time between frames [s]; 0 for a single frame."""
+        return step_of(self.times)
+
+    @cached_property
+    def upright(self) -> Bools:
+        """(F, L) whether the hip is above the foot by at least 0.35 of the leg: who sits or lies is not on his feet."""
+        places = self.places
+        bones = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
+        foot = np.minimum(places[:, :, ANKLE, 2], places[:, :, BALL, 2])
+        return places[:, :, HIP, 2] - foot >= _UPRIGHT * bones
+
+    @property
+    def bends(self) -> Bools:
+        """(L,) whether the foot has toes that bend."""
+        return np.array([leg.toes is not None for leg in self.figure.legs])
+
+    def finer(self, times: int) -> Motion:
+        """Return this motion with `times` frames for each; between them places and quaternions go in straight lines.
+
+        Frame i becomes frame i * times; the last frame stays the last.
+        """
+        if times <= 1 or len(self) <= 1:
+            return self
+        lower, share = _between(len(self), times)
+        weight = share[:, None, None, None]
+        places = self.places[lower] + weight * (self.places[lower + 1] - self.places[lower])
+        start, end = self.turns[lower], self.turns[lower + 1]
+        end = np.where((start * end).sum(axis=-1, keepdims=True) < 0.0, -end, end)
+        turns = start + weight * (end - start)
+        turns /= np.sqrt((turns * turns).sum(axis=-1, keepdims=True))
+        return Motion(self.figure, finer_times(self.times, times), places, turns)
+
+    def moved(self, offsets: Floats) -> Motion:
+        """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""
+        return dataclasses.replace(self, places=self.places + offsets[:, None, None, :])
+
+    def carried(self, leg: int, part: int, points: Floats) -> Floats:
+        """World places (F, 3) of a point (3,) [m] that a part of a leg carries, in the part's own frame.
+
+        The foot carries from the ankle, the toes from the ball.
+        """
+        start = self.places[:, leg, {THIGH: HIP, SHIN: KNEE, FOOT: ANKLE, TOES: BALL}[part]]
+        return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
+
+
+def step_of(times: Floats) -> float:
+    """Median time between frames [s]; 0 for a single frame."""
+    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+
+
+def fineness(times: Floats) -> int:
+    """How many frames feet are worked out in for each of a clip's: such that there are at least 100 a second."""
+    return max(1, int(np.ceil(_RATE * step_of(times))))
+
+
+def finer_times(times: Floats, count: int) -> Floats:
+    """The times of `Motion.finer`: `count` for each."""
+    if count <= 1 or len(times) <= 1:
+        return times
+    lower, share = _between(len(times), count)
+    return times[lower] + share * (times[lower + 1] - times[lower])
+
+
+def _between(frames: int, count: int) -> tuple[Ints, Floats]:
+    """The frame before each of the finer ones, and how far it is from there to the next."""
+    fine = np.arange((frames - 1) * count + 1)
+    lower = np.minimum(fine // count, frames - 2)
+    return lower, fine / count - lower
+
+
+def rest_motion(figure: Figure) -> Motion:
+    """The rest pose as a motion of one frame."""
+    rest = Pose(figure.skeleton, figure.skeleton.rest_q[None])
+    return motion_of(Clip(np.zeros(1), rest), figure)
+
+
+def motion_of(clip: Clip, figure: Figure) -> Motion:
+    """Walk the legs of every frame of a clip. No frames: InputError."""
+    if not len(clip):
+        raise InputError(f"clip {clip.name!r} has no frames: there is nothing to plant")
+    world = clip.poses.world
+    turns = {name: world[name].rotations for leg in figure.legs for name in turning(leg)}
+    places = np.stack([np.stack([world[name].positions for name in _path(figure, leg)], 1) for leg in figure.legs], 1)
+    turned = np.stack([np.stack([turns[name] for name in turning(leg)], 1) for leg in figure.legs], 1)
+    return Motion(
+        figure,
+        clip.times,
+        rotations.rotate(figure.turn, places / figure.metre),
+        rotations.multiply(np.broadcast_to(figure.turn, turned.shape), turned),
+    )
+
+
+def turning(leg: Leg) -> tuple[str, str, str, str]:
+    """Names of the joints that turn thigh, shin, foot and toes; of a foot without toes, the foot again."""
+    return leg.upper, leg.lower, leg.foot, leg.toes or leg.foot
+
+
+def _path(figure: Figure, leg: Leg) -> tuple[str, ...]:
+    ball = leg.toes or leg.foot
+    return leg.upper, leg.lower, leg.foot, ball, _end(figure, ball) if leg.toes else ball
+
+
+def _end(figure: Figure, toes: str) -> str:
+    """The child of the toes that is farthest away in the rest pose; the toes themselves without one."""
+    skeleton = figure.skeleton
+    row = skeleton.index(toes)
+    children = [i for i, parent in enumerate(skeleton.parents) if parent == row]
+    if not children:
+        return toes
+    lengths = np.linalg.norm(skeleton.A[children, :3], axis=1)
+    return skeleton.names[children[int(lengths.argmax())]]

@@ -1,0 +1,1 @@
+"""From planted feet to a pose: swing, pelvis, heels, legs, toes."""

@@ -1,0 +1,56 @@
+"""Body: how a figure on four legs leans with the ground: its front goes up where the front feet stand higher."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.ground.figure.motion import HIP, Motion
+from poise.ground.legs.feet import Feet
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.smooth import averaged
+from poise.maths.vectors import UP, dots, level, units
+
+_SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
+
+
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """A turn (F, 4) of the whole figure about a centre (F, 3) [m], z up."""
+
+    turn: Floats
+    centre: Floats
+
+    def of(self, points: Floats) -> Floats:
+        """Where points (F, ..., 3) go."""
+        more = (slice(None), *[None] * (points.ndim - 2))
+        centre = self.centre[more]
+        return centre + rotations.rotate(self.turn[more], points - centre)
+
+    def motion(self, motion: Motion) -> Motion:
+        """The motion of the leaning figure."""
+        turns = rotations.multiply(self.turn[:, None, None], motion.turns)
+        return dataclasses.replace(motion, places=self.of(motion.places), turns=turns)
+
+
+def lean_of(motion: Motion, feet: Feet) -> Lean | None:
+    """How a figure leans on its feet; None of one without front and hind legs.
+
+    The angle is that of the line from the ground under the hind feet to that under the front feet, which are taken to
+    be at least half as far apart as the hips; the centre is that of all hips.
+    """
+    front = np.array([leg.name.startswith("front") for leg in motion.figure.legs])
+    hind = np.array([leg.name.startswith("hind") for leg in motion.figure.legs])
+    if not (front.any() and hind.any()):
+        return None
+    hips = motion.places[:, :, HIP]
+    forward = level(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
+    ahead, apart = units(forward), np.linalg.norm(forward, axis=-1)
+    way = feet.ankles[:, front].mean(axis=1) - feet.ankles[:, hind].mean(axis=1)
+    higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
+    angle = np.arctan2(higher, np.maximum(dots(way, ahead), 0.5 * apart))
+    angle = averaged(angle, round(_SMOOTH / (motion.step or np.inf)))
+    return Lean(rotations.about(np.cross(ahead, UP), angle), hips.mean(axis=1))

@@ -1,0 +1,175 @@
+"""Feet: how each foot is turned and where its ankle goes, frame by frame: standing as planted, else as animated.
+
+Standing, the foot turns about what stands: the heel, the ball, or not at all. In between, the ankle's distance from the
+animated one goes smoothly from that at the end of one stance to that at the start of the next, and so does the tilt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import Plants
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion
+from poise.ground.legs.swing import between_of, carried_on, cleared, faded
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.smooth import eased, rows_at, time_from
+from poise.maths.vectors import UP, dots, level, units
+
+_SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
+
+
+@dataclass(frozen=True, eq=False)
+class Feet:
+    """Targets of L feet in F frames, in metres, z up.
+
+    turns   (F, L, 4) world rotation of the foot
+    ankles  (F, L, 3)
+    tilt    (F, L, 4) rotation of level ground to the ground under the foot
+    rise    (F, L) how much higher the ground under the foot is than the clip's
+    pivots  (F, L, 3) the point about which the foot may be turned further: the ball
+    across  (F, L, 3) the level axis about which that lifts the heel
+    free    (F, L) whether the heel is free to be lifted: only the ball stands
+    """
+
+    turns: Floats
+    ankles: Floats
+    tilt: Floats
+    rise: Floats
+    pivots: Floats
+    across: Floats
+    free: Bools
+
+
+def every(feet: Feet, step: int) -> Feet:
+    """Return the targets of every so many frames."""
+    return Feet(*(getattr(feet, field.name)[::step] for field in dataclasses.fields(Feet)))
+
+
+def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
+    """Work out the targets of every foot."""
+    standing, which = contacts.any, _which(plants, contacts)
+    ends = standing.copy()
+    ends[[0, -1]] = True  # a swing that the clip cuts off ends on the ground that is there
+    between = between_of(motion.times, ends)
+    level = floor_level(motion, soles, contacts)
+    tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
+    share = eased(between.share)
+    tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), share)
+    turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
+    turns = _settled(motion.times, turns, contacts, plants, which)
+    turns = _over_ground(soles, contacts, plants, which, turns, footing)
+    ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
+    offsets = carried_on(motion, ankles - motion.places[:, :, ANKLE], between, standing)
+    rise = rows_at(rise, between.before) * (1 - share) + rows_at(rise, between.after) * share
+    ankles = motion.places[:, :, ANKLE] + offsets
+    ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
+    pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
+    free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
+    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns), free)
+
+
+def _across(soles: Soles, turns: Floats) -> Floats:
+    """The level axis (F, L, 3) across each foot: the sole's normal, towards the ankle, times the way to the ball."""
+    along = units(soles.ball - soles.heel)
+    ankle = -soles.heel
+    normal = ankle - dots(ankle, along)[:, None] * along
+    axis = units(level(rotations.rotate(turns, np.broadcast_to(np.cross(normal, along), (*turns.shape[:2], 3)))))
+    return np.where(soles.lengths[:, None] > 0.0, axis, [1.0, 0.0, 0.0])
+
+
+def held_longer(contacts: Contacts, seconds: float) -> Contacts:
+    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap as long between two."""
+
+    def longer(stands: Bools) -> Bools:
+        since, until = time_from(contacts.times, stands)
+        return stands | ((np.minimum(since, until) <= seconds) & (since + until > 3.0 * seconds))
+
+    return dataclasses.replace(contacts, heel=longer(contacts.heel), ball=longer(contacts.ball))
+
+
+def _which(plants: Plants, contacts: Contacts) -> Ints:
+    """(F, L) the stance of each frame, -1 in the air."""
+    which = np.full(contacts.heel.shape, -1)
+    for i, (leg, start, end) in enumerate(zip(*plants.stances[:3], strict=True)):
+        which[start:end, leg] = i
+    return which
+
+
+def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
+    """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
+    heights = []
+    for on, points in ((contacts.heel, soles.heel), (contacts.ball, soles.ball)):
+        arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
+        heights.append((motion.places[:, :, ANKLE][on] + arm)[:, 2])
+    both = np.concatenate(heights)
+    return float(np.median(both)) if len(both) else 0.0
+
+
+def _ground_under(
+    motion: Motion, plants: Plants, which: Ints, standing: Bools, footing: Footing, level: float
+) -> tuple[Floats, Floats]:
+    """Tilt (F, L, 4) and rise (F, L): as planted; where the clip starts or ends in the air, as the ground is there."""
+    tilt = np.broadcast_to(rotations.IDENTITY, (*which.shape, 4)).copy()
+    rise = np.zeros(which.shape)
+    if len(plants.rise):
+        tilt[standing], rise[standing] = plants.tilt[which[standing]], plants.rise[which[standing]]
+    for frame in (0, -1):
+        heights, normals, _ = footing.sample(motion.places[frame, :, BALL])
+        air = ~standing[frame]
+        rise[frame, air] = (heights - level)[air]
+        tilt[frame, air] = rotations.rotation_between(UP, normals)[air]
+    return tilt, rise
+
+
+def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+    """Turn each foot into its planted rotation while heel and ball stand; before and after that correction fades."""
+    flat = contacts.heel & contacts.ball
+    if not flat.any():
+        return turns
+    needed = np.zeros((*flat.shape, 3))
+    planted = plants.turn[which[flat]]
+    needed[flat] = rotations.as_vector(rotations.multiply(planted, rotations.inverse(turns[flat])))
+    vectors = faded(times, needed, flat, _SETTLE)
+    return np.where(flat[..., None], _filled(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns))
+
+
+def _filled(rows: Floats, mask: Bools) -> Floats:
+    """Rows (k, 4) at the places of a mask (F, L), the identity elsewhere."""
+    result = np.broadcast_to(rotations.IDENTITY, (*mask.shape, 4)).copy()
+    result[mask] = rows
+    return result
+
+
+def _over_ground(
+    soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
+) -> Floats:
+    """Turn feet that stand on their heels alone about them, so that their balls are not in the ground."""
+    frame, leg = np.nonzero(contacts.heel & ~contacts.ball & (soles.lengths > 0.0))
+    arm = rotations.rotate(turns[frame, leg], (soles.ball - soles.heel)[leg])
+    ball = plants.heel[which[frame, leg]] + arm
+    angle = np.arcsin(np.clip((footing.heights(ball) - ball[:, 2]) / soles.lengths[leg], 0.0, 1.0))
+    if not angle.any():
+        return turns
+    turns = turns.copy()
+    up = rotations.about(-_across(soles, turns)[frame, leg], angle)
+    turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
+    return turns
+
+
+def _ankles(
+    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, rise: Floats
+) -> Floats:
+    """Ankles (F, L, 3): while a foot stands, such that what stands is where it was planted; else animated, raised."""
+    ankles = motion.places[:, :, ANKLE].copy()
+    ankles[:, :, 2] += rise
+    for on, offset, place in ((contacts.heel, soles.heel, plants.heel), (contacts.ball, soles.ball, plants.ball)):
+        arm = rotations.rotate(turns, np.broadcast_to(offset, ankles.shape))
+        ankles[on] = place[which[on]] - arm[on]
+    return ankles

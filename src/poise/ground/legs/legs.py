@@ -1,0 +1,82 @@
+"""Legs: thighs and shins that bring the ankles to their feet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Motion
+from poise.ground.legs.feet import Feet
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import units
+
+_STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """What is done to a figure.
+
+    up       (F,) how far the pelvis goes up [m]
+    turns    (F, L, 4, 4) world rotations to be put before the animated ones of thigh, shin, foot and toes
+    ankles   (F, L, 3) where the ankles come [m]
+    missing  (F, L) how far that is from where they should be [m]
+    lengths  (F, L) the legs' lengths, 1 as animated
+    """
+
+    up: Floats
+    turns: Floats
+    ankles: Floats
+    missing: Floats
+    lengths: Floats
+
+
+def bend_axes(motion: Motion, soles: Soles) -> Floats:
+    """(F, L, 3) the axis about which each knee bends: one for the whole clip, in the thigh's frame.
+
+    The mean of thigh x shin, which weighs every frame by the sine of its bend; where a knee never bends, the axis that
+    lets it bend towards the toes, or where the sole points if the foot has none.
+    """
+    places = motion.places
+    thigh, shin = places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]
+    normal = np.cross(units(thigh), units(shin))
+    inverse = rotations.inverse(motion.turns[:, :, THIGH])
+    mean = rotations.rotate(inverse, normal).mean(axis=0)
+    weak = np.linalg.norm(mean, axis=-1) < _STRAIGHT
+    if weak.any():
+        sole = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball - soles.heel, thigh.shape))
+        front = np.where(motion.bends[:, None], places[:, :, BALL] - places[:, :, ANKLE], sole)
+        mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, units(thigh))).mean(axis=0), mean)
+    return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(units(mean), thigh.shape))
+
+
+def soft_chords(motion: Motion, feet: Feet, hips: Floats, longest: Floats) -> Floats:
+    """How far (F, L) each ankle may be from its hip: as far as asked up to the animated distance d, then less and less.
+
+    d + r (1 - exp(-(D - d) / r)) for a distance D beyond it, with r = longest - d: C1, monotone, never above `longest`.
+    """
+    asked = np.linalg.norm(feet.ankles - hips, axis=-1)
+    posed = np.linalg.norm(motion.places[:, :, ANKLE] - motion.places[:, :, HIP], axis=-1)
+    room = np.maximum(longest - posed, 1e-9 * longest)
+    return np.where(asked <= posed, longest, posed + room * -np.expm1(-np.maximum(asked - posed, 0.0) / room))
+
+
+def bend_legs(
+    motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
+) -> Turned:
+    """Bend every leg so that its ankle is at its foot's, or as near as it comes; longer by `stretch` at most."""
+    shape, count = most.shape, most.size
+    asked = np.linalg.norm(feet.ankles - hips, axis=-1)
+    lengths = np.clip(asked / most, 1.0, 1.0 + stretch)
+    rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
+    thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
+    kernels.ground.legs.bend_all(*rows, most.ravel(), lengths.ravel(), thighs, shins, reached)
+    foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    toes = np.where(motion.bends[:, None], feet.tilt, foot)
+    turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, toes], axis=2)
+    ankles = reached.reshape(*shape, 3)
+    return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)

@@ -1,0 +1,51 @@
+"""Reach: pelvis, heels, legs and toes, in this order, so that every foot gets to its place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import HIP, Motion
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.heels import heel_room, lifted, needed_lift
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
+from poise.ground.legs.pelvis import longest_chords, pelvis_heights
+from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
+from poise.maths.vectors import raised
+
+_STEPS_BACK = 3  # feet are taken back so often at most: their toes bend anew each time
+
+
+def reach_feet(
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, footing: Footing, stretch: float
+) -> Turned:
+    """Bring the figure to its feet.
+
+    The pelvis goes where all legs that stand reach, once their free heels are lifted; then heels are lifted only as
+    far as they must be. A leg in the air may fall short of its foot, softly. Toes bend out of the ground last; a foot
+    that leaves the ground in front of a riser steps back from it.
+    """
+    longest = longest_chords(motion)
+    down = heels_to_lower(motion, soles, feet, footing)
+    feet = lifted(feet, -down)
+    room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
+    room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
+    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
+    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
+    most = np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
+    axes = bend_axes(motion, soles)
+
+    def turned_to(feet: Feet) -> Turned:
+        return raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
+
+    turned = turned_to(feet)
+    for _ in range(_STEPS_BACK):
+        clear = step_back(motion, soles, feet, turned, contacts.any, footing)
+        if clear is feet:
+            break
+        feet = clear
+        turned = turned_to(feet)
+    return turned

@@ -1,0 +1,133 @@
+"""Swing: how feet go through the air from one stance to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.smooth import above, eased, last_of, next_of, rows_at, time_from
+
+_COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
+_FAR = 0.1  # [m] a foot that goes less far steps on the spot
+_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
+_BENT = 0.2  # [m] more than any toes are long
+_CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """For each of F frames and L legs: the frames of standing before and after it, and how far it is between them."""
+
+    before: Ints
+    after: Ints
+    share: Floats  # 0 at `before`, 1 at `after`
+    since: Floats  # [s]
+    until: Floats  # [s]
+
+
+def between_of(times: Floats, mask: Bools) -> Between:
+    """Where frames lie between those of a mask (F, L), which holds in the first and the last."""
+    before, after = last_of(mask), next_of(mask)
+    since, until = times[:, None] - times[before], times[after] - times[:, None]
+    whole = since + until
+    return Between(before, after, since / np.where(whole > 0, whole, 1.0), since, until)
+
+
+def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bools) -> Floats:
+    """Offsets (F, L, 3) in the air: eased from stance to stance, leaving and arriving at the speed they have there.
+
+    A foot that must go higher or lower does so with the level way that it has come: along the slope, and over stairs.
+
+    A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.05 s or the whole swing.
+    """
+    start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
+    result = start + (end - start) * eased(between.share)[..., None]
+    result[..., 2] = start[..., 2] + (end - start)[..., 2] * eased(_come(motion, result, between))
+    leaving, arriving = _speeds(motion.times, offsets, standing)
+    whole = np.minimum(_COAST, between.since + between.until)
+    result += _coasting(rows_at(leaving, between.before), between.since, whole)
+    result -= _coasting(rows_at(arriving, between.after), between.until, whole)
+    return np.where(standing[..., None], offsets, result)
+
+
+def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
+    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade, at first at the speed they have."""
+    result = np.where(mask[..., None], offsets, 0.0)
+    since, until = time_from(times, mask)
+    whole = np.minimum(seconds, 0.5 * (since + until))
+    speeds = _speeds(times, offsets, mask)
+    last = len(times) - 1
+    ends = (np.maximum(last_of(mask), 0), np.minimum(next_of(mask), last))
+    for frames, time, speed, sign in zip(ends, (since, until), speeds, (1.0, -1.0), strict=True):
+        near = ~mask & (time < whole)
+        left = 1.0 - eased(np.where(near, time, 0.0) / np.maximum(whole, 1e-9))
+        held = rows_at(offsets, frames) * left[..., None]
+        fading = held + sign * _coasting(rows_at(speed, frames), np.where(near, time, 0.0), whole)
+        result += np.where(near[..., None], fading, 0.0)
+    return result
+
+
+def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats]:
+    """How fast offsets (F, L, 3) change where a mask ends, and where it begins; 0 where it holds for one frame."""
+    speed = np.zeros_like(offsets)
+    speed[1:] = np.diff(offsets, axis=0) / np.maximum(np.diff(times), 1e-9)[:, None, None]
+    both = np.zeros_like(mask)
+    both[1:] = mask[1:] & mask[:-1]
+    speed = np.where(both[..., None], speed, 0.0)
+    return speed, np.concatenate([speed[1:], np.zeros_like(speed[:1])])
+
+
+def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
+    """How far (F, L, 3) a speed still leads: v t (1 - t / T)^2, nothing from T on."""
+    fade = np.clip(1.0 - time / np.maximum(whole, 1e-9), 0.0, 1.0)
+    return speeds * (time * fade**2)[..., None]
+
+
+def _come(motion: Motion, offsets: Floats, between: Between) -> Floats:
+    """The share (F, L) of the level way from stance to stance that a foot has come; of the time if that is short."""
+    ankles = motion.places[:, :, ANKLE, :2] + offsets[..., :2]
+    start = rows_at(ankles, between.before)
+    way = rows_at(ankles, between.after) - start
+    square = (way * way).sum(axis=-1)
+    far = square > _FAR**2
+    share = ((ankles - start) * way).sum(axis=-1) / np.where(far, square, 1.0)
+    return np.where(far, np.clip(share, 0.0, 1.0), between.share)
+
+
+def cleared(
+    motion: Motion,
+    ankles: Floats,
+    turns: Floats,
+    tilt: Floats,
+    soles: Soles,
+    between: Between,
+    standing: Bools,
+    footing: Footing,
+) -> Floats:
+    """Lift swinging feet so that heel, ball and tip pass over the ground.
+
+    The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
+    tips lack at most.
+    """
+    arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
+    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
+    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
+    depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
+    free = eased(np.minimum(between.since, between.until) / _CLEAR)
+    left = eased(between.since / _CLEAR)  # toes that have just left the ground bend as far as while they stood
+    bends = motion.bends * (_TOES + (1.0 - left) * _BENT)
+    needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
+    if not needed.any():
+        return ankles
+    half = round(_CLEAR / motion.step) if motion.step > 0 else 0
+    ankles = ankles.copy()
+    ankles[..., 2] += np.maximum(above(needed, half) * free, needed)
+    return ankles

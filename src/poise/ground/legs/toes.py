@@ -1,0 +1,171 @@
+"""Toes: bent out of the ground, and feet taken back from what even that does not clear."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.legs import Turned
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import above
+from poise.maths.vectors import UP
+
+_TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
+_BENT = 0.06  # [s] before and after: how smoothly
+_RISER = 0.1  # [m] ground that rises by more within 0.2 m in front of a foot is a riser
+_TRIES = 17  # angles of toes, and distances, that are tried
+_BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
+_HEEL_DOWN = np.radians(90.0)  # a heel rises less by so much at most in front of a riser
+_LOWERED = 0.05  # [s] before and after: how smoothly
+_TOUCH = 1e-4  # [m] a tip that is so deep in the ground only touches it
+_IN = 0.001  # [m] a sole may be so deep in the ground
+
+
+def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Floats:
+    """By which angles (F, L) [rad] heels must rise less, since their tips would be in a riser in front of them.
+
+    A heel that rises high while the ball stands pushes the toes forward. Where even toes bent upwards do not clear the
+    step, the foot is turned back about its ball, until they do or its heel is on the ground.
+    """
+    down = np.zeros(feet.free.shape)
+    frame, leg = np.nonzero(feet.free)
+    stuck = _before_risers(feet.pivots[frame, leg], feet.across[frame, leg], footing) | ~motion.bends[leg]
+    frame, leg = frame[stuck], leg[stuck]
+    if not len(frame):
+        return down
+    pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
+    joint = feet.ankles[frame, leg] - pivot + _joints(motion, feet.turns)[frame, leg]
+    bends = motion.bends[leg]
+    toes = np.where(
+        bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], feet.turns[frame, leg]
+    )
+    tip = rotations.rotate(toes, soles.tip[leg])
+    angles, best = np.zeros(len(frame)), _least_depth(pivot + joint, tip, -axis, bends, footing)
+    stuck = np.flatnonzero(best > _IN)
+    for angle in np.linspace(0.0, _HEEL_DOWN, _TRIES)[1:]:
+        if not len(stuck):
+            break
+        turn = rotations.about(axis[stuck], np.full(len(stuck), -angle))
+        turned = np.where(bends[stuck, None], tip[stuck], rotations.rotate(turn, tip[stuck]))
+        moved = pivot[stuck] + rotations.rotate(turn, joint[stuck])
+        depth = _least_depth(moved, turned, -axis[stuck], bends[stuck], footing)
+        better = depth < best[stuck] - _IN
+        angles[stuck[better]], best[stuck[better]] = angle, depth[better]
+        stuck = stuck[depth > _IN]
+    if not angles.any():
+        return down
+    down[frame, leg] = angles
+    heels = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(soles.heel, feet.ankles.shape))
+    length = np.maximum(soles.lengths, 1e-9)
+    room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
+    return np.minimum(above(down, round(_LOWERED / (motion.step or np.inf))), room)
+
+
+def _joints(motion: Motion, turns: Floats) -> Floats:
+    """The way (F, L, 3) from the ankles to the joints of the toes, for feet turned so."""
+    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+
+
+def _before_risers(balls: Floats, across: Floats, footing: Footing) -> Bools:
+    """(k,) whether the ground rises like a step in front of a ball."""
+    ahead = np.cross(across, UP)
+    probes = balls[..., None, :] + np.linspace(0.0, 0.2, 5)[:, None] * ahead[..., None, :]
+    heights = footing.heights(probes)
+    return heights.max(axis=-1) - heights[..., 0] > _RISER
+
+
+def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:
+    """How deep (k,) tips are in the ground, with the toes of those that bend bent about the axes as is best."""
+    angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends
+    return _tip_depth(joint, tip, axes, angles, footing).min(axis=0)
+
+
+def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing: Footing) -> Turned:
+    """Bend toes upwards, about the axis across the foot, where their tips would be in the ground."""
+    ball = _balls(motion, turned)
+    toes = turned.turns[:, :, TOES]
+    tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
+    axes = -feet.across  # turning about it raises the tip
+    angle = np.zeros(ball.shape[:2])
+    low = motion.bends & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
+    if not low.any():
+        return turned
+    angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
+    angle = above(angle, round(_BENT / (motion.step or np.inf)))
+    bent = angle > 0.0  # toes that begin to bend go forward first: into a riser, if there is one
+    low = np.zeros_like(bent)
+    low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], angle[bent], footing) > _TOUCH
+    angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
+    turns = turned.turns.copy()
+    turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
+    return dataclasses.replace(turned, turns=turns)
+
+
+def _balls(motion: Motion, turned: Turned) -> Floats:
+    """Places (F, L, 3) of the joints of the toes."""
+    way = motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
+    return turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
+
+
+def _tip_depth(ball: Floats, tip: Floats, axes: Floats, angles: Floats, footing: Footing) -> Floats:
+    """How deep (..., k) tips are in the ground that are bent about the axes by angles."""
+    places = ball + rotations.rotate(rotations.about(axes, angles), np.broadcast_to(tip, (*angles.shape, 3)))
+    return footing.heights(places) - places[..., 2]
+
+
+def _toe_angles(ball: Floats, tip: Floats, axes: Floats, least: Floats, footing: Footing) -> Floats:
+    """The angles (k,) [rad] from `least` up at which tips are first out of the ground; where none will do, the best.
+
+    The ground under a tip changes as it rises, at an edge by a step: angles are tried one after the other, and the
+    first that will do is made smaller by halving.
+    """
+    tries = least + np.linspace(0.0, 1.0, _TRIES)[:, None] * (np.maximum(_TOES_UP, least) - least)
+    depths = _tip_depth(ball, tip, axes, tries, footing)
+    out = depths <= _TOUCH
+    first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
+    rows = np.arange(len(ball))
+    high = tries[first, rows]
+    low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0), rows], high)
+    for _ in range(9):
+        middle = 0.5 * (low + high)
+        fine = _tip_depth(ball, tip, axes, middle, footing) <= _TOUCH
+        low, high = np.where(fine, low, middle), np.where(fine, middle, high)
+    return high
+
+
+def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing: Bools, footing: Footing) -> Feet:
+    """Move swinging feet that still are in the ground back along themselves, else up, until they are out of it.
+
+    What is left then is the riser of a step just in front of a foot that leaves the ground.
+    """
+    joint = _balls(motion, turned)
+    toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
+    places = np.stack(
+        [
+            turned.ankles + rotations.rotate(feet.turns, np.broadcast_to(p, joint.shape))
+            for p in (soles.heel, soles.ball)
+        ]
+        + [joint + rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))],
+        axis=2,
+    )
+    depth = (footing.heights(places) - places[..., 2]).max(axis=-1)
+    frame, leg = np.nonzero((depth > _IN) & ~standing)
+    if not len(frame):
+        return feet
+    back = np.cross(UP, feet.across[frame, leg])
+    tried = np.linspace(0.0, _BACK, _TRIES)[:, None, None] * back
+    spots = places[frame, leg] + tried[:, :, None]
+    depths = (footing.heights(spots) - spots[..., 2]).max(axis=-1)
+    out = (depths <= _IN) & (turned.missing[frame, leg] <= _IN)  # a leg that is too short gets no further back
+    first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
+    ankles = feet.ankles.copy()
+    ankles[frame, leg] = turned.ankles[frame, leg] + tried[first, np.arange(len(frame))]
+    ankles[frame, leg, 2] += np.maximum(depths[first, np.arange(len(frame))], 0.0)
+    return dataclasses.replace(feet, ankles=ankles)

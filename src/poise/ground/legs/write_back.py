@@ -1,0 +1,140 @@
+"""Written: from what was decided in metres, z up, back to poses of the skeleton."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.motion import FOOT, Motion, turning
+from poise.ground.legs.body import Lean
+from poise.ground.legs.legs import Turned
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import raised
+from poise.model.pose import Pose
+from poise.model.roles import Leg
+from poise.model.skeleton import Kind, Skeleton
+
+
+def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
+    """Return the poses with the whole figure moved by offsets (F, 3) [m], z up."""
+    q, translations = poses.q.copy(), _translations(poses).copy()
+    _move(poses, figure.mover, _in_file(figure, offsets), q, translations)
+    return _pose(poses, q, translations)
+
+
+def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
+    """Return the poses of a figure that leans, where it was carried by offsets (F, 3) [m], z up."""
+    places = rotations.rotate(figure.turn, poses.world_of(figure.trunk).positions / figure.metre) + offsets
+    q, translations = poses.q.copy(), _translations(poses).copy()
+    _move(poses, figure.trunk, _in_file(figure, lean.of(places) - places), q, translations)
+    _turn_joint(poses, figure, figure.trunk, rotations.IDENTITY, lean.turn, q)
+    return _pose(poses, q, translations)
+
+
+def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, still: Floats) -> Pose:
+    """Return the poses with the figure moved and the legs turned.
+
+    offsets  (F, 3) [m] by which the motion was carried over the ground
+    still    (F, 3) [m] how much of that is taken back: a figure that is to stay in place
+    """
+    figure = motion.figure
+    moved = _in_file(figure, offsets + raised(turned.up))
+    q, translations = poses.q.copy(), _translations(poses).copy()
+    _move(poses, figure.mover, moved - _in_file(figure, still), q, translations)
+    for i, leg in enumerate(figure.legs):
+        _turn(poses, figure, leg, turned.turns[:, i], q)
+        _lengthen(figure.skeleton, leg, turned.lengths[:, i], translations)
+        if not hangs_in(figure.skeleton, leg.foot, leg.lower):
+            _place(poses, leg.foot, _in_file(figure, turned.ankles[:, i]) - moved, translations)
+    return _pose(poses, q, translations)
+
+
+def hangs_in(skeleton: Skeleton, joint: str, above: str) -> bool:
+    """Whether a joint is another, or below it."""
+    row, top = skeleton.index(joint), skeleton.index(above)
+    while row > top:
+        row = int(skeleton.parents[row])
+    return row == top
+
+
+def _in_file(figure: Figure, vectors: Floats) -> Floats:
+    """Vectors (..., 3) [m], z up, along the file's axes, in its units."""
+    return rotations.rotate(rotations.inverse(figure.turn), vectors * figure.metre)
+
+
+def _translations(poses: Pose) -> Floats:
+    """Translations (F, n, 3) as a Pose carries them; what slides and free joints do is in q."""
+    given = poses.translations
+    rest = poses.skeleton.A[:, :3]
+    return np.broadcast_to(rest, (*poses.shape, *rest.shape)) if given is None else given
+
+
+def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
+    """The new pose; translations that did not change stay what they were."""
+    same = np.array_equal(translations, _translations(poses))
+    return Pose(poses.skeleton, q, poses.translations if same else translations, poses.scales)
+
+
+def _maps_above(poses: Pose, joint: str) -> Floats:
+    """World maps (F, 3, 4) of what a joint hangs in."""
+    parent = int(poses.skeleton.parents[poses.skeleton.index(joint)])
+    if parent < 0:
+        return np.broadcast_to(np.eye(3, 4), (len(poses), 3, 4))
+    return poses.world.affine[:, parent]
+
+
+def _solved(maps: Floats, vectors: Floats) -> Floats:
+    """The vectors (F, 3) that maps (F, 3, 4) turn into these."""
+    return np.asarray(np.linalg.solve(maps[..., :3], vectors[..., None])[..., 0], dtype=np.float64)
+
+
+def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats) -> None:
+    """Move a joint and all that it carries (F, 3) [file units, file axes]."""
+    skeleton = poses.skeleton
+    row = skeleton.index(name)
+    local = _solved(_maps_above(poses, name), moved)
+    if skeleton.kinds[row] == Kind.FREE:
+        start = skeleton.q_slice(name).start
+        q[:, start : start + 3] += rotations.rotate(rotations.inverse(skeleton.A[row, 3:]), local)
+    else:
+        translations[:, row] += local
+
+
+def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
+    """Put a joint at places (F, 3) of the world in which the figure was not moved, by its translation."""
+    above = _maps_above(poses, joint)
+    translations[:, poses.skeleton.index(joint)] = _solved(above, places - above[..., 3])
+
+
+def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, translations: Floats) -> None:
+    """Make the bones from hip to ankle longer (F,)."""
+    if (lengths == 1.0).all():
+        return
+    row, top = skeleton.index(leg.foot), skeleton.index(leg.upper)
+    while row > top:
+        translations[:, row] *= lengths[:, None]
+        row = int(skeleton.parents[row])
+
+
+def _turn(poses: Pose, figure: Figure, leg: Leg, turns: Floats, q: Floats) -> None:
+    """Write the turns (F, 4, 4) of a leg's parts."""
+    names = turning(leg)
+    for part, name in enumerate(names if leg.toes else names[: FOOT + 1]):
+        above = [i for i in range(part) if hangs_in(figure.skeleton, name, names[i])]
+        _turn_joint(poses, figure, name, turns[:, above[-1]] if above else rotations.IDENTITY, turns[:, part], q)
+
+
+def _turn_joint(poses: Pose, figure: Figure, name: str, over: Floats, under: Floats, q: Floats) -> None:
+    """Turn a joint by `under` (F, 4) in the world when what it hangs in turns by `over`."""
+    skeleton = figure.skeleton
+    row, stop = skeleton.index(name), skeleton.q_slice(name).stop
+    parent = int(skeleton.parents[row])
+    world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else rotations.IDENTITY
+    rests = rotations.multiply(rotations.multiply(figure.turn, world), skeleton.A[row, 3:])
+    own = q[:, stop - 4 : stop].copy()
+    kernels.ground.legs.passed_down(
+        *(np.array(np.broadcast_to(rows, own.shape), order="C") for rows in (over, under, rests)), own
+    )
+    q[:, stop - 4 : stop] = own

@@ -1,0 +1,1 @@
+"""What planting has changed: measures, the report, its page and its picture."""

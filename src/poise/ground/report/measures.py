@@ -1,0 +1,239 @@
+"""Measures: how well feet stand, and how far a result has gone from its source. One definition each.
+
+Nothing here depends on the frame rate: lengths are divided by times, not counted in frames. What is measured between
+two frames counts for the time between them, what is measured in a frame for half of the time on either side. A gap
+(a step of no length, or ten times as long as the median) is no motion: nothing is measured across it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, HIP, KNEE, THIGH, Motion
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.rotations import inverse, rotate
+
+_GAP = 10.0  # a step this many times as long as the median is a gap
+_MM, _CM = 1000.0, 100.0
+_BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Where the sole points of L feet go in F frames, and the ground below them.
+
+    times    (F,) [s]
+    points   (F, L, 3, 3) heel, ball and tip [m], z up
+    heights  (F, L, 3) of the points above the ground straight below them [m]; negative inside it
+    normals  (F, L, 3, 3) of the ground there, of unit length
+    """
+
+    times: Floats
+    points: Floats
+    heights: Floats
+    normals: Floats
+
+
+def paths_of(motion: Motion, soles: Soles, footing: Footing) -> Paths:
+    """Follow the soles of a motion over the ground."""
+    points = soles.points(motion)
+    heights, normals, _ = footing.sample(points)
+    return Paths(motion.times, points, points[..., 2] - heights, normals)
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """How the feet of one motion stand. A point is a heel, a ball or a tip; only heels and balls have contacts.
+
+    skate        [cm/s] way along the ground of all points while in contact, over their time in contact
+    skates       (L, 2) [cm/s] the same for each heel and ball; 0 without contact
+    slip         [mm] how far along the ground a point in contact is from the place of that contact, at most
+    lift         [mm] how far above or below the ground a point in contact is, at most
+    penetration  [mm] how deep a point is in the ground, at most, over all frames
+    sunk         [mm s] depth of all points over time
+    floating     [mm] height above the ground of the lowest point of a foot in contact, at most
+    floating_mean [mm] its mean over the time in contact
+    backward     (L,) [deg] how far a knee bends backwards, at most
+    contact      (L,) share of the time in which a foot stands, on heel or ball
+    """
+
+    skate: float
+    skates: Floats
+    slip: float
+    lift: float
+    penetration: float
+    sunk: float
+    floating: float
+    floating_mean: float
+    backward: Floats
+    contact: Floats
+
+
+def measures_of(paths: Paths, contacts: Contacts, motion: Motion, knees: Floats | None = None) -> Measures:
+    """All measures of a motion on its ground.
+
+    knees  (L, 3) the axes about which knees bend, `knee_axes` of the source; of the motion itself if None
+    """
+    held = np.stack([contacts.heel, contacts.ball], axis=2)
+    largest, mean = floating(paths, contacts.any)
+    return Measures(
+        skate=skate(paths, held),
+        skates=skates(paths, held),
+        slip=slip(paths, held),
+        lift=lift(paths, held),
+        penetration=penetration(paths),
+        sunk=sunk(paths),
+        floating=largest,
+        floating_mean=mean,
+        backward=backward(motion, knee_axes(motion) if knees is None else knees),
+        contact=shares(paths.times) @ contacts.any,
+    )
+
+
+def spans(times: Floats) -> Floats:
+    """The time (F - 1,) between frames [s]; 0 across gaps."""
+    steps = np.diff(times)
+    return np.where(steps <= _GAP * np.median(steps[steps > 0]), steps, 0.0) if (steps > 0).any() else steps
+
+
+def shares(times: Floats) -> Floats:
+    """The share (F,) of the whole time that each frame stands for: half of the steps on either side.
+
+    Frames without time, as in a clip of one frame, share equally.
+    """
+    steps = spans(times)
+    weights = 0.5 * (np.append(steps, 0.0) + np.insert(steps, 0, 0.0))
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(len(times), 1.0 / max(len(times), 1))
+
+
+def skate(paths: Paths, held: Bools) -> float:
+    """Way of all heels and balls along the ground while in contact over their time in contact [cm/s]; 0 without any.
+
+    sum |d - (d . n) n| / sum t over the steps d between frames that are both in contact; n is the mean normal of the
+    ground at both ends. held (F, L, 2): when heels and balls are in contact.
+    """
+    way, time = _way(paths, held)
+    return _CM * float(way.sum() / time.sum()) if time.any() else 0.0
+
+
+def skates(paths: Paths, held: Bools) -> Floats:
+    """The same for each heel and ball (L, 2) [cm/s]; 0 without contact."""
+    way, time = _way(paths, held)
+    return _CM * way / np.where(time > 0, time, 1.0)
+
+
+def _way(paths: Paths, held: Bools) -> tuple[Floats, Floats]:
+    """Way along the ground [m] and time [s] in contact (L, 2)."""
+    way, time = _steps(paths)
+    both = held[1:] & held[:-1]
+    return (way * both).sum(axis=0), (time * both).sum(axis=0)
+
+
+def speeds(paths: Paths) -> Floats:
+    """Speed (F, L, 2) of heels and balls along the ground [m/s]: way over time of the steps on either side."""
+    way, time = (np.pad(part, ((1, 1), (0, 0), (0, 0))) for part in _steps(paths))
+    time = time[1:] + time[:-1]
+    return (way[1:] + way[:-1]) / np.where(time > 0, time, 1.0)
+
+
+def _steps(paths: Paths) -> tuple[Floats, Floats]:
+    """Way of heels and balls along the ground (F - 1, L, 2) [m] and time (F - 1, 1, 1) [s] between frames."""
+    time = spans(paths.times)[:, None, None]
+    normals = paths.normals[1:, :, :2] + paths.normals[:-1, :, :2]
+    steps = _along(np.diff(paths.points[:, :, :2], axis=0), normals)
+    return np.linalg.norm(steps, axis=-1) * (time > 0), time
+
+
+def _along(steps: Floats, normals: Floats) -> Floats:
+    """The part of steps (..., 3) that runs along the ground with these normals, of any length."""
+    square = (normals * normals).sum(axis=-1, keepdims=True)
+    across = (steps * normals).sum(axis=-1, keepdims=True) / np.where(square > 0, square, 1.0)
+    return steps - across * normals
+
+
+def slip(paths: Paths, held: Bools) -> float:
+    """How far a heel or ball in contact is from the place of that contact, along the ground, at most [mm].
+
+    The place of a contact is the median of its points, each coordinate for itself: a single frame that is off does not
+    move it.
+    """
+    farthest = 0.0
+    for leg, point in np.ndindex(held.shape[1:]):
+        for rows in runs(held[:, leg, point], paths.times):
+            places, normals = paths.points[rows, leg, point], paths.normals[rows, leg, point]
+            off = _along(places - np.median(places, axis=0), normals)
+            farthest = max(farthest, float(np.linalg.norm(off, axis=-1).max()))
+    return _MM * farthest
+
+
+def runs(held: Bools, times: Floats) -> list[Ints]:
+    """The frames of each contact: neighbours that are held (F,), with no gap between them."""
+    frames = np.flatnonzero(held)
+    apart = (np.diff(frames) > 1) | (spans(times)[frames[1:] - 1] == 0)
+    return np.split(frames, np.flatnonzero(apart) + 1) if len(frames) else []
+
+
+def lift(paths: Paths, held: Bools) -> float:
+    """How far above or below the ground a heel or ball in contact is, at most [mm]; 0 without contact."""
+    return _MM * float(np.abs(paths.heights[:, :, :2])[held].max(initial=0.0))
+
+
+def penetration(paths: Paths) -> float:
+    """How deep a heel, ball or tip is in the ground, straight up to it, at most, over all frames [mm]."""
+    return _MM * float((-paths.heights).max(initial=0.0))
+
+
+def sunk(paths: Paths) -> float:
+    """Depth of every heel, ball and tip in the ground, integrated over time by trapezoids and added up [mm s]."""
+    depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
+    return _MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
+
+
+def floating(paths: Paths, standing: Bools) -> tuple[float, float]:
+    """Height above the ground of the lowest point of a foot in contact, standing (F, L) [mm]: at most, and its mean.
+
+    The mean is over the time of all feet in contact. Both are 0 without contact.
+    """
+    height = np.maximum(paths.heights.min(axis=2), 0.0)
+    weights = shares(paths.times)[:, None] * standing
+    total = weights.sum()
+    mean = float((weights * height).sum() / total) if total > 0 else 0.0
+    return _MM * float(height[standing].max(initial=0.0)), _MM * mean
+
+
+def knee_axes(motion: Motion) -> Floats:
+    """The axis about which each knee bends (L, 3), in the thigh's frame; zero for a leg that is never bent.
+
+    The mean over all frames of the cross product of the directions of thigh and shin, which is as long as the sine of
+    the bend: frames in which the leg is straight do not count.
+    """
+    thigh, shin = _bones(motion)
+    axes = rotate(inverse(motion.turns[:, :, THIGH]), np.cross(thigh, shin)).mean(axis=0)
+    length = np.linalg.norm(axes, axis=-1, keepdims=True)
+    return np.where(length > _BENT, axes / np.where(length > 0, length, 1.0), 0.0)
+
+
+def backward(motion: Motion, axes: Floats) -> Floats:
+    """How far each knee bends against its axis, at most (L,) [deg]; 0 for a leg whose axis is not known (zero).
+
+    The bend is the angle from thigh to shin about the axis (L, 3), which the thigh carries.
+    """
+    thigh, shin = _bones(motion)
+    carried = rotate(motion.turns[:, :, THIGH], np.broadcast_to(axes, thigh.shape))
+    bend = np.arctan2((np.cross(thigh, shin) * carried).sum(axis=-1), (thigh * shin).sum(axis=-1))
+    return np.where(axes.any(axis=-1), np.degrees(np.maximum(-bend, 0.0)).max(axis=0, initial=0.0), 0.0)
+
+
+def _bones(motion: Motion) -> tuple[Floats, Floats]:
+    """Directions of thigh and shin (F, L, 3); zero for a bone without length."""
+    places = motion.places
+    bones = np.stack([places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]])
+    length = np.linalg.norm(bones, axis=-1, keepdims=True)
+    thigh, shin = bones / np.where(length > 0, length, 1.0)
+    return thigh, shin

@@ -1,0 +1,115 @@
+"""The page of a report: HTML that needs nothing beside itself, for screens of any width, dark or light, and paper."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
+from poise.ground.report.measures import speeds
+from poise.maths.arrays import Floats
+from poise.svg.charts import WIDTH, Bars, Curve, chart, shown_range
+
+if TYPE_CHECKING:
+    from poise.ground.report.report import Report
+
+_POINTS = ((HEEL_POINT, "heel"), (BALL_POINT, "ball"))
+_POWERS = str.maketrans({"^": "", "2": "\N{SUPERSCRIPT TWO}", "3": "\N{SUPERSCRIPT THREE}"})
+
+_STYLE = f"""
+:root {{ color-scheme: light dark; --ink: #1f2933; --muted: #5f6b76; --paper: #fff; --line: #dfe4e8;
+  --heel: #0072b2; --ball: #d55e00 }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ec; --muted: #a3adb6; --paper: #15191d; --line: #343b42;
+  --heel: #56b4e9; --ball: #e69f00 }} }}
+@media print {{ :root {{ --ink: #000; --muted: #444; --paper: #fff; --line: #ccc; --heel: #0072b2; --ball: #d55e00 }}
+  section, figure {{ break-inside: avoid }} .pair {{ grid-template-columns: 1fr 1fr !important }} }}
+body {{ font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: {2 * WIDTH + 120}px; margin: 0 auto; padding: 12px; overflow-wrap: anywhere }}
+h1 {{ font-size: 1.35em; margin: .2em 0 }} h2 {{ font-size: 1.1em; margin: 1.4em 0 .3em }}
+p {{ margin: .3em 0 }} .muted {{ color: var(--muted) }} ul {{ padding-left: 1.2em }}
+table {{ border-collapse: collapse; margin: .8em 0 }}
+td, th {{ padding: .15em .6em .15em 0; border-bottom: 1px solid var(--line); text-align: left }}
+td.n, th.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }}
+.pair {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 6px 20px }}
+svg {{ width: 100%; max-width: 560px; height: auto; font-size: 11px; fill: var(--muted) }}
+svg path {{ stroke: var(--line); fill: none }} svg path.zero {{ stroke: var(--muted) }}
+svg .words {{ fill: var(--ink) }} polyline {{ fill: none; stroke-width: 1.6; stroke-linejoin: round }}
+.heel {{ stroke: var(--heel) }} .ball {{ stroke: var(--ball) }} .before {{ stroke-width: 1; opacity: .6 }}
+rect.heel {{ fill: var(--heel); stroke: none }} rect.ball {{ fill: var(--ball); stroke: none }}
+.key svg {{ width: 26px; height: 10px; margin-right: 4px }} .key span {{ margin-right: 14px; white-space: nowrap }}
+"""
+
+
+def page_of(report: Report) -> str:
+    """The whole page."""
+    name = escape(report.name or "clip")
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>Feet of {name}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>Feet of {name}</h1>",
+        f'<p class="muted">{escape(report.title)}</p>',
+        _table(report),
+        *(f"<p>{escape(fact[:1].upper() + fact[1:])}.</p>" for fact in report.facts),
+        _key(),
+        *(_leg(report, leg) for leg in range(len(report.contacts.legs))),
+        _notes(report),
+        "</body></html>",
+    ]
+    return "\n".join(parts)
+
+
+def _table(report: Report) -> str:
+    lines: list[str] = []
+    for row in report.rows:
+        remark = f'<br><span class="muted">{escape(row.remark)}</span>' if row.remark else ""
+        numbers = "".join(f'<td class="n">{number(value)}</td>' for value in (row.before, row.after))
+        lines.append(f"<tr><td>{escape(row.name)}</td>{numbers}<td>{row.unit.translate(_POWERS)}{remark}</td></tr>")
+    head = '<tr><th></th><th class="n">before</th><th class="n">after</th><th></th></tr>'
+    return f"<table>{head}{''.join(lines)}</table>"
+
+
+def number(value: float) -> str:
+    """Write a number with two decimals, large ones without; what rounds to nothing is 0."""
+    if abs(value) < 0.005:  # noqa: PLR2004
+        return "0"
+    return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004
+
+
+def _key() -> str:
+    """What the lines are."""
+    kinds = [(f"{point}{style}", f"{point}{words}") for point in ("heel", "ball")
+             for style, words in (("", ""), (" before", " before"))]  # fmt: skip
+    line = '<svg viewBox="0 0 26 10"><polyline class="{}" points="1,5 25,5"/></svg>'
+    return '<p class="key">' + "".join(f"<span>{line.format(style)}{words}</span>" for style, words in kinds) + "</p>"
+
+
+def _leg(report: Report, leg: int) -> str:
+    """Height and speed of one foot over time, before and after, with its contacts."""
+    name, contacts = report.contacts.legs[leg], report.contacts
+    bars = [Bars("heel", "heel", contacts.heel[:, leg]), Bars("ball", "ball", contacts.ball[:, leg])]
+    heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(report.paths)]
+    swings = [_curves(speeds(paths)[:, leg], before=k == 0) for k, paths in enumerate(report.paths)]
+    drawn = [
+        chart(contacts.times, [*before, *after], bars, words, *shown_range(_values(before), _values(after)))
+        for (before, after), words in ((heights, "height above the ground [cm]"), (swings, "speed along it [m/s]"))
+    ]
+    figures = "".join(f"<figure style='margin:0'>{svg}</figure>" for svg in drawn)
+    return f'<section><h2>{escape(name.capitalize())} foot</h2><div class="pair">{figures}</div></section>'
+
+
+def _curves(values: Floats, *, before: bool) -> list[Curve]:
+    return [Curve(f"{name} before" if before else name, values[:, point]) for point, name in _POINTS]
+
+
+def _values(curves: list[Curve]) -> Floats:
+    return np.concatenate([curve.values for curve in curves])
+
+
+def _notes(report: Report) -> str:
+    if not report.notes:
+        return ""
+    return "<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in report.notes) + "</ul>"

@@ -1,0 +1,200 @@
+"""Report: what planting has changed, measured before and after, as text, JSON and a page."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.errors import shown
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import Motion, motion_of
+from poise.ground.figure.speeds import shots_of
+from poise.ground.report.edit_measures import Changes, changes_of
+from poise.ground.report.measures import Measures, Paths, knee_axes, measures_of, paths_of
+from poise.ground.report.page import number, page_of
+from poise.ground.terrain.noise import Noise
+from poise.ground.terrain.shapes import Plane, Stairs
+from poise.ground.terrain.terrain import Terrain
+from poise.io.files import write_atomically
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip
+
+
+class Row(NamedTuple):
+    """One line of the table: what, in which unit, before and after, and a remark."""
+
+    name: str
+    unit: str
+    before: float
+    after: float
+    remark: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The measures of a clip before and after its feet were put on the ground.
+
+    name      of the clip
+    ground    the terrain in words
+    contacts  when heels and balls stand, the same before and after
+    motions   the legs before and after, carried over the ground if it passes under them
+    paths     where the soles go over the ground, before and after
+    before    measures of the source on the same ground
+    after     measures of the result
+    changes   how far the result is from the source
+    notes     what was assumed or given up, a sentence each
+
+    `str()` is a table for a terminal, `to_json()` the same numbers, `to_html(path)` a page with curves.
+    """
+
+    name: str
+    ground: str
+    contacts: Contacts
+    motions: tuple[Motion, Motion]
+    paths: tuple[Paths, Paths]
+    before: Measures
+    after: Measures
+    changes: Changes
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The table of measures."""
+        b, a, c = self.before, self.after, self.changes
+        fastest, hardest = c.worst_acceleration, c.worst_jerk
+        return (
+            Row("foot skate", "cm/s", b.skate, a.skate),
+            Row("slip in contact, most", "mm", b.slip, a.slip),
+            Row("off the ground in contact, most", "mm", b.lift, a.lift),
+            Row("floating in contact, most", "mm", b.floating, a.floating),
+            Row("floating in contact, mean", "mm", b.floating_mean, a.floating_mean),
+            Row("in the ground, deepest", "mm", b.penetration, a.penetration),
+            Row("in the ground, all points", "mm s", b.sunk, a.sunk),
+            Row("knee bent backwards, most", "deg", float(b.backward.max()), float(a.backward.max())),
+            _row("acceleration, 99 % of frames", "m/s^2", c.joints, c.accelerations, fastest),
+            _row("jerk, peak", "m/s^3", c.joints, c.jerks, hardest),
+        )
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the table does not hold: time in contact, how far the figure has moved, bone lengths."""
+        c, legs = self.changes, zip(self.contacts.legs, self.after.contact, strict=True)
+        mover = shown(self.motions[0].figure.mover)
+        bones = f"changed by at most {100 * c.stretch:.2g} %" if c.stretch else "unchanged"
+        return (
+            "in contact: " + ", ".join(f"{leg} {100 * share:.0f} %" for leg, share in legs),
+            f"{mover} moved by at most {c.sideways:.0f} mm level, {c.vertical:.0f} mm up or down",
+            f"joints moved by at most {c.largest_move:.0f} mm, turned by {c.largest_turn:.1f} deg",
+            f"bone lengths {bones}",
+        )
+
+    @property
+    def title(self) -> str:
+        """What was planted on what: `2 legs (left, right), 131 frames, on stairs ...`."""
+        legs, frames = self.contacts.legs, len(self.contacts.times)
+        of = f"{len(legs)} leg{'s' * (len(legs) > 1)} ({', '.join(legs)})"
+        return f"{of}, {frames} frame{'s' * (frames > 1)}, on {self.ground}"
+
+    def __str__(self) -> str:
+        width = max(len(f"{row.name} [{row.unit}]") for row in self.rows)
+        lines = [self.title, f"{'':{width}} {'before':>9} {'after':>9}"]
+        for row in self.rows:
+            remark = f"  {row.remark}" if row.remark else ""
+            named = f"{row.name} [{row.unit}]"
+            lines.append(f"{named:{width}} {number(row.before):>9} {number(row.after):>9}{remark}")
+        return "\n".join([*lines, *self.facts])
+
+    def as_object(self) -> dict[str, Any]:
+        """Every number, as plain values for JSON."""
+        return {
+            "clip": self.name,
+            "ground": self.ground,
+            "legs": list(self.contacts.legs),
+            "frames": len(self.contacts.times),
+            "before": _plain(self.before),
+            "after": _plain(self.after),
+            "changes": _changes(self.changes),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """Every number, as JSON text."""
+        return json.dumps(self.as_object(), indent=1, allow_nan=False)
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Write a page that needs nothing beside itself: the table, and height and speed of each foot over time."""
+        write_atomically(Path(path), page_of(self).encode())
+
+
+def report_of(
+    source: Clip, result: Clip, contacts: Contacts, soles: Soles, figure: Figure, terrain: Terrain, *,
+    passed: Floats | None = None, ground: str = "", notes: tuple[str, ...] = (),
+) -> Report:  # fmt: skip
+    """Measure a result against its source, both on the same terrain.
+
+    passed  (F, 3) [m] how far both are carried over the ground, where it passes under a figure that stays in place
+    ground  the terrain in words; those of `words_of` if empty
+    """
+    motions = motion_of(source, figure), motion_of(result, figure)
+    if passed is not None:
+        motions = motions[0].moved(passed), motions[1].moved(passed)
+    footing, knees = Footing(terrain, figure), knee_axes(motions[0])
+    paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
+    before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
+    cuts = np.unique(shots_of(motions[0]).first)
+    return Report(
+        name=result.name,
+        ground=ground or words_of(terrain),
+        contacts=contacts,
+        motions=motions,
+        paths=paths,
+        before=before,
+        after=after,
+        changes=changes_of(source, result, figure, cuts.tolist()),
+        notes=notes,
+    )
+
+
+def words_of(terrain: Terrain) -> str:
+    """A terrain in words, such as "a slope of 15 degrees"."""
+    match terrain.surface:
+        case Plane(_, 0.0, 0.0):
+            return "flat ground"
+        case Plane(_, x, y):
+            return f"a slope of {math.degrees(math.atan(math.hypot(x, y))):.3g} degrees"
+        case Stairs(rise, going):
+            return f"stairs, {rise:g} up every {going:g}"
+        case Noise(amplitude):
+            return f"bumps of {amplitude:g}"
+        case _:
+            return {"HeightMap": "a height map", "Mesh": "a mesh"}.get(type(terrain.surface).__name__, "a function")
+
+
+def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> Row:
+    """The line of the joint that has changed most for the worse."""
+    before, after = values[:, joints.index(worst[0])]
+    return Row(name, unit, float(before), float(after), f"x{worst[1]:.2f} at {worst[0]}")
+
+
+def _plain(measures: Measures) -> dict[str, Any]:
+    return {name: value if isinstance(value, float) else value.tolist() for name, value in vars(measures).items()}
+
+
+def _changes(changes: Changes) -> dict[str, Any]:
+    names = ("sideways", "vertical", "stretch", "largest_move", "largest_turn")
+    worst = {"worst_acceleration": changes.worst_acceleration, "worst_jerk": changes.worst_jerk}
+    pairs = zip(changes.joints, changes.accelerations.T.tolist(), changes.jerks.T.tolist(), strict=True)
+    return {
+        **{name: getattr(changes, name) for name in names},
+        **{name: {"joint": joint, "ratio": ratio} for name, (joint, ratio) in worst.items()},
+        "joints": {joint: {"acceleration": swing, "jerk": jerk} for joint, swing, jerk in pairs},
+    }

@@ -1,0 +1,1 @@
+"""Ground from files: height maps and meshes."""

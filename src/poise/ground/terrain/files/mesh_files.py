@@ -1,0 +1,114 @@
+"""Reading triangles from GLB, glTF, OBJ and STL files; nothing outside the file's folder is opened."""
+
+from __future__ import annotations
+
+import io
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.ground.terrain.files.needs import needed, said
+from poise.ground.terrain.mesh import Mesh
+from poise.io.files import read_bytes
+from poise.io.gltf.buffers import read_inside
+from poise.io.gltf.container import unpack
+from poise.io.gltf.json import BrokenError, strings
+from poise.maths.arrays import Bools, Floats
+
+UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
+_LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual")  # extensions that move no vertex
+_FARTHEST = 1e30  # a coordinate may be; products of more would overflow
+_THIN = 1e-12  # height of a triangle over its longest side: less is no area
+
+
+def read_mesh(source: str | PathLike[str], up: str) -> Mesh:
+    """Read a file, whose up axis is `up`, as a mesh in the frame of surfaces."""
+    path = Path(source)
+    triangles = _triangles(path)
+    if not len(triangles):
+        raise FileError(path, "holds no triangles")
+    wrong = ~(np.abs(triangles) <= _FARTHEST).all(axis=(1, 2))
+    if wrong.any():
+        reason = f"{wrong.sum()} of {len(triangles)} triangles have corners that are not finite or beyond {_FARTHEST:g}"
+        raise FileError(path, reason)
+    if up == "y":
+        triangles = np.stack([triangles[..., 0], -triangles[..., 2], triangles[..., 1]], axis=-1)
+    solid = triangles[_has_area(triangles)]
+    if not len(solid):
+        raise FileError(path, "holds no triangle with an area")
+    mesh = Mesh(solid)
+    if not mesh.has_ground:
+        raise FileError(path, f"holds walls only, no ground; its up axis was taken to be {up}")
+    return mesh
+
+
+def suffix_of(source: str | PathLike[str]) -> str:
+    """The suffix of a mesh file; FileError for others."""
+    suffix = Path(source).suffix.lower()
+    if suffix not in UPS:
+        raise FileError(source, f"a terrain mesh is a {', '.join(UPS)} file, not {suffix or 'one without a suffix'}")
+    return suffix
+
+
+def _triangles(path: Path) -> Floats:
+    """All triangles (t, 3, 3) of all nodes of the scene, in the file's frame."""
+    suffix = suffix_of(path)
+    data = read_bytes(path)
+    trimesh = needed("trimesh", "trimesh", "terrain meshes")
+    options = {} if suffix == ".stl" else {"skip_materials": True}
+    try:
+        if suffix in (".glb", ".gltf"):
+            _check_gltf(data, suffix)
+        with np.errstate(all="ignore"):  # numbers are looked at afterwards
+            scene = trimesh.load_scene(
+                io.BytesIO(data), file_type=suffix[1:], resolver=_Folder(path), process=False, **options
+            )
+            parts = [_placed(scene, node) for node in scene.graph.nodes_geometry]
+    except BrokenError as error:
+        raise FileError(path, error.reason, place=error.place) from error
+    except Exception as error:  # trimesh raises what comes
+        raise FileError(path, f"cannot be read: {said(error)}") from error
+    return np.concatenate([part for part in parts if part is not None] or [np.empty((0, 3, 3))])
+
+
+def _check_gltf(data: bytes, suffix: str) -> None:
+    """Say what is wrong with a file where trimesh is less clear, or reads on without what it does not know."""
+    for name in strings(unpack(data, suffix).json, "extensionsRequired"):
+        if not name.startswith(_LOOKS):
+            raise BrokenError("extensionsRequired", f"{name[:80]!a} is not read; save the mesh without it")
+
+
+def _placed(scene: Any, node: Any) -> Floats | None:
+    """Triangles of a node of the scene, where it stands; None for points and lines."""
+    transform, name = scene.graph[node]
+    part = scene.geometry[name]
+    if not hasattr(part, "faces"):
+        return None
+    vertices = np.asarray(part.vertices, dtype=np.float64)
+    triangles = vertices[np.asarray(part.faces)] @ transform[:3, :3].T + transform[:3, 3]
+    mirrored = np.linalg.det(transform[:3, :3]) < 0.0
+    return triangles[:, ::-1] if mirrored else triangles
+
+
+def _has_area(triangles: Floats) -> Bools:
+    a, b, c = triangles.transpose(1, 0, 2)
+    area = np.cross(b - a, c - a)
+    longest = np.stack([(side * side).sum(axis=1) for side in (b - a, c - b, a - c)]).max(axis=0)
+    return np.sqrt((area * area).sum(axis=1)) > _THIN * longest
+
+
+class _Folder:
+    """Gives trimesh the files beside a glTF file, from inside its folder only."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = path.parent
+
+    def get(self, name: str) -> bytes:
+        """Read a file that the document names."""
+        return read_inside(self._folder, name, "buffers")
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.get(name)

@@ -1,0 +1,119 @@
+"""Ground from a grid of heights, bilinear between its posts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from poise.ground.terrain.rays.plan_grid import SLACK, PlanGrid, Stretch, walk
+from poise.ground.terrain.surface import Normal, Sample, Strike, normal_of
+from poise.maths.arrays import Bools, Floats, Ints
+
+
+class _Patch:
+    """The four posts about cells: low low, high low, low high, high high (x, then y)."""
+
+    def __init__(self, posts: Floats, cols: Ints, rows: Ints) -> None:
+        wide = posts.shape[1]
+        first = rows * wide + cols
+        flat = posts.reshape(-1)
+        self.corners = flat[first], flat[first + 1], flat[first + wide], flat[first + wide + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class HeightMap:
+    """h = the bilinear patch through the four posts about a place; its slopes are that patch's own.
+
+    posts   (rows + 1, cols + 1) finite heights at the corners of the grid's cells
+    hollow  (rows, cols) cells that are holes, or None
+
+    Heights are continuous; normals jump where cells meet, as those of triangles do, and belong to the cell behind.
+    Beyond an edge the height of the nearest place on it holds, and the ground is level outwards.
+    """
+
+    grid: PlanGrid
+    posts: Floats
+    hollow: Bools | None = None
+
+    def __repr__(self) -> str:
+        return f"HeightMap({self.grid.rows} x {self.grid.cols} cells)"
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        low, high = float(self.posts.min()), float(self.posts.max())
+        slack = SLACK * (high - low) + np.spacing(max(abs(low), abs(high)))
+        return low - slack, high + slack
+
+    def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
+        """Heights at x, y."""
+        u, v, _, _ = self.grid.clamped(*self.grid.places(x, y))
+        i, j = self.grid.cells(u, v)
+        a, b, c, d = _Patch(self.posts, i, j).corners
+        u, v = u - i, v - j
+        return (a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v
+
+    def sample(self, x: Floats, y: Floats, z: Floats) -> Sample:
+        """Heights, normals, and whether a place is on the map and over no hole."""
+        u, v, inside_u, inside_v = self.grid.clamped(*self.grid.places(x, y))
+        i, j = self.grid.cells(u, v)
+        heights, slope_x, slope_y = self._patch(i, j, u - i, v - j)
+        inside = inside_u & inside_v
+        if self.hollow is not None:
+            inside &= ~self.hollow[j, i]
+        return Sample(heights, normal_of(slope_x * inside_u, slope_y * inside_v), inside)
+
+    def _patch(self, i: Ints, j: Ints, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Heights and slopes at the places u, v, 0 to 1, of cells."""
+        a, b, c, d = _Patch(self.posts, i, j).corners
+        near, far = a * (1.0 - u) + b * u, c * (1.0 - u) + d * u
+        slope_x = ((b - a) * (1.0 - v) + (d - c) * v) / self.grid.wide
+        return near * (1.0 - v) + far * v, slope_x, (far - near) / self.grid.deep
+
+    def hit(self, origins: Floats, directions: Floats) -> Strike:
+        """First hits on the map itself, not beyond its edges nor over holes: a quadratic per cell on the way."""
+        speeds = directions / np.array([self.grid.wide, self.grid.deep, 1.0])
+        places = np.stack([*self.grid.places(origins[:, 0], origins[:, 1]), origins[:, 2]], axis=1)
+
+        def test(piece: Stretch) -> tuple[Floats, Ints]:
+            distances = self._crossing(places[piece.rays], speeds[piece.rays], piece)
+            if self.hollow is not None:
+                distances = np.where(self.hollow[piece.rows, piece.cols], np.inf, distances)
+            return distances, piece.rows * self.grid.cols + piece.cols
+
+        distances, cells = walk(self.grid, self._range, origins, directions, test)
+        return Strike(distances, self._normal_in(places, speeds, distances, cells))
+
+    def _crossing(self, places: Floats, speeds: Floats, piece: Stretch) -> Floats:
+        """Distances at which rays meet the patch of a cell within their piece of way, else infinite."""
+        a, b, c, d = _Patch(self.posts, piece.cols, piece.rows).corners
+        u, v, z = (places + piece.enter[:, None] * speeds).T
+        u, v = u - piece.cols, v - piece.rows
+        du, dv, dz = speeds.T
+        east, north, twist = b - a, c - a, d - c - b + a
+        over = z - ((a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v)
+        rate = dz - (east * du + north * dv + twist * (u * dv + v * du))
+        fastest = np.maximum(np.abs(du), np.abs(dv))
+        slack = np.where(fastest > 0.0, SLACK / np.where(fastest > 0.0, fastest, 1.0), 0.0)
+        low, high = np.where(piece.enter > 0.0, -slack, 0.0), piece.leave - piece.enter + slack
+        one, other = _roots(-twist * du * dv, rate, over)
+        along = np.minimum(*(np.where((s >= low) & (s <= high), s, np.inf) for s in (one, other)))
+        return np.maximum(piece.enter + along, 0.0)
+
+    def _normal_in(self, places: Floats, speeds: Floats, distances: Floats, cells: Ints) -> Normal:
+        """Normals where rays end; of the first cell for a miss."""
+        cells = np.maximum(cells, 0)
+        i, j = cells % self.grid.cols, cells // self.grid.cols
+        u, v, _ = (places + np.where(np.isfinite(distances), distances, 0.0)[:, None] * speeds).T
+        _, slope_x, slope_y = self._patch(i, j, u - i, v - j)
+        return normal_of(slope_x, slope_y)
+
+
+def _roots(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
+    """Real roots of a s^2 + b s + c = 0, without loss of digits; infinite where there is none, 0 where c is 0."""
+    square = b * b - 4.0 * a * c
+    q = -0.5 * (b + np.copysign(np.sqrt(np.maximum(square, 0.0)), b))
+    one = np.divide(q, a, out=np.full_like(q, np.inf), where=(a != 0.0) & (square >= 0.0))
+    other = np.divide(c, q, out=np.full_like(q, np.inf), where=(q != 0.0) & (square >= 0.0))
+    return one, np.where(c == 0.0, 0.0, other)

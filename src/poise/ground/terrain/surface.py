@@ -1,0 +1,51 @@
+"""What every kind of ground offers to Terrain: heights, normals and ray hits in one frame, Z up, right-handed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from poise.maths.arrays import Bools, Floats
+
+Normal: TypeAlias = "tuple[Floats | float, Floats | float, Floats | float]"
+
+
+class Sample(NamedTuple):
+    """The ground at n places: heights (n,), components of the unit normal, and whether there is ground at all.
+
+    What is the same everywhere may be a single number.
+    """
+
+    heights: Floats
+    normal: Normal
+    inside: Bools | bool
+
+
+class Strike(NamedTuple):
+    """Where n rays first meet the ground: distances (n,), infinite for a miss, and the normal there."""
+
+    distances: Floats
+    normal: Normal
+
+
+class Surface(Protocol):
+    """A ground of one kind. Z is up; x, y, z are (n,) arrays of finite numbers, n may be 0."""
+
+    def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
+        """Heights (n,) at the plan places x, y; z tells storeys apart and is ignored where there is one."""
+        ...
+
+    def sample(self, x: Floats, y: Floats, z: Floats) -> Sample:
+        """Heights as above, with normals and what is inside."""
+        ...
+
+    def hit(self, origins: Floats, directions: Floats) -> Strike:
+        """First hits of rays: origins (n, 3), unit directions (n, 3). Both sides of the ground are hit."""
+        ...
+
+
+def normal_of(slope_x: Floats, slope_y: Floats) -> Normal:
+    """Unit normal of a height field from its slopes: (-dh/dx, -dh/dy, 1) / length."""
+    up = 1.0 / np.sqrt(slope_x * slope_x + slope_y * slope_y + 1.0)
+    return -slope_x * up, -slope_y * up, up

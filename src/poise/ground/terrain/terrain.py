@@ -1,0 +1,387 @@
+"""Terrain: the ground under a figure: how high it is at a place, which way it faces, where a ray meets it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.ground.terrain.files.map_reading import map_of
+from poise.ground.terrain.files.mesh_files import UPS, read_mesh, suffix_of
+from poise.ground.terrain.function import Function
+from poise.ground.terrain.noise import Noise
+from poise.ground.terrain.shapes import Plane, Stairs
+from poise.ground.terrain.surface import Normal, Surface
+from poise.maths.arrays import Bools, Floats, finite, real, short
+
+FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
+_AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them
+_STEP = 0.5  # metres of such a figure: what it may step up to, see `Terrain.mesh`
+_STEEPEST = 89.0  # degrees that a slope may have
+_SEEDS = 2**32
+
+
+class Ground(NamedTuple):
+    """The ground at points (..., 3).
+
+    heights  (...) along the up axis
+    normals  (..., 3) unit, on the upper side
+    inside   (...) False over holes and beyond edges, where heights and normals are those of the nearest ground
+    """
+
+    heights: Floats
+    normals: Floats
+    inside: Bools
+
+
+class Hits(NamedTuple):
+    """Where rays (..., 3) first meet the ground.
+
+    points     (..., 3); the ray's origin where it misses
+    normals    (..., 3) of the upper side, whichever side was hit; up where the ray misses
+    distances  (...) along the ray; infinite where it misses
+    hit        (...) whether it meets the ground
+    """
+
+    points: Floats
+    normals: Floats
+    distances: Floats
+    hit: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Terrain:
+    """Ground of any kind: made by `flat`, `slope`, `stairs`, `noise`, `heightmap`, `mesh` or `function`.
+
+    up    "y" or "z": the frame that points are given in. Frames are right-handed, and a Y-up point (x, y, z) is
+          the Z-up point (x, -z, y)
+    unit  a length of this terrain in lengths of the clip that walks on it. 1 for files, arrays and functions;
+          None for shapes: metres of a figure that is 1.7 m tall. `for_figure` applies it
+
+    What makes it is kept in `surface`, in lengths of its own and Z-up; `scale` and `lift` bring its heights here.
+    `storey` is the step of `mesh`; None where it is still the default.
+
+    Points are (..., 3) finite numbers, any number of them; one point gets the same bits as in a batch. Answers are
+    finite everywhere: beyond an edge and over a hole those of the nearest ground.
+    """
+
+    surface: Surface
+    up: str = "y"
+    unit: float | None = None
+    scale: float = 1.0
+    lift: float = 0.0
+    storey: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        if self.up not in ("y", "z"):
+            message = f'up is "y" or "z"; got {short(self.up)}'
+            raise InputError(message)
+        if self.unit is not None:
+            object.__setattr__(self, "unit", _positive(self.unit, "the unit of a terrain"))
+
+    # --- questions ------------------------------------------------------------------------------
+
+    def heights(self, points: ArrayLike) -> Floats:
+        """Heights (...) of the ground along the up axis at the plan places of points (..., 3).
+
+        A point's own height counts on a mesh with several storeys only, see `mesh`.
+        """
+        given = finite(points, "points", last=3)
+        x, y, z = self._inwards(given, self.storey)
+        if len(x) <= _AT_ONCE:
+            heights = self.surface.heights(x, y, z)
+        else:
+            heights = np.empty(len(x))
+            for part in _parts(len(x)):
+                heights[part] = self.surface.heights(x[part], y[part], z[part])
+        return self._outwards(heights).reshape(given.shape[:-1])
+
+    def normals(self, points: ArrayLike) -> Floats:
+        """Unit normals (..., 3) of the upper side at the plan places of points (..., 3)."""
+        return self.sample(points).normals
+
+    def sample(self, points: ArrayLike) -> Ground:
+        """Heights, normals and whether there is ground, at the plan places of points (..., 3)."""
+        given = finite(points, "points", last=3)
+        x, y, z = self._inwards(given, self.storey)
+        normals, inside = np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
+        if len(x) <= _AT_ONCE:  # slicing costs as much as a plane does
+            heights, normal, inside[:] = self.surface.sample(x, y, z)
+            self._face(normals, normal)
+        else:
+            heights = np.empty(len(x))
+            for part in _parts(len(x)):
+                heights[part], normal, inside[part] = self.surface.sample(x[part], y[part], z[part])
+                self._face(normals[part], normal)
+        shape = given.shape[:-1]
+        return Ground(self._outwards(heights).reshape(shape), normals.reshape(given.shape), inside.reshape(shape))
+
+    def hit(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
+        """First hits of rays (..., 3) on the ground, from either side.
+
+        Directions need not have unit length; zero length is an InputError. A ray that starts on the ground hits it
+        there. Beyond the edges of a height map or mesh and over holes there is nothing to hit.
+        """
+        start, heading = np.broadcast_arrays(
+            finite(origins, "origins", last=3), _unit(finite(directions, "directions", last=3))
+        )
+        rays, ways = np.stack(self._inwards(start), axis=1), np.stack(self._turned(heading), axis=1)
+        distances, normals = np.empty(len(rays)), np.empty((len(rays), 3))
+        for part in _parts(len(rays)):
+            distances[part], normal = self.surface.hit(rays[part], ways[part])
+            self._face(normals[part], normal)
+        hit = np.isfinite(distances)
+        normals[~hit] = (0.0, 1.0, 0.0) if self.up == "y" else (0.0, 0.0, 1.0)
+        distances = (distances * self.scale).reshape(start.shape[:-1])
+        hit = hit.reshape(start.shape[:-1])
+        points = start + np.where(hit, distances, 0.0)[..., None] * heading
+        return Hits(points, normals.reshape(start.shape), distances, hit)
+
+    # --- the same ground in other lengths ---------------------------------------------------------
+
+    def scaled(self, factor: float) -> Terrain:
+        """Return the ground `factor` times as large, about the origin of the frame. The unit stays."""
+        factor = _positive(factor, "the factor of a terrain's size")
+        storey = _STEP if self.storey is None else self.storey
+        return dataclasses.replace(self, scale=self.scale * factor, lift=self.lift * factor, storey=storey * factor)
+
+    def lifted(self, offset: float) -> Terrain:
+        """Return the ground higher by `offset`."""
+        return dataclasses.replace(self, lift=self.lift + _number(offset, "the offset of a terrain"))
+
+    def turned(self, up: str) -> Terrain:
+        """Return the same ground for points of the frame whose up axis is `up`."""
+        return dataclasses.replace(self, up=up)
+
+    def for_figure(self, height: float) -> Terrain:
+        """Return the ground in the lengths of a clip whose figure is `height` tall; its unit is then 1."""
+        metre = _positive(height, "the height of a figure") / FIGURE
+        ground = self.scaled(metre if self.unit is None else self.unit)
+        storey = _STEP * metre if self.storey is None else ground.storey
+        return dataclasses.replace(ground, unit=1.0, storey=storey)
+
+    # --- frames -----------------------------------------------------------------------------------
+
+    def _turned(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
+        """Components (n,) of vectors (..., 3) in the frame of the surface: Z up."""
+        x, y, z = vectors.reshape(-1, 3).T
+        return (x, -z, y) if self.up == "y" else (x, y, z)
+
+    def _inwards(self, points: Floats, raised: float | None = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Points (..., 3), raised by a step, as components (n,) in the frame and lengths of the surface."""
+        x, y, z = self._turned(points)
+        lower = self.lift - (_STEP if raised is None else raised)
+        if lower:
+            z = z - lower
+        return (x, y, z) if self.scale == 1.0 else (x / self.scale, y / self.scale, z / self.scale)
+
+    def _outwards(self, heights: Floats) -> Floats:
+        if self.scale != 1.0:
+            heights = heights * self.scale
+        return heights + self.lift if self.lift else heights
+
+    def _face(self, normals: Floats, normal: Normal) -> None:
+        """Write the components of normals, given in the frame of the surface, into an array (n, 3)."""
+        x, y, z = normal
+        normals[:, 0], normals[:, 1], normals[:, 2] = (x, z, -y) if self.up == "y" else (x, y, z)
+
+    # --- kinds ------------------------------------------------------------------------------------
+
+    @staticmethod
+    def flat(height: float = 0.0, *, up: str = "y", unit: float | None = None) -> Terrain:
+        """Level ground."""
+        return Terrain(Plane(_number(height, "the height of flat ground")), up, unit)
+
+    @staticmethod
+    def slope(
+        degrees: float, *, direction: ArrayLike | None = None, up: str = "y", unit: float | None = None
+    ) -> Terrain:
+        """Endless slope through the origin that climbs along `direction`.
+
+        degrees    its steepness, -89 to 89; negative: it falls
+        direction  (3,) whose level part counts; default: the way that glTF figures face, +z in a Y-up frame, which
+                   is -y in a Z-up frame
+        """
+        angle = _number(degrees, "the steepness of a slope")
+        if abs(angle) > _STEEPEST:
+            message = f"a slope is -{_STEEPEST:g} to {_STEEPEST:g} degrees steep; got {angle:g}"
+            raise InputError(message)
+        x, y = _level(direction, up)
+        steepness = math.tan(math.radians(angle))
+        return Terrain(Plane(0.0, steepness * x, steepness * y), up, unit)
+
+    @staticmethod
+    def stairs(
+        rise: float,
+        going: float,
+        *,
+        direction: ArrayLike | None = None,
+        start: float | None = None,
+        up: str = "y",
+        unit: float | None = None,
+    ) -> Terrain:
+        """Stairs without end, up along `direction` and down behind: level treads and upright risers.
+
+        rise       height of a step; negative: the stairs lead down
+        going      depth of a tread
+        direction  as for `slope`
+        start      distance from the origin along `direction` to a riser; the tread before it has height 0. Default:
+                   half a tread, so that the origin is in the middle of one
+
+        An edge belongs to the tread behind it. Normals are those of treads, up; a ray may also hit a riser.
+        """
+        going = _positive(going, "the going of stairs")
+        rise = _number(rise, "the rise of stairs")
+        first = 0.5 * going if start is None else _number(start, "the start of stairs")
+        x, y = _level(direction, up)
+        return Terrain(Stairs(rise, going, x, y, first), up, unit)
+
+    @staticmethod
+    def noise(
+        amplitude: float, wavelength: float = 1.0, seed: int = 0, *, up: str = "y", unit: float | None = None
+    ) -> Terrain:
+        """Smooth bumps without end: gradient noise within +-amplitude, the same for ever for one seed.
+
+        wavelength  spacing of the lattice that bumps come from; the ground has height 0 at the origin and at all
+                    the lattice's corners. Crests are about 1.5 wavelengths apart, the mean square height is the
+                    square of 0.31 amplitudes, and no slope exceeds 2.93 amplitudes per wavelength
+
+        A ray that is level or nearly so is followed for 1000 wavelengths.
+        """
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
+            message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {short(seed)}"
+            raise InputError(message)
+        amplitude = _number(amplitude, "the amplitude of noise")
+        return Terrain(Noise(amplitude, _positive(wavelength, "the wavelength of noise"), int(seed)), up, unit)
+
+    @staticmethod
+    def heightmap(
+        source: str | PathLike[str] | ArrayLike,
+        *,
+        size: ArrayLike | None = None,
+        height: float | None = None,
+        origin: ArrayLike | None = None,
+        holes: bool = False,
+        up: str = "y",
+        unit: float | None = 1.0,
+    ) -> Terrain:
+        """Ground from a PNG picture, an npz file or an array (rows, cols) of heights, bilinear between posts.
+
+        Seen from above, with x to the right, the map lies as the picture is shown and the array is printed: rows run
+        towards +z in a Y-up frame and towards -y in a Z-up frame.
+
+        size    (along x, along rows) from the first post to the last; one number: along x, with square cells.
+                Default: what an npz file says, else 1 from post to post
+        height  what white of a picture, or 1 of an array or npz file, stands for; default 1
+        origin  (3,) where the middle of the map at value 0 lies. Default: what an npz file says, else the origin
+        holes   take NaN in an array or npz file for a hole; otherwise NaN is refused
+
+        A picture is grey, 8 or 16 bits; of colours the luminance counts, 0.299 R + 0.587 G + 0.114 B. An npz file
+        holds `heights` or `elevation`, and may hold `size`, `height`, `origin`, `spacing` or `dx` and `dy`, and the
+        ranges `xmin`, `xmax`, `ymin`, `ymax` (y to the north): ymin is that of the first row. `holes` makes a cell
+        with a missing post a hole. FileError and InputError name what is wrong.
+        """
+        return Terrain(map_of(source, size=size, height=height, origin=origin, holes=holes, up=up), up, unit)
+
+    @staticmethod
+    def mesh(
+        path: str | PathLike[str],
+        *,
+        storey: float | None = None,
+        up: str | None = None,
+        unit: float | None = 1.0,
+    ) -> Terrain:
+        """Ground from the triangles of a GLB, glTF, OBJ or STL file, all nodes of the scene where they stand.
+
+        storey  the ground at a point is the highest that is at most this much above the point; where all of it is
+                higher, the lowest. So a point under a bridge finds the ground there, and one on the bridge finds the
+                bridge. Default: 0.5, or after `for_figure` half a metre of a figure that is 1.7 m tall
+        up      the up axis of the file; default: z for STL, y for the others. The terrain's points are in this
+                frame; `turned` changes that
+
+        Triangles without an area are passed over; what is steeper than 89.9999 degrees is a wall, which rays hit but
+        nobody stands on; undersides are ground only where nothing else is. Read with trimesh; nothing outside the
+        file's folder is opened and materials are passed over. FileError where there is no ground in a file,
+        UnsupportedError without trimesh.
+        """
+        frame = UPS[suffix_of(path)] if up is None else up
+        step = None if storey is None else _positive(storey, "the storey of a mesh")
+        terrain = Terrain(Plane(0.0), frame, unit, storey=step)  # checks what was given before a file is read
+        return dataclasses.replace(terrain, surface=read_mesh(path, frame))
+
+    @staticmethod
+    def function(
+        f: Callable[[Floats, Floats], Any],
+        *,
+        normal: Callable[[Floats, Floats], Any] | None = None,
+        step: float = 1e-4,
+        up: str = "y",
+        unit: float | None = 1.0,
+    ) -> Terrain:
+        """Ground from a function of the level coordinates, in the order of the axes: f(x, z) for up="y".
+
+        f       takes two arrays (n,) and gives heights (n,), or one for all; finite everywhere
+        normal  gives normals (n, 3) for the same arrays, of any length, pointing up; default: central differences
+                of f over +-step (1e-8 of a coordinate where that is more)
+        step    a length that f is smooth over
+
+        A ray is followed for a million times `step`, at least ten at once, and takes the ground for no steeper than
+        76 degrees.
+        """
+        if not callable(f) or not (normal is None or callable(normal)):
+            message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"
+            raise InputError(message)
+        return Terrain(Function(f, up, normal, _positive(step, "the step of a terrain function")), up, unit)
+
+
+def _parts(n: int) -> Iterator[slice]:
+    return (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE))
+
+
+def _number(value: Any, what: str) -> float:
+    number = real(value, what)
+    if not math.isfinite(number):
+        message = f"{what} must be finite; got {number:g}"
+        raise InputError(message)
+    return number
+
+
+def _positive(value: Any, what: str) -> float:
+    number = _number(value, what)
+    if number <= 0.0:
+        message = f"{what} must be more than 0; got {number:g}"
+        raise InputError(message)
+    return number
+
+
+def _level(direction: ArrayLike | None, up: str) -> tuple[float, float]:
+    """Unit plan direction (x, y) in the frame of surfaces of a direction in the frame whose up axis is `up`."""
+    if direction is None:
+        return 0.0, -1.0
+    given = finite(direction, "a direction", last=3)
+    if given.shape != (3,):
+        message = f"a direction is three numbers; got an array of shape {given.shape}"
+        raise InputError(message)
+    x, y = (given[0], -given[2]) if up == "y" else (given[0], given[1])
+    if x == 0.0 and y == 0.0:
+        message = f"the direction {short(given.tolist())} has no level part; up is {up}"
+        raise InputError(message)
+    largest = max(abs(x), abs(y))  # first, so that squares of huge or tiny numbers stay representable
+    x, y = x / largest, y / largest
+    return float(x / math.hypot(x, y)), float(y / math.hypot(x, y))
+
+
+def _unit(directions: Floats) -> Floats:
+    largest = np.abs(directions).max(axis=-1, keepdims=True, initial=0.0)
+    if (largest == 0.0).any():
+        message = "a ray needs a direction; one here has zero length"
+        raise InputError(message)
+    scaled = directions / largest
+    return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))

@@ -1,0 +1,102 @@
+"""Terrain from the words of the command line: a shape with its numbers, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from poise.errors import FileError, InputError, UnknownNameError
+from poise.ground.terrain.files.mesh_files import UPS
+from poise.ground.terrain.terrain import Terrain
+
+_MAPS = (".png", ".npz")
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A shape by name: what its numbers are called, how many it needs, and what makes it."""
+
+    numbers: tuple[str, ...]
+    needs: int
+    make: Callable[..., Terrain]
+
+    def usage(self, name: str) -> str:
+        """How it is written, what may be left out in brackets."""
+        text = f"{name}:{','.join(self.numbers[: self.needs])}" if self.needs else name
+        return text + "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
+
+
+_SHAPES = {
+    "flat": _Shape(("HEIGHT",), 0, Terrain.flat),
+    "slope": _Shape(("DEGREES",), 1, Terrain.slope),
+    "stairs": _Shape(("RISE", "GOING"), 2, Terrain.stairs),
+    "noise": _Shape(("AMPLITUDE", "WAVELENGTH"), 1, Terrain.noise),
+}
+_EXAMPLES = {"flat": "flat", "slope": "slope:15", "stairs": "stairs:0.15,0.30", "noise": "noise:0.05,1"}
+FORMS = (*(shape.usage(name) for name, shape in _SHAPES.items()), *(f"FILE{suffix}" for suffix in (*_MAPS, *UPS)))
+
+
+def terrain_of(
+    text: str,
+    *,
+    size: ArrayLike | None = None,
+    height: float | None = None,
+    origin: ArrayLike | None = None,
+    up: str | None = None,
+    unit: float | None = None,
+) -> Terrain:
+    """Make the terrain that `text` names.
+
+    "flat", "slope:15", "stairs:0.15,0.30", "noise:0.05" or "noise:0.05,1.0" are shapes, in metres of a figure that
+    is 1.7 m tall, see `Terrain.flat`, `slope`, `stairs` and `noise`; anything else is the path of a height map (.png,
+    .npz) or mesh (.glb, .gltf, .obj, .stl), in the clip's own unit.
+
+    size, height, origin  of a height map, see `Terrain.heightmap`; InputError with anything else
+    up                    the frame of the points, and of a file; default: y, and z for STL
+    unit                  a length of the terrain in lengths of the clip; default: as said above
+
+    UnknownNameError lists what exists; InputError says which numbers a shape takes.
+    """
+    name, colon, rest = text.partition(":")
+    suffix = Path(text).suffix.lower()
+    options = {"size": size, "height": height, "origin": origin}
+    placed = [f"--terrain-{key}" for key, value in options.items() if value is not None]
+    if placed and (suffix not in _MAPS or name in _SHAPES):
+        verb = "is" if len(placed) == 1 else "are"
+        message = f"{' and '.join(placed)} {verb} for height maps ({', '.join(_MAPS)}), not for {text!r}"
+        raise InputError(message)
+    if name in _SHAPES:
+        return _SHAPES[name].make(*_numbers(name, rest, given=bool(colon)), up=up or "y", unit=unit)
+    unit = 1.0 if unit is None else unit
+    if suffix in _MAPS:
+        return Terrain.heightmap(text, size=size, height=height, origin=origin, up=up or "y", unit=unit)
+    if suffix in UPS:
+        return Terrain.mesh(text, up=up, unit=unit)
+    if text and _exists(text):
+        raise FileError(text, f"is no terrain; terrains: {', '.join(FORMS)}")
+    raise UnknownNameError("terrain", text, FORMS)
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or a NUL in it
+        return False
+
+
+def _numbers(name: str, text: str, *, given: bool) -> list[float]:
+    """The numbers after a shape's name."""
+    shape = _SHAPES[name]
+    words = text.split(",") if given else []
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = None
+    if numbers is None or not shape.needs <= len(numbers) <= len(shape.numbers):
+        written = f"{name}:{text}" if given else name
+        message = f"{written!r} is not a terrain; write {shape.usage(name)}, for example {_EXAMPLES[name]}"
+        raise InputError(message)
+    return numbers

@@ -1,7 +1,0 @@
-"""The roles of a figure's joints: which one is the left upper leg, and how sure that is."""
-
-from __future__ import annotations
-
-from poise.humanoid.roles import Leg as Leg
-from poise.humanoid.roles import Roles as Roles
-from poise.humanoid.roles import humanoid as humanoid

@@ -1,0 +1,93 @@
+"""What a BVH file holds, kept so that it can be written back with only the changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from poise.maths.arrays import Floats, frozen
+
+MOST_JOINTS = 10_000  # with End Sites; ten times a film character, so a hostile file of a million braces stays cheap
+_USABLE_FRAME_TIME = (1e-6, 1e6)
+
+
+def is_usable_time(seconds: float) -> bool:
+    """Whether frames can be so many seconds apart."""
+    low, high = _USABLE_FRAME_TIME
+    return low <= seconds <= high
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Which motion columns move one joint: `positions` and `rotations` map an axis letter to its column.
+
+    `rotations` stands in the order of the file, which is the rotation order.
+    """
+
+    positions: dict[str, int] = field(default_factory=dict[str, int])
+    rotations: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def written_order(self) -> str:
+        """The rotation channels as written: "ZXY", or fewer letters where some are missing."""
+        return "".join(self.rotations)
+
+    @property
+    def order(self) -> str:
+        """The rotation order with the missing axes, whose angle is zero, put last."""
+        return completed(self.written_order)
+
+
+def completed(order: str) -> str:
+    """Add the letters that a rotation order lacks: "Z" becomes "ZXY"; none becomes "ZXY" as most files have it."""
+    return order + "".join(letter for letter in ("XYZ" if order else "ZXY") if letter not in order)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A joint of the HIERARCHY block, or an End Site (no name of its own, no channels)."""
+
+    name: str
+    parent: int
+    offset: tuple[float, float, float]
+    channels: Channels
+    is_end: bool
+
+
+@dataclass(frozen=True, eq=False)
+class BvhDocument:
+    """A BVH file: its bytes, where the motion header's numbers and the rows stand in them, and the numbers.
+
+    names     of the rows of the skeleton made from it
+    channels  per row
+    width     numbers in a motion row
+    values    (frames, width) as written: degrees and file units
+    times, q  of the clip made from it, to see whether a clip has changed
+    """
+
+    data: bytes
+    count_span: tuple[int, int]
+    time_span: tuple[int, int]
+    names: tuple[str, ...]
+    channels: tuple[Channels, ...]
+    width: int
+    values: Floats
+    times: Floats
+    q: Floats
+
+    def __post_init__(self) -> None:
+        for array in (self.values, self.times, self.q):
+            frozen(array)
+
+    @cached_property
+    def newline(self) -> bytes:
+        """The line end that the file uses."""
+        head = self.data[: self.time_span[1]]
+        return b"\r\n" if b"\r\n" in head else b"\n" if b"\n" in head or b"\r" not in head else b"\r"
+
+    def with_motion(self, count: int, frame_time: str | None, rows: bytes) -> bytes:
+        """The file with other motion rows; the frame time stays as written unless it is given."""
+        (count_start, count_end), (time_start, time_end) = self.count_span, self.time_span
+        time = self.data[time_start:time_end] if frame_time is None else frame_time.encode()
+        head = self.data[:count_start] + str(count).encode() + self.data[count_end:time_start]
+        return head + time + self.newline + rows

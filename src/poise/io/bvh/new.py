@@ -1,0 +1,194 @@
+"""A new BVH hierarchy for a skeleton that was read from another format.
+
+The root gets six channels, every other joint three rotation channels, or six where its distance from its
+parent changes. A BVH offset has no rotation, so a joint's rotation is the whole rotation relative to its
+parent, rest included. Uniform scale, such as the 0.01 of an armature node, goes into the offsets below it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import UnsupportedError, listed
+from poise.io.bvh.document import MOST_JOINTS, completed
+from poise.io.bvh.rows import degrees_of, rows_text, too_large
+from poise.io.numbers import LARGEST, LONGEST_NAME, shown
+from poise.model.pose import Pose
+
+if TYPE_CHECKING:
+    from poise.maths.arrays import Bools, Floats
+    from poise.model.skeleton import Skeleton
+
+_SAME_LENGTH = 1e-6  # of the longest bone
+_SAME_SCALE = 1e-3  # of a scale: exported animation carries noise of 1e-5 in its scale
+_SAME_ROTATION = 1e-9  # of a quaternion's components
+_DEEPEST_INDENT = 32  # deeper lines are not indented further: a chain of 3,000 joints stays a small file
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Per joint, scale already in the lengths: offsets (n, 3), positions (k, n, 3), rotations (k, n, 4)."""
+
+    skeleton: Skeleton
+    offsets: Floats
+    positions: Floats
+    rotations: Floats
+    moves: Bools
+    orders: tuple[str, ...]
+
+
+def new_text(poses: Pose, frame_time: float) -> bytes:
+    """The bytes of a BVH file with one frame per pose of a batch (k,)."""
+    skeleton = poses.skeleton
+    _check(skeleton)
+    parts = _parts(poses)
+    lines, order = _hierarchy(parts)
+    count = sum(line.endswith("{") for line in lines)
+    if count > MOST_JOINTS:
+        message = f"{count:,} joints, End Sites included, are too many for a BVH file; {MOST_JOINTS:,} are read again"
+        raise UnsupportedError(message)
+    if (np.abs(parts.offsets) > LARGEST).any():
+        raise UnsupportedError(too_large("an offset"))
+    lines += ["MOTION", f"Frames: {len(poses)}", f"Frame Time: {frame_time!r}", ""]
+    return "\n".join(lines).encode() + rows_text(_values(parts, order), b"\n")
+
+
+def _check(skeleton: Skeleton) -> None:
+    roots = _roots(skeleton)
+    if len(roots) != 1:
+        names = listed(skeleton.names[root] for root in roots)
+        message = f"a BVH file is written with one root, and this skeleton has {len(roots)}: {names}"
+        raise UnsupportedError(message)
+    for name in skeleton.names:
+        if not name or name != name.strip() or re.search(r"[{}\r\n\0\ud800-\udfff]", name):
+            message = f"the joint name {name!r} cannot stand in a BVH file (braces, line breaks or blanks at its ends)"
+            raise UnsupportedError(message)
+        if len(name.encode()) > LONGEST_NAME:
+            message = f"the joint name {shown(name)} is too long for a BVH file; {LONGEST_NAME} bytes are read again"
+            raise UnsupportedError(message)
+
+
+def _roots(skeleton: Skeleton) -> list[int]:
+    """Rows of the roots; those of trees in which nothing moves, such as a glTF's mesh nodes, are left out.
+
+    They have no motion to lose, and a BVH file with several roots is refused by most programs.
+    """
+    roots = np.flatnonzero(skeleton.parents < 0)
+    moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]
+    return moving or [int(root) for root in roots[:1]]
+
+
+def _parts(poses: Pose) -> _Parts:
+    skeleton = poses.skeleton
+    rest = Pose(skeleton, skeleton.rest_q[None])
+    offsets = _scaled_positions(rest)[0]
+    positions = _scaled_positions(poses)
+    slack = _SAME_LENGTH * float(np.abs(offsets).max(initial=0.0))
+    moves = (np.abs(positions - offsets) > slack).any(axis=(0, 2)) | np.isin(skeleton.kinds, (2, 4))
+    moves[skeleton.parents < 0] = True
+    orders = tuple(completed(order) for order in skeleton.euler or ("",) * len(skeleton))
+    return _Parts(skeleton, offsets, positions, poses.local_rotations, moves, orders)
+
+
+def _scaled_positions(poses: Pose) -> Floats:
+    """Local positions (k, n, 3) with the scale of all joints above in them."""
+    skeleton = poses.skeleton
+    own = _uniform_scales(poses)
+    above = np.ones_like(own)
+    for i, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            above[:, i] = above[:, parent] * own[:, parent]
+    return poses.local_positions * above[..., None]
+
+
+def _uniform_scales(poses: Pose) -> Floats:
+    """One scale per joint (k, n), or an UnsupportedError."""
+    skeleton = poses.skeleton
+    diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    scales = np.broadcast_to(diagonal, (len(poses), len(skeleton), 3)) if poses.scales is None else poses.scales
+    first = scales[..., :1]
+    uneven = (np.abs(scales - first) > _SAME_SCALE * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
+    sheared = skeleton.B.copy()
+    sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
+    bad = uneven.any(axis=0) | (np.abs(sheared) > _SAME_SCALE).any(axis=(1, 2))
+    if bad.any():
+        names = listed(skeleton.names[i] for i in np.flatnonzero(bad))
+        message = f"a BVH file cannot hold scale that is mirrored or differs by axis; these joints have it: {names}"
+        raise UnsupportedError(message)
+    return first[..., 0]
+
+
+def _is_end(parts: _Parts, i: int) -> bool:
+    """Whether a joint is what reading an End Site gives: a leaf called `<parent>_end` that never turns or moves."""
+    skeleton = parts.skeleton
+    parent = int(skeleton.parents[i])
+    if parent < 0 or skeleton.children[i] or parts.moves[i]:
+        return False
+    if not re.fullmatch(re.escape(skeleton.names[parent]) + r"_end(_\d+)?", skeleton.names[i]):
+        return False
+    return bool((np.abs(parts.rotations[:, i, 1:]) <= _SAME_ROTATION).all())
+
+
+def _hierarchy(parts: _Parts) -> tuple[list[str], list[int]]:
+    """Lines of the HIERARCHY block, and the rows that have channels in the order of the file: depth first."""
+    skeleton = parts.skeleton
+    lines, order = ["HIERARCHY"], list[int]()
+    root = _roots(skeleton)[0]
+    stack: list[tuple[int, int, bool]] = [(root, 0, False)]
+    while stack:
+        i, depth, done = stack.pop()
+        indent = "\t" * min(depth, _DEEPEST_INDENT)
+        if done:
+            lines.append(indent + "}")
+            continue
+        stack.append((i, depth, True))
+        if _is_end(parts, i):
+            lines += [indent + "End Site", indent + "{", f"{indent}\tOFFSET {_three(parts.offsets[i])}"]
+            continue
+        order.append(i)
+        lines += _joint_lines(parts, i, indent)
+        stack += [(child, depth + 1, False) for child in reversed(skeleton.children[i])]
+    return lines, order
+
+
+def _joint_lines(parts: _Parts, i: int, indent: str) -> list[str]:
+    """The lines of a joint up to its children; a leaf gets an End Site where the joint itself is."""
+    skeleton = parts.skeleton
+    word = "ROOT" if skeleton.parents[i] < 0 else "JOINT"
+    turns = " ".join(f"{letter}rotation" for letter in parts.orders[i])
+    channels = f"6 Xposition Yposition Zposition {turns}" if parts.moves[i] else f"3 {turns}"
+    lines = [
+        f"{indent}{word} {skeleton.names[i]}",
+        indent + "{",
+        f"{indent}\tOFFSET {_three(parts.offsets[i])}",
+        f"{indent}\tCHANNELS {channels}",
+    ]
+    if not skeleton.children[i]:
+        lines += [f"{indent}\t{line}" for line in ("End Site", "{", "\tOFFSET 0.0 0.0 0.0", "}")]
+    return lines
+
+
+def _three(values: Floats) -> str:
+    return " ".join(map(repr, (values + 0.0).tolist()))
+
+
+def _values(parts: _Parts, order: list[int]) -> Floats:
+    """Motion values (k, width) in the order of the hierarchy; joints of one rotation order are turned at once."""
+    start, width = dict[int, int](), 0
+    for i in order:
+        start[i] = width
+        width += 6 if parts.moves[i] else 3
+    values = np.zeros((len(parts.positions), width))
+    by_order: dict[str, list[int]] = {}
+    for i in order:
+        by_order.setdefault(parts.orders[i], []).append(i)
+        if parts.moves[i]:
+            values[:, start[i] : start[i] + 3] = parts.positions[:, i]
+    for letters, rows in by_order.items():
+        columns = np.array([start[i] + (3 if parts.moves[i] else 0) for i in rows])
+        values[:, columns[:, None] + np.arange(3)] = degrees_of(parts.rotations[:, rows], letters)
+    return values

@@ -1,0 +1,43 @@
+"""Motion rows as text, and rotations as the degrees that stand in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.io.numbers import LARGEST
+from poise.maths import euler
+
+if TYPE_CHECKING:
+    from poise.maths.arrays import Floats
+
+_DECIMALS = 10  # of a degree: 2e-12 rad, and 30.000000000000004 is printed as 30.0
+
+
+def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -> Floats:
+    """Angles (frames, joints, 3) [degrees] of rotations (frames, joints, 4) in one order.
+
+    Nearest to reference angles [rad] where there are some, else without jumps from frame to frame.
+    """
+    angles: Floats = euler.from_quaternion(rotations, order)
+    angles = euler.continuous(angles) if reference is None else euler.nearest(angles, reference)
+    degrees: Floats = np.degrees(angles)
+    return degrees.round(_DECIMALS) + 0.0  # + 0.0 makes -0.0 plain
+
+
+def too_large(what: str) -> str:
+    """Say that a number is beyond what `poise.io.bvh` reads again."""
+    return f"{what} here is beyond {LARGEST:g}; no BVH file with such a number is read again"
+
+
+def rows_text(values: Floats, newline: bytes) -> bytes:
+    """One line per frame; each number in the fewest digits that read back as the same number.
+
+    UnsupportedError for a number that the reader refuses.
+    """
+    if (np.abs(values) > LARGEST).any():
+        raise UnsupportedError(too_large("a position"))
+    lines = [" ".join(map(repr, row)).encode() for row in values.tolist()]
+    return b"".join(line + newline for line in lines)

@@ -1,0 +1,200 @@
+"""Writing BVH: into the document that was read, or, for a skeleton from elsewhere, under a new hierarchy.
+
+An unchanged clip gives the file's own bytes. In a clip as long as the file's, a joint that has not changed in a
+frame keeps its numbers, and one that has gets the angles nearest to the old ones; otherwise angles go on from
+frame to frame without jumps. Angles are printed to 1e-10 degrees, positions exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import UnsupportedError, listed
+from poise.io.bvh.document import BvhDocument, Channels, is_usable_time
+from poise.io.bvh.motion import angles_of_values
+from poise.io.bvh.new import new_text
+from poise.io.bvh.rows import degrees_of, rows_text
+from poise.maths import euler
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+
+if TYPE_CHECKING:
+    from poise.maths.arrays import Bools, Floats
+    from poise.model.rig import Saveable
+    from poise.model.skeleton import Skeleton
+
+_DEFAULT_FRAME_TIME = 1.0 / 30.0
+_SAME_ANGLE = 1e-6  # [rad] a turn below this about an axis without a channel is dropped
+_SAME_LENGTH = 1e-6  # of the longest bone: a shift below this of a joint without position channels is dropped
+_STEADY = 0.01  # times within this part of a frame are steady
+_MOST_FRAMES = 10_000_000
+
+
+def text_of(thing: Saveable, like: Skeleton) -> bytes:
+    """The bytes of a BVH file that shows a rig's only clip, a clip, a pose, or a batch of poses as frames.
+
+    UnsupportedError for what BVH cannot hold: several clips, joints without the channels that the motion
+    needs, scale that is not uniform.
+    """
+    moving = _moving(thing)
+    document = like.source
+    if isinstance(document, BvhDocument):
+        return _into(document, moving, like)
+    poses, frame_time = _frames(moving)
+    return new_text(poses, frame_time or _DEFAULT_FRAME_TIME)
+
+
+def _moving(thing: Saveable) -> Clip | Pose:
+    if not isinstance(thing, Rig):
+        return thing
+    if len(thing.clips) > 1:
+        names = listed(repr(clip.name) for clip in thing.clips)
+        message = (
+            f"a BVH file holds one clip and this rig has {len(thing.clips)}: save one of them, rig.clip(NAME): {names}"
+        )
+        raise UnsupportedError(message)
+    return thing.clips[0] if thing.clips else thing.pose
+
+
+def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
+    """A pose per frame (frames,), and the time between frames [s]; None where there is no such time."""
+    if isinstance(moving, Pose):
+        return _flat(moving), None
+    times = moving.times
+    if len(times) < 2 or times[-1] == 0.0:  # noqa: PLR2004  (no step between frames)
+        return moving.poses, None
+    step = float(times[-1]) / (len(times) - 1)
+    if np.abs(times - step * np.arange(len(times))).max() <= _STEADY * step:
+        return moving.poses, _usable(step)
+    rate = moving.fps or 1.0 / _DEFAULT_FRAME_TIME
+    if moving.duration * rate > _MOST_FRAMES:
+        message = (
+            f"a steady {rate:g} frames per second over {moving.duration:g} s are too many; call resampled(fps) first"
+        )
+        raise UnsupportedError(message)
+    return moving.resampled(rate).poses, _usable(1.0 / rate)
+
+
+def _usable(step: float) -> float:
+    """Refuse a time between frames that the reader refuses."""
+    if not is_usable_time(step):
+        message = f"frames {step:g} s apart cannot stand in a BVH file that is to be read again"
+        raise UnsupportedError(message)
+    return step
+
+
+def _flat(pose: Pose) -> Pose:
+    """A batch with one axis."""
+    n, count = len(pose.skeleton), math.prod(pose.shape)
+    parts = [None if value is None else value.reshape(count, n, 3) for value in (pose.translations, pose.scales)]
+    return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
+
+
+def _into(document: BvhDocument, moving: Clip | Pose, like: Skeleton) -> bytes:
+    """The document with other motion."""
+    if moving.skeleton.names != document.names:
+        message = "the joints differ from those of the BVH file to be kept; save without it to write a new hierarchy"
+        raise UnsupportedError(message)
+    if isinstance(moving, Clip) and _unchanged(document, moving):
+        return document.data
+    poses, step = _frames(moving)
+    _refuse_scales(poses)
+    values = _values(document, poses, like)
+    same_pace = step is None or (len(document.times) > 1 and np.isclose(step, document.times[1], rtol=1e-12, atol=0.0))
+    time = None if same_pace else repr(step)
+    return document.with_motion(len(values), time, rows_text(values, document.newline))
+
+
+def _unchanged(document: BvhDocument, clip: Clip) -> bool:
+    poses = clip.poses
+    return (
+        clip.skeleton.source is document
+        and poses.translations is None
+        and poses.scales is None
+        and np.array_equal(clip.times, document.times)
+        and np.array_equal(poses.q, document.q)
+    )
+
+
+def _refuse_scales(poses: Pose) -> None:
+    if poses.scales is not None and (np.abs(poses.scales - 1.0) > _SAME_LENGTH).any():
+        scaled = np.flatnonzero((np.abs(poses.scales - 1.0) > _SAME_LENGTH).any(axis=(0, 2)))
+        names = listed(poses.skeleton.names[i] for i in scaled)
+        message = f"a BVH file cannot scale joints, and these are scaled: {names}"
+        raise UnsupportedError(message)
+
+
+def _values(document: BvhDocument, poses: Pose, like: Skeleton) -> Floats:
+    """Motion values (frames, width) of poses, for the channels of the document."""
+    positions, rotations = poses.local_positions, poses.local_rotations
+    offsets = Pose(like, like.rest_q).local_positions
+    values = np.zeros((len(poses), document.width))
+    own = poses.skeleton.source is document
+    known = document.values if own and len(document.values) == len(poses) else None
+    slack = _SAME_LENGTH * float(np.abs(offsets).max(initial=0.0))
+    for i, joint in enumerate(document.channels):
+        _put_positions(values, joint, positions[:, i], offsets[i], slack, document.names[i])
+    for order, rows in _by_order(document.channels).items():
+        given = None if known is None else np.radians(angles_of_values(document.channels, rows, order, known))
+        whole = [at for at, i in enumerate(rows) if len(document.channels[i].rotations) == 3]  # noqa: PLR2004  (axes)
+        if whole:
+            reference = None if given is None else given[:, whole]
+            degrees = degrees_of(rotations[:, [rows[at] for at in whole]], order, reference)
+            for at, column in enumerate(whole):
+                values[:, list(document.channels[rows[column]].rotations.values())] = degrees[:, at]
+        for at, i in enumerate(rows):
+            if at not in whole:
+                _put_partial(values, document.channels[i], rotations[:, i], document.names[i])
+    return values if known is None else _kept(document, poses, values)
+
+
+def _by_order(channels: tuple[Channels, ...]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for i, joint in enumerate(channels):
+        rows.setdefault(joint.order, []).append(i)
+    return rows
+
+
+def _put_positions(values: Floats, joint: Channels, given: Floats, offset: Floats, slack: float, name: str) -> None:
+    for axis, letter in enumerate("XYZ"):
+        if letter in joint.positions:
+            values[:, joint.positions[letter]] = given[:, axis]
+        elif (np.abs(given[:, axis] - offset[axis]) > slack).any():
+            message = f"joint {name!r} moves along {letter} and the BVH file has no channel for it"
+            raise UnsupportedError(message)
+
+
+def _put_partial(values: Floats, joint: Channels, rotations: Floats, name: str) -> None:
+    """Angles of a joint that lacks some or all rotation channels: the rotation must do without them."""
+    first = euler.from_quaternion(rotations, joint.order)
+    have = len(joint.rotations)
+    both = np.stack([first, euler.other(first)])
+    rest = np.abs(euler.wrapped(both[..., have:])).max(axis=-1)
+    if (rest.min(axis=0, initial=np.inf) > _SAME_ANGLE).any():
+        channels = ", ".join(f"{letter}rotation" for letter in joint.rotations) or "no rotation channel"
+        message = f"joint {name!r} has {channels} in the BVH file, which cannot hold this rotation"
+        raise UnsupportedError(message)
+    angles = np.where((rest[1] < rest[0])[:, None], both[1], both[0])[:, :have]
+    columns = list(joint.rotations.values())
+    values[:, columns] = np.round(np.degrees(np.unwrap(angles, axis=0)), 10) + 0.0
+
+
+def _kept(document: BvhDocument, poses: Pose, values: Floats) -> Floats:
+    """Put the file's own numbers back where a joint has not changed in a frame."""
+    skeleton = poses.skeleton
+    same_q = poses.q == document.q
+    result = values.copy()
+    for i, joint in enumerate(document.channels):
+        columns = [*joint.positions.values(), *joint.rotations.values()]
+        start = int(skeleton.q_start[i])
+        size = 7 if joint.positions else 4
+        if not columns:
+            continue
+        same: Bools = same_q[:, start : start + size].all(axis=1)
+        for column in columns:
+            result[same, column] = document.values[same, column]
+    return result

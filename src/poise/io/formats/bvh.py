@@ -1,0 +1,139 @@
+"""BVH, the motion-capture text format: a joint tree with offsets and one row of channel values per frame.
+
+A joint with position channels is FREE and these REPLACE its OFFSET; one with rotation channels only is a
+BALL; one without channels and every End Site is FIXED. Channels stand in the order in which they are
+applied: "Zrotation Xrotation Yrotation" is Rz Rx Ry. The file has no unit and no up axis; none is guessed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.io.bvh.document import BvhDocument, Channels, Node, is_usable_time
+from poise.io.bvh.motion import q_of_values, read_rows
+from poise.io.bvh.parse import Header, parse_header
+from poise.io.bvh.write import text_of
+from poise.io.files import read_bytes, write_atomically
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton, unique_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.maths.arrays import Floats
+    from poise.model.rig import Saveable
+
+NAME = "BVH"
+SUFFIXES = (".bvh",)
+_DEFAULT_FRAME_TIME = 1.0 / 30.0
+_NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it
+
+
+def read(path: Path) -> Rig:
+    """Read a BVH file: rest pose (all angles zero) and one clip named like the file.
+
+    A file of exactly one frame shows that pose: it is `Rig.pose` too. That of any other file is the rest.
+    FileError for anything that is not a whole, finite BVH file; repairs are told in `Rig.notes`.
+    """
+    data = read_bytes(path)
+    header = parse_header(path, data)
+    names, notes = _names(header.nodes)
+    skeleton = _skeleton(header.nodes, names)
+    values, more = read_rows(path, data, header)
+    frame_time, note = _frame_time(path, header)
+    times: Floats = frame_time * np.arange(len(values), dtype=np.float64)
+    channels = tuple(node.channels for node in header.nodes)
+    q = q_of_values(skeleton, channels, values)
+    document = BvhDocument(data, header.count_span, header.time_span, names, channels, header.width, values, times, q)
+    skeleton = dataclasses.replace(skeleton, source=document)
+    clip = Clip(times, Pose(skeleton, q), path.stem)
+    all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
+    shown = q[0] if len(q) == 1 else skeleton.rest_q
+    return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes, path=path)
+
+
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+    """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io._bvh_write`.
+
+    UnsupportedError for what the format cannot hold and for what `read` would refuse.
+    """
+    write_atomically(path, text_of(thing, like))
+
+
+def _names(nodes: list[Node]) -> tuple[tuple[str, ...], list[str]]:
+    """Unique names of all rows, joints before End Sites; an End Site is `<parent>_end`."""
+    notes: list[str] = []
+    rows = [i for i, node in enumerate(nodes) if not node.is_end]
+    given = [nodes[i].name or f"joint_{i}" for i in rows]
+    names: list[str] = [""] * len(nodes)
+    for i, new in zip(rows, unique_names(given), strict=True):
+        names[i] = new
+        if new != nodes[i].name:
+            why = "a joint without a name" if not nodes[i].name else f"a second joint {nodes[i].name!r}"
+            notes.append(f"{why} is called {new!r} here")
+    ends = [i for i, node in enumerate(nodes) if node.is_end]
+    wanted = [names[i] for i in rows] + [f"{names[nodes[i].parent]}_end" for i in ends]
+    for i, new in zip(ends, unique_names(wanted)[len(rows) :], strict=True):
+        names[i] = new
+    return tuple(names), notes
+
+
+def _skeleton(nodes: list[Node], names: tuple[str, ...]) -> Skeleton:
+    kinds = [_kind(node.channels) for node in nodes]
+    offsets = np.array([node.offset for node in nodes])
+    free = np.array(kinds) == Kind.FREE
+    return Skeleton.build(
+        names,
+        [node.parent for node in nodes],
+        kinds,
+        offsets=np.where(free[:, None], 0.0, offsets),
+        rest_q=_rest_q(kinds, offsets),
+        source_ids=["End Site" if node.is_end else node.name for node in nodes],
+        euler=[node.channels.written_order for node in nodes],
+    )
+
+
+def _kind(channels: Channels) -> Kind:
+    if channels.positions:
+        return Kind.FREE
+    return Kind.BALL if channels.rotations else Kind.FIXED
+
+
+def _rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
+    values: list[float] = []
+    for kind, offset in zip(kinds, offsets.tolist(), strict=True):
+        values += offset if kind == Kind.FREE else []
+        values += [1.0, 0.0, 0.0, 0.0] if kind != Kind.FIXED else []
+    return np.array(values)
+
+
+def _frame_time(path: Path, header: Header) -> tuple[float, list[str]]:
+    time = header.frame_time
+    if time == 0.0:
+        return _DEFAULT_FRAME_TIME, ["the frame time is 0; 30 frames per second are used"]
+    if not is_usable_time(time):
+        raise FileError(path, f"a frame time of {time:g} s cannot be used", place="Frame Time")
+    return time, []
+
+
+def _root_note(nodes: list[Node], names: tuple[str, ...], values: Floats) -> list[str]:
+    """Say so where a root's positions look like changes to its OFFSET; they are taken as they are all the same."""
+    notes: list[str] = []
+    for node, name in zip(nodes, names, strict=True):
+        columns = [node.channels.positions.get(axis) for axis in "XYZ"]
+        if node.parent >= 0 or None in columns or not len(values):
+            continue
+        length = float(np.linalg.norm(node.offset))
+        moved = np.linalg.norm(values[:, columns], axis=-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if length > 0 and moved.max() < _NEAR_ZERO * length:
+            notes.append(
+                f"the positions of root {name!r} stay within {moved.max():.4g} of zero while its OFFSET is "
+                f"{length:.4g} long; they were read as positions, as in most files, but may be meant as changes to it"
+            )
+    return notes

@@ -1,0 +1,135 @@
+"""URDF, the robot description of ROS: every joint becomes a skeleton row of its name, links are aliases.
+
+Row 0 is the root link, fixed. A joint's row stands where its child link's frame is, so `world["tool0"]` is
+that of the link. Metres, radians, z up. Masses, collision shapes, transmissions and plugins are passed over.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from poise.errors import FileError, InputError
+from poise.io.files import read_bytes, write_atomically
+from poise.io.urdf.document import UrdfDocument
+from poise.io.urdf.joints import JointReader, Mimic, Row
+from poise.io.urdf.parse import parse_robot
+from poise.io.urdf.tree import free_leaders, in_order, root_link
+from poise.io.urdf.write import text_of
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Coupling, Kind, Skeleton
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.io.urdf.document import RobotElement
+    from poise.model.rig import Saveable
+
+NAME = "URDF"
+SUFFIXES = (".urdf",)
+
+
+def read(path: Path) -> Rig:
+    """Read a URDF file: the rest pose is zero moved to the nearest legal value.
+
+    FileError for anything that is not one whole, finite tree of links; repairs are told in `Rig.notes`.
+    """
+    data = read_bytes(path)
+    robot = parse_robot(path, data)
+    rows = _Rows(path, robot)
+    try:
+        skeleton = rows.skeleton()
+    except InputError as error:
+        raise FileError(path, str(error)) from error
+    document = UrdfDocument(
+        data,
+        robot.name,
+        dict(robot.links),
+        skeleton.names,
+        skeleton.kinds,
+        skeleton.A,
+        skeleton.limits,
+        tuple(row.limit_at for row in rows.rows),
+    )
+    skeleton = dataclasses.replace(skeleton, source=document)
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(rows.notes), path=path)
+
+
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+    """Write the robot a rig was read from, with the limits changed that have changed; see `poise.io._urdf_write`."""
+    write_atomically(path, text_of(thing, like))
+
+
+class _Rows:
+    """The skeleton rows of a robot, parents first."""
+
+    def __init__(self, path: Path, robot: RobotElement) -> None:
+        self.notes: list[str] = []
+        root = root_link(path, robot)
+        self.taken = set(robot.joints)
+        self.rows = [Row(self._root_name(root), Kind.FIXED)]
+        self.taken.add(self.rows[0].name)
+        self.parents = [-1]
+        self.source_ids: list[object] = [root]
+        self.aliases = {root: 0}
+        self.row_of: dict[str, int] = {}
+        self.robot = robot
+        mimics: dict[str, Mimic] = {}
+        for joint in in_order(path, robot, root):
+            reader = JointReader(path, joint)
+            self._place(joint.name, self.aliases[joint.parent], reader.rows(self.taken))
+            self.aliases[joint.child] = self.row_of[joint.name]
+            mimic = reader.mimic()
+            if mimic:
+                mimics[joint.name] = mimic
+            self.notes += reader.notes
+        self.mimics = free_leaders(path, robot, mimics)
+        self._note_hidden_links()
+
+    def _root_name(self, link: str) -> str:
+        name, k = link, 0
+        while name in self.taken:
+            k += 1
+            name = f"{link}_{k}"
+        if name != link:
+            self.notes.append(f"the root link {link!r} is called {name!r} here: a joint has its name")
+        return name
+
+    def _place(self, joint: str, parent: int, rows: list[Row]) -> None:
+        for row in rows:
+            self.rows.append(row)
+            self.parents.append(parent)
+            self.source_ids.append(joint)
+            parent = len(self.rows) - 1
+        self.row_of[joint] = parent
+
+    def _note_hidden_links(self) -> None:
+        """A name that a joint and another joint's link share means the joint."""
+        names = {row.name: i for i, row in enumerate(self.rows)}
+        for link, i in self.aliases.items():
+            if link in names and names[link] != i and i > 0:
+                self.notes.append(
+                    f"link {link!r} and a joint elsewhere have the same name; it means the joint, and the link "
+                    f"is found under its own joint {self.rows[i].name!r}"
+                )
+
+    def skeleton(self) -> Skeleton:
+        """Build the skeleton; InputError where limits of coupled joints leave no legal value."""
+        couplings: list[Coupling | None] = [None] * len(self.rows)
+        for name, mimic in self.mimics.items():
+            couplings[self.row_of[name]] = Coupling(self.row_of[mimic.leader], mimic.ratio, mimic.offset)
+        return Skeleton.build(
+            [row.name for row in self.rows],
+            self.parents,
+            [row.kind for row in self.rows],
+            offsets=[row.offset for row in self.rows],
+            rotations=[row.rotation for row in self.rows],
+            axes=[row.axis for row in self.rows],
+            limits=[row.limit for row in self.rows],
+            couplings=couplings,
+            aliases={link: i for link, i in self.aliases.items() if self.rows[i].name != link},
+            source_ids=self.source_ids,
+            metres_per_unit=1.0,
+            up="z",
+        )

@@ -1,0 +1,106 @@
+"""Joint values as JSON or CSV: the plain numbers of a pose, a batch or a clip, for other programs and by hand.
+
+JSON   {"joints": {name: value}}; a batch {"poses": [{name: value}, ...]}; a clip has "times" [s] as well
+CSV    a header and a row per pose; a column per number: `name` (hinge, slide), `name.w` to `name.z` (ball),
+       `name.px` `name.py` `name.pz` and `name.w` to `name.z` (free); a clip begins with the column `time`
+
+A hinge has radians, a slide file units, a ball a quaternion w x y z relative to rest, a free joint x y z and
+a quaternion. Fixed joints have no value; a coupled joint stands there with the value it follows to.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import UnsupportedError, listed
+from poise.io.files import write_atomically
+from poise.io.values.read import read_values as read_values
+from poise.io.values.rows import columns_of, joint_numbers, moving_rows
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.maths.arrays import Floats
+    from poise.model.pose import Pose
+    from poise.model.rig import Saveable
+    from poise.model.skeleton import Skeleton
+
+NAME = "joint values"
+SUFFIXES = (".json", ".csv")
+
+
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
+    """Write the joint values of a pose, a batch of poses, a clip, or a rig's own pose.
+
+    UnsupportedError for a pose that carries translations or scales of single joints (these are not joint
+    values) and for a rig with clips, of which one has to be chosen.
+    """
+    if isinstance(thing, Rig):
+        if thing.clips:
+            names = listed(repr(clip.name) for clip in thing.clips)
+            message = f"this rig has clips; save one of them, rig.clip(NAME), or a pose, rig.rest; clips: {names}"
+            raise UnsupportedError(message)
+        thing = thing.pose
+    poses, times = (thing.poses, thing.times) if isinstance(thing, Clip) else (thing, None)
+    _refuse_extras(poses)
+    text = _csv(poses, times) if path.suffix.lower() == ".csv" else _json(poses, times)
+    write_atomically(path, text.encode())
+
+
+def _refuse_extras(poses: Pose) -> None:
+    """Refuse translations and scales that differ from the skeleton's own."""
+    skeleton = poses.skeleton
+    moved = np.zeros(len(skeleton), dtype=bool)
+    own_scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    for given, own in ((poses.translations, skeleton.A[:, :3]), (poses.scales, own_scales)):
+        if given is not None:
+            moved |= (given != own).reshape(-1, len(skeleton), 3).any(axis=(0, 2))
+    if moved.any():
+        names = listed(skeleton.names[i] for i in np.flatnonzero(moved))
+        message = f"joint values hold no translation or scale of single joints, and these have one: {names}"
+        raise UnsupportedError(message)
+
+
+def _json(poses: Pose, times: Floats | None) -> str:
+    skeleton = poses.skeleton
+    numbers = joint_numbers(skeleton, poses.q)
+    if times is None and not poses.shape:
+        return json.dumps({"joints": _named(skeleton, numbers)}, indent=2, ensure_ascii=False) + "\n"
+    flat = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
+    document: dict[str, object] = {} if times is None else {"times": times.tolist()}
+    document["poses"] = [_named(skeleton, row) for row in flat]
+    return json.dumps(document, indent=None, ensure_ascii=False) + "\n"
+
+
+def _named(skeleton: Skeleton, numbers: Floats) -> dict[str, float | list[float]]:
+    values: dict[str, float | list[float]] = {}
+    start = 0
+    for i, size in moving_rows(skeleton):
+        part = numbers[start : start + size].tolist()
+        values[skeleton.names[i]] = part[0] if size == 1 else part
+        start += size
+    return values
+
+
+def _csv(poses: Pose, times: Floats | None) -> str:
+    columns = columns_of(poses.skeleton)
+    header = columns if times is None else ["time", *columns]
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        message = f"two columns would have the same name: {listed(twice)}; save to a .json file"
+        raise UnsupportedError(message)
+    numbers = joint_numbers(poses.skeleton, poses.q).reshape(math.prod(poses.shape), len(columns))
+    rows = numbers if times is None else np.column_stack([times, numbers])
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows.tolist())
+    return file.getvalue()

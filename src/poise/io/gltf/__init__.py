@@ -1,0 +1,1 @@
+"""Parts of glTF: the container, its buffers and accessors, nodes, and what Poise keeps in extras."""

@@ -1,0 +1,73 @@
+"""What a node stores: the translation, rotation and scale of each joint relative to its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from poise.io.gltf.accessors import unit_rows
+from poise.maths import rotations
+from poise.model.skeleton import Kind, Skeleton
+
+if TYPE_CHECKING:
+    from poise.maths.arrays import Floats
+    from poise.model.pose import Pose
+
+
+class Parts(NamedTuple):
+    """Translations (..., n, 3), rotations (..., n, 4) w x y z, scales (..., n, 3), as nodes store them."""
+
+    translation: Floats
+    rotation: Floats
+    scale: Floats
+
+
+def local_parts(pose: Pose) -> Parts:
+    """Split A . J(q) . B of every joint. Arrays only, so that saving does not wait for a compiler.
+
+    A joint at q = 0 gets the numbers of A bit for bit. A shear in B does not show in the scale.
+    """
+    s, q = pose.skeleton, pose.q
+    rotation = np.broadcast_to(s.A[:, 3:], (*pose.shape, len(s), 4)).copy()
+    translation = np.broadcast_to(s.A[:, :3], (*pose.shape, len(s), 3)).copy()
+    turning = np.flatnonzero(s.kinds >= Kind.BALL)
+    starts = s.q_start[turning] + np.where(s.kinds[turning] == Kind.FREE, 3, 0)
+    turns = q[..., starts[:, None] + np.arange(4)]
+    rotation[..., turning, :] = rotations.multiply(rotation[..., turning, :], turns)
+    for row in np.flatnonzero((s.kinds != Kind.BALL) & (s.kinds != Kind.FIXED)).tolist():
+        _move(s, row, q, translation, rotation)
+    if pose.translations is not None:
+        beside = s.kinds != Kind.FREE  # these carry their translation in q
+        translation[..., beside, :] = pose.translations[..., beside, :]
+    units = unit_rows(rotation.reshape(-1, 4)).reshape(rotation.shape)
+    scale = np.diagonal(s.B[:, :, :3], axis1=1, axis2=2) if pose.scales is None else pose.scales
+    return Parts(translation, units, np.broadcast_to(scale, translation.shape))
+
+
+def _move(s: Skeleton, row: int, q: Floats, translation: Floats, rotation: Floats) -> None:
+    """Put one free joint's place, hinge's turn or slide's way into the arrays."""
+    start, rest = int(s.q_start[row]), s.A[row]
+    if s.kinds[row] == Kind.FREE:
+        translation[..., row, :] = rest[:3] + rotations.rotate(rest[3:], q[..., start : start + 3])
+        return
+    ratio, offset = s.coupling_rows[row]
+    value = ratio * q[..., start] + offset
+    if s.kinds[row] == Kind.SLIDE:
+        translation[..., row, :] = rest[:3] + value[..., None] * rotations.rotate(rest[3:], s.axes[row])
+    else:
+        turn = rotations.about(s.axes[row], value)
+        rotation[..., row, :] = rotations.multiply(np.broadcast_to(rest[3:], turn.shape), turn)
+
+
+def rest_parts(pose: Pose) -> Parts:
+    """Split the rest transforms: A . B, and a free joint where rest_q has it."""
+    s = pose.skeleton
+    q = s.zero_q()
+    for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
+        start = int(s.q_start[row])
+        q[start : start + 7] = s.rest_q[start : start + 7]
+    parts = local_parts(type(pose)(s, q))
+    A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is no rest)
+    parts.translation[A_rows], parts.rotation[A_rows] = s.A[A_rows, :3], s.A[A_rows, 3:]
+    return parts

@@ -1,0 +1,1 @@
+"""From a glTF document to a skeleton, skins and clips."""

@@ -1,0 +1,55 @@
+"""Poses of a skeleton whose scale differs from the document's.
+
+A BVH file has no scale, so what a glTF scales by an armature node stands in the offsets of its BVH. Written
+back, those lengths are divided by the document's scale, which stays: its mesh is bound to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.io.gltf.local import Parts, local_parts
+
+if TYPE_CHECKING:
+    from poise.maths.arrays import Floats, Ints
+    from poise.model.pose import Pose
+    from poise.model.skeleton import Skeleton
+
+_UNIFORM = 1e-3  # of a scale: exported files carry noise in it
+
+
+def same_scale(skeleton: Skeleton, document: Skeleton, rows: Ints) -> bool:
+    """Whether the joints that both have (`rows`, -1 for none) are scaled alike."""
+    kept = rows >= 0
+    return np.array_equal(skeleton.B[kept], document.B[rows[kept]])
+
+
+def parts_in(document: Skeleton, pose: Pose, rows: Ints) -> Parts:
+    """Translations, rotations and scales of a pose for the document's nodes `rows`."""
+    parts = local_parts(pose)
+    if same_scale(pose.skeleton, document, rows):
+        return parts
+    if pose.scales is not None:
+        raise UnsupportedError("a pose with scales of its own fits only a document of the same scale")
+    ratio = _scale_above(pose.skeleton) / _scale_above(document)[rows]
+    scale = np.diagonal(document.B[rows, :, :3], axis1=1, axis2=2)
+    return Parts(parts.translation * ratio[:, None], parts.rotation, np.broadcast_to(scale, parts.translation.shape))
+
+
+def _scale_above(skeleton: Skeleton) -> Floats:
+    """(n,) product of the scales of all joints above each joint; UnsupportedError where one is not uniform."""
+    diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    above = np.ones(len(skeleton))
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        if parent < 0:
+            continue
+        if np.ptp(diagonal[parent]) > _UNIFORM * np.abs(diagonal[parent]).max() or diagonal[parent, 0] == 0.0:
+            name = skeleton.names[parent]
+            raise UnsupportedError(
+                f"the scale of {name!r} differs by axis; a pose of another scale cannot be put below it"
+            )
+        above[row] = above[parent] * diagonal[parent, 0]
+    return above

@@ -1,0 +1,1 @@
+"""From a rig, clip or pose to a glTF document."""

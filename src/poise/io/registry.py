@@ -1,0 +1,124 @@
+"""load() and save(): the format is found by the file's suffix, in the folder `formats/`."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import pkgutil
+import warnings
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+from poise.errors import FileError, InputError, PoiseWarning
+from poise.io import formats as formats_folder
+from poise.io.sidecar.read import apply_sidecar, roles_in, sidecar_of
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
+
+_LATER = {
+    ".fbx": "FBX", ".usd": "USD", ".usda": "USD", ".usdc": "USD", ".usdz": "USD",
+    ".xml": "MJCF", ".mjcf": "MJCF", ".npz": "AMASS npz", ".amc": "ASF/AMC", ".asf": "ASF/AMC",
+}  # fmt: skip
+
+
+class Format(Protocol):
+    """What a module in `poise.io.formats` offers."""
+
+    NAME: str
+    SUFFIXES: tuple[str, ...]
+
+    @staticmethod
+    def read(path: Path) -> Rig:
+        """Read a file."""
+        ...
+
+    @staticmethod
+    def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+        """Write a file. `like.source` is the document to keep, if it is of this format."""
+        ...
+
+
+def _named_like(suffix: str) -> Any:
+    """The format module of this name, if it reads or writes such files: the others need not be imported then."""
+    name = suffix.removeprefix(".")
+    if not name.isidentifier() or importlib.util.find_spec(f"poise.io.formats.{name}") is None:
+        return None
+    module = importlib.import_module(f"poise.io.formats.{name}")
+    return module if suffix in getattr(module, "SUFFIXES", ()) else None
+
+
+@cache
+def formats() -> dict[str, Any]:
+    """Every suffix with the module that reads and writes it. The folder `poise.io.formats` is the registry."""
+    names = [m.name for m in pkgutil.iter_modules(formats_folder.__path__)]
+    modules = [importlib.import_module(f"poise.io.formats.{name}") for name in names]
+    return {suffix: module for module in modules for suffix in module.SUFFIXES}
+
+
+def load(path: str | PathLike[str]) -> Rig:
+    """Read a rig from a file: glTF, GLB, VRM, BVH or URDF, found by the suffix.
+
+    A sidecar `<rig>.ik.toml` beside the file adds chains, hinge axes, ranges and roles. What was repaired or
+    ignored is warned about (PoiseWarning) and kept in `Rig.notes`.
+
+    Raises FileError for a file that is missing, broken or of a format that is not supported.
+    """
+    path = Path(path)
+    module = _format(path, "read")
+    rig: Rig = module.read(path)
+    sidecar = sidecar_of(path)
+    if sidecar.is_file():
+        rig = _with_roles(rig.with_skeleton(apply_sidecar(rig.skeleton, sidecar)), roles_in(rig.skeleton, sidecar))
+    for note in rig.notes:
+        warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
+    return rig
+
+
+def _with_roles(rig: Rig, roles: dict[str, str]) -> Rig:
+    """Return the rig with the roles of its sidecar, which win over the file's for a role and for a joint."""
+    kept = {role: joint for role, joint in rig.humanoid.items() if joint not in roles.values()}
+    return dataclasses.replace(rig, humanoid=kept | roles, sidecar_roles=frozenset(roles))
+
+
+def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | None = None) -> None:
+    """Write a rig, a clip or a pose. The format is found by the suffix.
+
+    What the skeleton was read from is kept and only what changed is written; `like` names another rig
+    whose document is to be kept. With neither, a bare skeleton is written. The file is written under a
+    temporary name first: it is complete or it is not there.
+
+    Raises FileError for an unknown suffix or a folder that cannot be written, UnsupportedError for what
+    the format cannot hold, InputError for anything but a rig, a clip or a pose.
+    """
+    if not isinstance(thing, Rig | Clip | Pose):
+        raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")
+    if not (like is None or isinstance(like, Rig | Skeleton)):
+        raise InputError(f"like must be a Rig or a Skeleton, not {_kind(like)}")
+    path = Path(path)
+    skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
+    writer(path).write(thing, path, skeleton)
+
+
+def _kind(thing: object) -> str:
+    return "None" if thing is None else f"a {type(thing).__name__}"
+
+
+def writer(path: Path) -> Any:
+    """Find the module that writes this kind of file; FileError if there is none."""
+    return _format(path, "write")
+
+
+def _format(path: Path, verb: str) -> Any:
+    suffix = path.suffix.lower()
+    module = _named_like(suffix) or formats().get(suffix)
+    if module is not None and hasattr(module, verb):
+        return module
+    if suffix in _LATER:
+        raise FileError(path, f"{_LATER[suffix]} files are not supported yet")
+    known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
+    raise FileError(path, f"cannot {verb} files named {suffix or 'without a suffix'!r}; known: {known}")

@@ -1,0 +1,55 @@
+"""What a URDF file holds: its bytes and what the XML says of links and joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poise.maths.arrays import Floats, Ints
+    from poise.model.limits import Limit
+
+Attributes = dict[str, str]
+
+
+@dataclass
+class JointElement:
+    """A <joint> as written; an element that is missing is None. `limit_at` is where <limit> begins in the bytes."""
+
+    name: str
+    type: str
+    line: int
+    parent: str = ""
+    child: str = ""
+    origin: Attributes | None = None
+    axis: Attributes | None = None
+    limit: Attributes | None = None
+    mimic: Attributes | None = None
+    limit_at: int = -1
+
+
+@dataclass
+class RobotElement:
+    """The <robot>: links with the file names of their visual meshes, and joints in file order."""
+
+    name: str = ""
+    links: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    joints: dict[str, JointElement] = field(default_factory=dict[str, JointElement])
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfDocument:
+    """A URDF file and the skeleton rows made from it, to see what has changed when it is written.
+
+    meshes    per link the file names of its visual meshes, as written
+    limit_at  per row where its <limit> element begins in the bytes; -1 where there is none to change
+    """
+
+    data: bytes
+    robot: str
+    meshes: dict[str, tuple[str, ...]]
+    names: tuple[str, ...]
+    kinds: Ints
+    A: Floats
+    limits: tuple[Limit | None, ...]
+    limit_at: tuple[int, ...]

@@ -1,0 +1,169 @@
+"""The joints of a URDF file one by one: numbers, limits and the skeleton rows that a joint becomes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from poise.errors import FileError
+from poise.io.numbers import LARGEST, is_number, number, shown
+from poise.maths import euler
+from poise.model.limits import Range, unit_axis
+from poise.model.skeleton import Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.io.urdf.document import Attributes, JointElement
+
+KINDS = {
+    "revolute": Kind.HINGE, "continuous": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED,
+    "floating": Kind.FREE, "planar": Kind.HINGE,
+}  # fmt: skip
+_UNIT = 1e-4  # axes printed with few digits ("0.7071 0.7071 0") are normalised without a word
+_ZERO3, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+
+
+class Row(NamedTuple):
+    """One skeleton row before it is placed: the transform A, the kind and the axis."""
+
+    name: str
+    kind: Kind
+    offset: tuple[float, ...] = _ZERO3
+    rotation: tuple[float, ...] = _IDENTITY
+    axis: tuple[float, ...] = _ZERO3
+    limit: Range | None = None
+    limit_at: int = -1
+
+
+class Mimic(NamedTuple):
+    """A joint's value is ratio * value of the joint `leader` + offset."""
+
+    leader: str
+    ratio: float
+    offset: float
+
+
+class JointReader:
+    """Reads the numbers of one joint element, with its name and line in every complaint."""
+
+    def __init__(self, path: Path, element: JointElement) -> None:
+        self.path = path
+        self.element = element
+        self.notes: list[str] = []
+
+    def fail(self, reason: str) -> NoReturn:
+        """Raise a FileError that names this joint."""
+        joint = self.element
+        raise FileError(self.path, reason, place=f"line {joint.line}: joint {shown(joint.name)}")
+
+    def rows(self, taken: set[str]) -> list[Row]:
+        """The rows of this joint, top down; its name is the last one's. `taken` names are not used for the others."""
+        joint = self.element
+        if joint.type not in KINDS:
+            what = f"unknown type {shown(joint.type)}" if joint.type else "no type"
+            self.fail(f"{what}; known: {', '.join(KINDS)}")
+        kind = KINDS[joint.type]
+        offset = self._three(joint.origin, "origin", "xyz", _ZERO3)
+        roll, pitch, yaw = self._three(joint.origin, "origin", "rpy", _ZERO3)
+        rotation = tuple(euler.to_quaternion([yaw, pitch, roll], "ZYX").tolist())
+        axis = self._axis() if kind in (Kind.HINGE, Kind.SLIDE) else _ZERO3
+        if joint.type == "planar":
+            return self._planar(offset, rotation, axis, taken)
+        limit = self._limit() if joint.type in ("revolute", "prismatic") else None
+        return [Row(joint.name, kind, offset, rotation, axis, limit, joint.limit_at if limit else -1)]
+
+    def mimic(self) -> Mimic | None:
+        """The coupling to another joint, if there is one."""
+        joint = self.element
+        if joint.mimic is None:
+            return None
+        if joint.type not in ("revolute", "continuous", "prismatic"):
+            self.fail(f"a {joint.type} joint cannot mimic another one")
+        leader = joint.mimic.get("joint", "")
+        if not leader:
+            self.fail("<mimic> names no joint")
+        ratio = self._number(joint.mimic.get("multiplier", "1"), "mimic multiplier")
+        return Mimic(leader, ratio, self._number(joint.mimic.get("offset", "0"), "mimic offset"))
+
+    def _number(self, text: str, what: str) -> float:
+        try:
+            return number(text.strip())
+        except ValueError as error:
+            hint = "; this looks like a xacro template: run xacro first" if "${" in text else ""
+            self.fail(f"{what}: {error}{hint}")
+
+    def _three(
+        self, attributes: Attributes | None, element: str, name: str, default: tuple[float, ...]
+    ) -> tuple[float, ...]:
+        text = (attributes or {}).get(name)
+        if text is None:
+            return default
+        words = text.split()
+        if len(words) != 3:  # noqa: PLR2004  (x y z)
+            self.fail(f"{element} {name} needs three numbers, not {shown(text)}")
+        return tuple(self._number(word, f"{element} {name}") for word in words)
+
+    def _axis(self) -> tuple[float, ...]:
+        given = self._three(self.element.axis, "axis", "xyz", (1.0, 0.0, 0.0))
+        length = math.hypot(*given)
+        if length == 0.0:
+            self.fail("the axis has zero length")
+        if abs(length - 1.0) > _UNIT:
+            self.notes.append(f"the axis of joint {self.element.name!r} has length {length:g} and was normalised")
+        return unit_axis(given)
+
+    def _limit(self) -> Range | None:
+        """The range of a revolute or prismatic joint; None, with a note, where the file gives none."""
+        name, limit = self.element.name, self.element.limit
+        if limit is None or ("lower" not in limit and "upper" not in limit):
+            # the URDF text says that a missing end is 0; a file that gives neither end means no range of one point
+            self.notes.append(f"joint {name!r} has no lower and upper limit and was read as unlimited")
+            return None
+        low, high = self._end(limit, "lower"), self._end(limit, "upper")
+        if low == math.inf or high == -math.inf or low > high:
+            self.fail(f"lower limit {low:g} is above upper limit {high:g}")
+        if math.isinf(low) or math.isinf(high):
+            side = "" if math.isinf(low) and math.isinf(high) else " above" if math.isinf(high) else " below"
+            self.notes.append(f"joint {name!r} has an infinite limit and was read as unlimited{side}")
+        return Range(low, high, source="file") if math.isfinite(low) or math.isfinite(high) else None
+
+    def _end(self, limit: Attributes, name: str) -> float:
+        text = limit.get(name, "0").strip()
+        if text.lower().lstrip("+-") in ("inf", "infinity"):
+            return -math.inf if text.startswith("-") else math.inf
+        if is_number(text) and abs(float(text)) > LARGEST:  # the largest double stands for no limit in some files
+            return math.copysign(math.inf, float(text))
+        return self._number(text, f"{name} limit")
+
+    def _planar(
+        self, offset: tuple[float, ...], rotation: tuple[float, ...], normal: tuple[float, ...], taken: set[str]
+    ) -> list[Row]:
+        """Two slides in the plane, then a hinge about its normal that carries the joint's name."""
+        name = self.element.name
+        first, second = _plane(normal)
+        x, y = _free_name(f"{name}_x", taken), _free_name(f"{name}_y", taken)
+        self.notes.append(f"planar joint {name!r} was read as the slides {x!r} and {y!r} and the hinge {name!r}")
+        return [
+            Row(x, Kind.SLIDE, offset, rotation, first),
+            Row(y, Kind.SLIDE, axis=second),
+            Row(name, Kind.HINGE, axis=normal),
+        ]
+
+
+def _plane(normal: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Two unit vectors with `normal` as their cross product; x and y for the normal z."""
+    largest = max(range(3), key=lambda k: abs(normal[k]))
+    k = (largest + 1) % 3
+    first = unit_axis([(1.0 if i == k else 0.0) - normal[k] * normal[i] for i in range(3)])
+    (a, b, c), (x, y, z) = normal, first
+    return first, (b * z - c * y, c * x - a * z, a * y - b * x)
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, k = wanted, 0
+    while name in taken:
+        k += 1
+        name = f"{wanted}_{k}"
+    taken.add(name)
+    return name

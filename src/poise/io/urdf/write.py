@@ -1,0 +1,83 @@
+"""Writing URDF: the file's own bytes, with the numbers of changed limits replaced in place."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.io.urdf.document import UrdfDocument
+from poise.model.clip import Clip
+from poise.model.limits import Range
+from poise.model.rig import Rig
+
+if TYPE_CHECKING:
+    from poise.model.limits import Limit
+    from poise.model.rig import Saveable
+    from poise.model.skeleton import Skeleton
+
+_START_TAG = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/?>""")
+
+
+def text_of(thing: Saveable, like: Skeleton) -> bytes:
+    """The bytes of the URDF file that a rig was read from, with its limits as they are now.
+
+    UnsupportedError for a pose or a clip, which URDF has no place for, for a skeleton from another format,
+    and for changes other than to ranges that stand in the file.
+    """
+    if not isinstance(thing, Rig) or thing.clips:
+        what = "clip" if isinstance(thing, Rig | Clip) else "pose"
+        message = f"a URDF file describes a robot and holds no {what}; save joint values to a .json or .csv file"
+        raise UnsupportedError(message)
+    document = like.source
+    if not isinstance(document, UrdfDocument):
+        message = "a URDF file can only be written for a robot that was read from one"
+        raise UnsupportedError(message)
+    skeleton = thing.skeleton
+    if (
+        skeleton.names != document.names
+        or not np.array_equal(skeleton.kinds, document.kinds)
+        or not np.array_equal(skeleton.A, document.A)
+    ):
+        message = "the joints differ from those of the URDF file; only changed limits can be written"
+        raise UnsupportedError(message)
+    return _with_limits(document, skeleton)
+
+
+def _with_limits(document: UrdfDocument, skeleton: Skeleton) -> bytes:
+    data = document.data
+    changed = [i for i, limit in enumerate(skeleton.limits) if limit != document.limits[i]]
+    for i in sorted(changed, key=lambda row: document.limit_at[row], reverse=True):  # back to front: places stay true
+        low, high = _ends(skeleton.names[i], skeleton.limits[i], document.limit_at[i])
+        match = _START_TAG.match(data, document.limit_at[i])
+        if not match:
+            message = f"the <limit> of joint {skeleton.names[i]!r} is not where it was read"
+            raise UnsupportedError(message)
+        tag = _with_attribute(_with_attribute(match.group(), b"upper", high), b"lower", low)
+        data = data[: match.start()] + tag + data[match.end() :]
+    return data
+
+
+def _ends(name: str, limit: Limit | None, limit_at: int) -> tuple[float, float]:
+    if limit_at < 0:
+        message = f"joint {name!r} has no range in the URDF file; one cannot be added to it"
+        raise UnsupportedError(message)
+    if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
+        message = f"joint {name!r} needs a finite range in a URDF file; its type there says that it has one"
+        raise UnsupportedError(message)
+    if limit.soft:
+        message = f"joint {name!r} has a soft limit; a URDF file holds hard ones only"
+        raise UnsupportedError(message)
+    return limit.low, limit.high
+
+
+def _with_attribute(tag: bytes, name: bytes, value: float) -> bytes:
+    """The start tag with another value of one attribute, which is added where it is missing."""
+    text = repr(float(value)).encode()
+    pattern = re.compile(rb"""(\s""" + name + rb"""\s*=\s*)("[^"]*"|'[^']*')""")
+    if pattern.search(tag):
+        return pattern.sub(lambda found: found.group(1) + b'"' + text + b'"', tag, count=1)
+    return tag[: len(b"<limit")] + b" " + name + b'="' + text + b'"' + tag[len(b"<limit") :]

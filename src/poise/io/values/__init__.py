@@ -1,0 +1,1 @@
+"""Parts of the reader and writer of joint values."""

@@ -1,0 +1,177 @@
+"""Reading joint values back for a known skeleton."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+
+from poise.errors import FileError, UnknownNameError, listed
+from poise.io.files import read_bytes
+from poise.io.numbers import LARGEST, number, shown
+from poise.io.values.rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
+from poise.maths import rotations
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from poise.maths.arrays import Floats
+    from poise.model.skeleton import Skeleton
+
+_AGREES = 1e-6  # a coupled joint's own value may be off by this [rad, file units]; it is not read otherwise
+
+
+def read_values(path: Path, skeleton: Skeleton) -> Pose:
+    """Read a pose (JSON with "joints"), or a batch (JSON with "poses", CSV), for a skeleton.
+
+    Every joint with numbers of its own must be there and nothing else; a coupled joint may be left out. A
+    column `time`, the list "times" and the columns that `poise solve --targets` puts before the joint values
+    (x y z qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length.
+    Limits are not applied. FileError names the file, the place and the reason.
+    """
+    reader = _Reader(path, skeleton)
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(path, f"is not UTF-8 text: {error.reason}") from error
+    return reader.csv(text) if path.suffix.lower() == ".csv" else reader.json(text)
+
+
+class _Reader:
+    def __init__(self, path: Path, skeleton: Skeleton) -> None:
+        self.path = path
+        self.skeleton = skeleton
+
+    def _fail(self, reason: str, place: str = "") -> NoReturn:
+        raise FileError(self.path, reason, place=place)
+
+    # --- JSON ------------------------------------------------------------------------------------
+
+    def json(self, text: str) -> Pose:
+        """Read {"joints": ...} or {"poses": [...]}."""
+        try:
+            document = json.loads(text, parse_constant=self._no_constant)
+        except (ValueError, RecursionError) as error:
+            raise FileError(self.path, f"not a JSON file: {error}") from error
+        keys = set(cast("dict[str, Any]", document)) if isinstance(document, dict) else set[str]()
+        if keys == {"joints"}:
+            return Pose(self.skeleton, self._q(self._numbers(document["joints"], "joints")[None], ["joints"])[0])
+        if keys not in ({"poses"}, {"poses", "times"}) or not isinstance(document["poses"], list):
+            self._fail('joint values are {"joints": {name: value}} or {"poses": [{name: value}, ...]}')
+        places = [f"poses[{k}]" for k in range(len(document["poses"]))]
+        rows = [self._numbers(pose, place) for pose, place in zip(document["poses"], places, strict=True)]
+        return self._poses(rows, places)
+
+    def _no_constant(self, text: str) -> NoReturn:
+        self._fail(f"{text} is not a joint value")
+
+    def _numbers(self, given: Any, place: str) -> Floats:
+        """Numbers (columns,) of an object of values; NaN where a coupled joint is left out."""
+        if not isinstance(given, dict):
+            self._fail("must be an object with a value per joint", place)
+        values = cast("dict[str, Any]", given)
+        sizes = {self.skeleton.names[i]: size for i, size in moving_rows(self.skeleton)}
+        self._check_names(list(values), place)
+        parts = [self._value(values.get(name), size, f"{place}: {name!r}") for name, size in sizes.items()]
+        return np.array([number for part in parts for number in part])
+
+    def _value(self, value: Any, size: int, place: str) -> list[float]:
+        if value is None:
+            return [np.nan] * size
+        numbers = [value] if size == 1 else value
+        if not isinstance(numbers, list) or len(numbers) != size:
+            self._fail(f"needs {'a number' if size == 1 else f'a list of {size} numbers'}", place)
+        for one in numbers:
+            if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) <= LARGEST:
+                self._fail(f"{shown(str(one))} is not a joint value", place)
+        return [float(one) for one in numbers]
+
+    def _check_names(self, names: list[str], place: str) -> None:
+        known = [self.skeleton.names[i] for i, _ in moving_rows(self.skeleton)]
+        own = {self.skeleton.names[i] for i, coupling in enumerate(self.skeleton.couplings) if not coupling}
+        self._check(names, known, [name for name in known if name in own], place)
+
+    def _check(self, names: list[str], known: list[str], needed: list[str], place: str) -> None:
+        known_set = set(known)
+        for name in names:
+            if name not in known_set:
+                self._fail(str(UnknownNameError("joint value", name, known)), place)
+        have = set(names)
+        missing = [name for name in needed if name not in have]
+        if missing:
+            self._fail(f"no value for: {listed(missing)}", place)
+
+    # --- CSV -------------------------------------------------------------------------------------
+
+    def csv(self, text: str) -> Pose:
+        """Read a header and a row per pose; columns may stand in any order."""
+        try:
+            lines = list(enumerate(csv.reader(io.StringIO(text), strict=True), start=1))
+        except csv.Error as error:
+            raise FileError(self.path, f"not a CSV file: {error}") from error
+        lines = [(k, row) for k, row in lines if row]
+        if not lines:
+            self._fail("the header is missing")
+        header = lines[0][1]
+        columns = columns_of(self.skeleton)
+        order = self._order(header, columns)
+        places = [f"row {k}" for k, _ in lines[1:]]
+        rows = [self._row(row, header, order, place) for (_, row), place in zip(lines[1:], places, strict=True)]
+        return self._poses(rows, places)
+
+    def _order(self, header: list[str], columns: list[str]) -> list[int]:
+        """For each column of the skeleton where it stands in the file; -1 for a coupled joint left out."""
+        place_of = {name: k for k, name in enumerate(header)}
+        if len(place_of) < len(header):
+            self._fail("two columns have the same name", "header")
+        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in columns]
+        coupled = {self.skeleton.names[i] for i, coupling in enumerate(self.skeleton.couplings) if coupling}
+        self._check(names, columns, [column for column in columns if column not in coupled], "header")
+        return [place_of.get(column, -1) for column in columns]
+
+    def _row(self, row: list[str], header: list[str], order: list[int], place: str) -> Floats:
+        if len(row) != len(header):
+            self._fail(f"{len(row)} values under {len(header)} columns", place)
+        try:
+            return np.array([np.nan if k < 0 else number(row[k].strip()) for k in order])
+        except ValueError as error:
+            raise FileError(self.path, str(error), place=place) from error
+
+    # --- both ------------------------------------------------------------------------------------
+
+    def _poses(self, rows: list[Floats], places: list[str]) -> Pose:
+        width = len(columns_of(self.skeleton))
+        return Pose(self.skeleton, self._q(np.array(rows).reshape(len(rows), width), places))
+
+    def _q(self, numbers: Floats, places: list[str]) -> Floats:
+        """Configurations (k, nq) of numbers (k, columns); a coupled joint's number must agree with its leader's."""
+        skeleton = self.skeleton
+        q = np.zeros((len(numbers), skeleton.nq))
+        start = 0
+        for i, size in moving_rows(skeleton):
+            part = numbers[:, start : start + size].copy()
+            start += size
+            if skeleton.kinds[i] in (Kind.BALL, Kind.FREE):
+                part[:, -4:] = self._unit(part[:, -4:], skeleton.names[i], places)
+            if not skeleton.couplings[i]:
+                at = int(skeleton.q_start[i])
+                q[:, at : at + size] = part
+        off = np.abs(joint_numbers(skeleton, q) - numbers) > _AGREES
+        for i, coupling in enumerate(skeleton.couplings):
+            column = columns_of(skeleton).index(skeleton.names[i]) if coupling else -1
+            if coupling and off[:, column].any():
+                leader = skeleton.names[coupling.leader]
+                place = places[int(off[:, column].argmax())]
+                self._fail(f"{skeleton.names[i]!r} follows {leader!r} and its value does not agree", place)
+        return q
+
+    def _unit(self, q: Floats, name: str, places: list[str]) -> Floats:
+        zero = ~q.any(axis=1)
+        if zero.any():
+            self._fail(f"{name!r} has a quaternion of zero length", places[int(zero.argmax())])
+        return rotations.normalised(q)

@@ -1,0 +1,151 @@
+# pyright: standard
+"""One target for one serial arm: every lane starts elsewhere, the first that arrives wins.
+
+Lane 0 starts where the caller stands, the others at the seeds whose tips are nearest to the target. If another lane
+arrives while lane 0 is close behind, lane 0 may finish: following a moving target must not jump to another branch.
+Without restarts every lane starts where the caller stands, so that the answer is the one that lies nearby.
+
+    poses  flat (s 7,)  where the seeds put the tip: blocks of `width` seeds, in each x y z w x y z lane by lane
+"""
+
+from __future__ import annotations
+
+from poise.kernels.arm.many import (
+    ANGLE,
+    DISTANCE,
+    FACTOR,
+    FLOOR,
+    HUGE,
+    ITERATIONS,
+    POLISH,
+    POLISHES,
+    RESTARTS,
+    VALUES_ROOM,
+    WEIGHTS,
+    WIDEST,
+    restarts_for,
+)
+from poise.kernels.arm.serial import (
+    LARGEST,
+    cautious,
+    damped_step,
+    damping_of,
+    forward,
+    put_error,
+    rotation_error,
+    square,
+)
+from poise.kernels.compiled import inline, part
+from poise.kernels.values.lanes import SCALAR, bits, fill, lane, part_of, room, room2, select, width
+from poise.kernels.values.linear import Quat, Vec
+
+BLOCKS = 8  # seeds that each lane chooses from
+ROUND = 15.0  # iterations of all lanes before they start again
+CLOSE = 0.05  # squared error of lane 0 from which it is waited for,
+PATIENCE = 4  # so many iterations
+
+
+@inline
+def nearest_seeds(kind, poses, first, count, target, weights, chosen):
+    """For every lane, which block of `count` from `first` on has a seed in it that puts the tip nearest."""
+    w = width(kind)
+    blocks = poses.shape[0] // (7 * w)
+    best, found = fill(kind, HUGE), fill(kind, 0.0)
+    for b in range(count):
+        block = (first + b) % blocks
+        at = part_of(kind, poses, block * 7 * w, 7)
+        off = Vec(at[0] - target[0], at[1] - target[1], at[2] - target[2])
+        cosine = at[3] * target[3] + at[4] * target[4] + at[5] * target[5] + at[6] * target[6]
+        cost = square(off) * (weights[0] * weights[0]) + (1.0 - cosine * cosine) * (4.0 * weights[1] * weights[1])
+        found = select(cost < best, fill(kind, block * 1.0), found)
+        best = select(cost < best, cost, best)
+    for l in range(w):
+        chosen[l] = lane(found, l)
+
+
+@part
+def put_values(values, w, l, start, m):
+    """Start lane l from these values."""
+    for i in range(m):
+        values[i * w + l] = start[i]
+
+
+@part
+def take_values(values, w, l, x, m):
+    """Copy what lane l has."""
+    for i in range(m):
+        x[i] = values[i * w + l]
+
+
+@inline
+def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
+    """Solve one target (7 numbers) from `start`; x receives the answer, found: reached, iterations, squared error."""
+    m, w = links.shape[0] - 1, width(kind)
+    axes, origins, J = room2(kind, LARGEST, 3), room2(kind, LARGEST, 3), room2(kind, LARGEST, 6)
+    A, d, y, e = room2(kind, 6, 6), room(kind, 6), room(kind, 6), room(kind, 6)
+    values, before, chosen = room(SCALAR, VALUES_ROOM), room(SCALAR, VALUES_ROOM), room(SCALAR, WIDEST)
+    v, tested = part_of(kind, values, 0, m), part_of(kind, before, 0, m)
+    weights = settings[WEIGHTS : WEIGHTS + 2]
+    at, turned = Vec(target[0], target[1], target[2]), Quat(target[3], target[4], target[5], target[6])
+    rounds = int(restarts_for(links, target, settings)) // w + 1
+    wait, iterations, least, polishes = -1, 0, HUGE, POLISHES if settings[POLISH] > 0.0 else 0
+    alone = settings[RESTARTS] < 1.0
+    longest = settings[ITERATIONS] if alone else min(ROUND, settings[ITERATIONS])
+    attempt, most, spent = 0, longest, longest + 1.0
+    caution, last = fill(kind, 0.0), fill(kind, HUGE)
+    found[0] = 0.0
+    while True:
+        if spent > most:
+            if attempt >= rounds + polishes:
+                break
+            nearest_seeds(kind, poses, attempt * BLOCKS, BLOCKS, target, weights, chosen)
+            for l in range(w):
+                put_values(values, w, l, start if alone else seeds[int(chosen[l]) * w + l], m)
+            if attempt == 0:
+                put_values(values, w, 0, start, m)
+            if attempt >= rounds:  # lane 0 settles the best so far, the others what else there is
+                put_values(values, w, 0, x, m)
+                most, caution = settings[POLISH], fill(kind, 1.0)
+            attempt += 1
+            spent, last = 0.0, fill(kind, HUGE)
+        tip, rotation = forward(kind, links, v, True, axes, origins)
+        off = Vec(at.x - tip.x, at.y - tip.y, at.z - tip.z)
+        turn = rotation_error(turned, rotation)
+        distance, angle = square(off), square(turn)
+        error = distance * (weights[0] * weights[0]) + angle * (weights[1] * weights[1])
+        met = bits((distance <= settings[DISTANCE]) & (angle <= settings[ANGLE]))
+        if met & 1 or wait == 0:
+            if met & 1:
+                take_values(values, w, 0, x, m)
+                least = lane(error, 0)
+            found[0] = 1.0
+            break
+        if wait > 0:
+            wait -= 1
+        elif met != 0:
+            l = 0
+            while (met >> l) & 1 == 0:
+                l += 1
+            take_values(values, w, l, x, m)
+            least = lane(error, l)
+            iterations = max(iterations, 1)  # 0 would say that the start is the answer
+            if attempt > 1 or lane(error, 0) > CLOSE:
+                found[0] = 1.0
+                break
+            wait = PATIENCE
+        for i in range(m):
+            tested[i] = v[i]
+        put_error(e, off, turn, weights)
+        caution, last = cautious(caution, last, error), error
+        damping = damping_of(caution, error, settings[FACTOR], settings[FLOOR])
+        damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
+        iterations += 1
+        spent += 1.0
+        began, settles = attempt == 1 and spent == 1.0, attempt > rounds  # as keep_seen in serial_many.py
+        if (spent > most or began or settles) and wait < 0:
+            for l in range(w):
+                if lane(error, l) < least:
+                    least = lane(error, l)
+                    take_values(before, w, l, x, m)
+    found[1] = iterations
+    found[2] = least

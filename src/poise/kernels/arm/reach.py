@@ -1,0 +1,153 @@
+# pyright: standard
+"""One call from Python for one target of a serial arm: read it, solve, put the answer into q and measure it.
+
+A call into compiled code costs more with every argument, so that everything which stays the same between targets
+comes in two arrays: numbers, and where they stand (`layout`, see the constants below).
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.arm.one import solve_target
+from poise.kernels.arm.serial import LARGEST
+from poise.kernels.compiled import inline, part, short_kernel
+from poise.kernels.paths import measure_all
+from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, part_of, room
+from poise.kernels.values.linear import Quat, Vec, conjugate, multiply, rotate, sub
+from poise.kernels.values.turns import quaternion_of
+
+# Where things stand in `layout`: counts, then starts in the numbers, then starts in `layout` itself.
+LINKS, SEEDS, ROWS, MEASURES, USED, NQ = 0, 1, 2, 3, 4, 5
+AT_LINKS, AT_SEEDS, AT_POSES, AT_SETTINGS, AT_BASE, AT_GAINS, AT_RANGES, AT_TABLE, AT_ASKS, AT_ALLOWED = range(6, 16)
+COLUMNS, SPANS, USES, WIDTH = 16, 17, 18, 19
+HEAD = 20
+SETTINGS = 12
+TABLE = 23
+WORK = 2048
+UNREADABLE, OUTSIDE = -1, -2  # the target cannot be used; the start leaves its limits
+
+_FAR = 1e100
+_ROUNDING = 1e-9
+_UNIT = 1e-12
+_SMALL = 1e-200
+
+
+@part
+def put_turn(world, at, q):
+    """Store a rotation scaled to unit length; False if it has none, or too small a one to be squared."""
+    n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
+    if not n > _SMALL:
+        return False
+    k = 1.0 if abs(n - 1.0) <= _UNIT else 1.0 / math.sqrt(n)
+    world[at], world[at + 1], world[at + 2], world[at + 3] = q.w * k, q.x * k, q.y * k, q.z * k
+    return True
+
+
+@part
+def read_target(t, width, world):
+    """Turn a target into its row `world` (3, 4 or 7 numbers); False where it cannot be used.
+
+    A place is 7 numbers x y z w x y z or a 4 x 4 or 3 x 4 matrix, a rotation 4 numbers or a 3 x 3 matrix.
+    """
+    n = t.shape[0]
+    for i in range(n):
+        if not abs(t[i]) <= _FAR:  # nor a NaN
+            return False
+    if width == 3:
+        if n == 3:
+            world[0], world[1], world[2] = t[0], t[1], t[2]
+        return n == 3
+    at = width - 4
+    if n == width:
+        for i in range(at):
+            world[i] = t[i]
+        return put_turn(world, at, Quat(t[at], t[at + 1], t[at + 2], t[at + 3]))
+    columns = 4 if at else 3
+    if not (at == 3 and (n == 12 or n == 16)) and not (at == 0 and n == 9):
+        return False
+    if n == 16 and max(abs(t[12]), abs(t[13]), abs(t[14]), abs(t[15] - 1.0)) > _ROUNDING:
+        return False
+    q, is_rotation = quaternion_of(t, columns)
+    for i in range(at):
+        world[i] = t[4 * i + 3]
+    return is_rotation and put_turn(world, at, q)
+
+
+@part
+def into_base(world, width, base, target):
+    """The target (7 numbers) in the base frame and kernel units; base: x y z, w x y z, kernel units per file unit."""
+    turn = conjugate(Quat(base[3], base[4], base[5], base[6]))
+    p, q = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    if width != 4:
+        p = rotate(turn, sub(Vec(world[0], world[1], world[2]), Vec(base[0], base[1], base[2])))
+    if width != 3:
+        at = width - 4
+        q = multiply(turn, Quat(world[at], world[at + 1], world[at + 2], world[at + 3]))
+    target[0], target[1], target[2] = p.x * base[7], p.y * base[7], p.z * base[7]
+    target[3], target[4], target[5], target[6] = q.w, q.x, q.y, q.z
+
+
+@part
+def is_legal(q, ranges):
+    """Whether every number of q is inside its range, and none is NaN."""
+    for i in range(q.shape[0]):
+        if not ranges[2 * i] <= q[i] <= ranges[2 * i + 1]:
+            return False
+    return True
+
+
+@inline
+def reach_target(kind, numbers, layout, t, q):
+    """Solve for target t from q; q becomes the answer. Returns 1, 0 or a reason below 0, iterations, two errors."""
+    m, width, nq = layout[LINKS], layout[WIDTH], layout[NQ]
+    world, target, x, found = room(SCALAR, 7), room(SCALAR, 7), room(SCALAR, LARGEST), room(SCALAR, 3)
+    work, out = room(SCALAR, WORK), room(SCALAR, 4)
+    if not read_target(t, width, world):
+        return UNREADABLE, 0, 0.0, 0.0
+    if not is_legal(q, numbers[layout[AT_RANGES] : layout[AT_RANGES] + 2 * nq]):
+        return OUTSIDE, 0, 0.0, 0.0
+    columns, gains = layout[layout[COLUMNS] : layout[COLUMNS] + m], numbers[layout[AT_GAINS] : layout[AT_GAINS] + m]
+    into_base(world, width, numbers[layout[AT_BASE] : layout[AT_BASE] + 8], target)
+    start = room(SCALAR, LARGEST)
+    for i in range(m):
+        start[i] = q[columns[i]] * gains[i]
+    links = part_of(SCALAR, numbers, layout[AT_LINKS], m + 1, 10)
+    seeds = part_of(SCALAR, numbers, layout[AT_SEEDS], layout[SEEDS], m + 7)
+    poses = numbers[layout[AT_POSES] : layout[AT_POSES] + layout[SEEDS] * 7]
+    settings = numbers[layout[AT_SETTINGS] : layout[AT_SETTINGS] + SETTINGS]
+    solve_target(kind, links, seeds, poses, target, start, settings, x, found)
+    if found[1] > 0.0:
+        ranges = numbers[layout[AT_RANGES] :]
+        for i in range(m):
+            j = columns[i]
+            q[j] = min(max(x[i] / gains[i], ranges[2 * j]), ranges[2 * j + 1])
+    rows = part_of(SCALAR, numbers, layout[AT_TABLE], layout[ROWS], TABLE)
+    asks = part_of(SCALAR, numbers, layout[AT_ASKS], layout[MEASURES], 8)
+    spans = layout[layout[SPANS] : layout[SPANS] + 2 * layout[MEASURES]].reshape(layout[MEASURES], 2)
+    used = layout[layout[USES] : layout[USES] + layout[USED]]
+    one_q, one_target = part_of(SCALAR, q, 0, 1, nq), part_of(SCALAR, world, 0, 1, width)
+    left = part_of(SCALAR, out, 0, 1, 2, 2)
+    measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
+    reached, first, second = 1, 0.0, 0.0
+    for c in range(layout[MEASURES]):
+        error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
+        if error > numbers[layout[AT_ALLOWED] + c] * (1.0 + _ROUNDING):
+            reached = 0
+        if c == 0:
+            first = error
+        else:
+            second = error
+    return reached, int(found[1]), first, second
+
+
+@short_kernel
+def reach4(numbers, layout, t, q):
+    """`reach_target` from four places at once."""
+    return reach_target(LANES4, numbers, layout, t, q)
+
+
+@short_kernel
+def reach8(numbers, layout, t, q):
+    """`reach_target` from eight places at once."""
+    return reach_target(LANES8, numbers, layout, t, q)

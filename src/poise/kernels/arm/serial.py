@@ -1,0 +1,177 @@
+# pyright: standard
+"""A serial arm of hinges and slides, and one damped step of its tip towards a place.
+
+    links   (m + 1, 10)  x y z, w x y z: from the moved frame before to this link's frame, whose z is the axis;
+                         lowest and highest value; 1 for a slide, else 0. The last row leads to the tip
+    x       (m,)         values: radians, or displacement along the axis
+    axes    (m, 3)       each link's axis in the base frame
+    origins (m, 3)       a point on it
+    J       (m, 6)       the tip's motion per unit of each value: velocity, angular velocity, in the base frame
+
+The step is Levenberg and Marquardt's in its dual form, x += J^T (J J^T + l I)^-1 e: the system is 6 x 6 however
+many links there are. Damping l follows the squared error (Chan and Lawrence, ICRA 1988; Sugihara, IEEE T-RO 27(5),
+2011): large far away, none at the goal, so that convergence is quadratic without a line search.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.values.lanes import SCALAR, fill, half_turn, maximum, minimum, room2, select
+from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, put_vec, rotate, scale, sub, vec_at
+from poise.kernels.values.small_solve import factor, substitute
+
+LOW, HIGH, SLIDES = 7, 8, 9
+LARGEST = 65  # room for 64 links; stack arrays of whole pages would share cache sets
+MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and where it stays
+
+
+@inline
+def offset_of(links, i):
+    """Translation from the frame before to link i's frame."""
+    return Vec(links[i, 0], links[i, 1], links[i, 2])
+
+
+@inline
+def turn_of(links, i):
+    """Rotation from the frame before to link i's frame."""
+    return Quat(links[i, 3], links[i, 4], links[i, 5], links[i, 6])
+
+
+@inline
+def third_axis(q):
+    """The z axis of a rotation."""
+    return Vec(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y))
+
+
+@inline
+def turned_about_z(q, s, c):
+    """The rotation q after one about z whose half angle has sine s and cosine c."""
+    return Quat(q.w * c - q.z * s, q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s)
+
+
+@inline
+def identity(kind):
+    """The rotation that turns nothing."""
+    zero = fill(kind, 0.0)
+    return Quat(fill(kind, 1.0), zero, zero, zero)
+
+
+@inline
+def first_frame(kind, links):
+    """Position and rotation of link 0's frame: constants."""
+    p, q = offset_of(links, 0), turn_of(links, 0)
+    position = Vec(fill(kind, p.x), fill(kind, p.y), fill(kind, p.z))
+    return position, Quat(fill(kind, q.w), fill(kind, q.x), fill(kind, q.y), fill(kind, q.z))
+
+
+@inline
+def forward(kind, links, x, keep, axes, origins):
+    """Position and rotation of the tip in the base frame; fills axes and origins if they are to be kept."""
+    m = links.shape[0] - 1
+    position, rotation = first_frame(kind, links)
+    for i in range(m):
+        if i > 0:
+            position = add(position, rotate(rotation, offset_of(links, i)))
+            rotation = multiply(rotation, turn_of(links, i))
+        if keep:
+            put_vec(axes, i, third_axis(rotation))
+            put_vec(origins, i, position)
+        if links[i, SLIDES] > 0.0:
+            position = add(position, scale(third_axis(rotation), x[i]))
+        else:
+            s, c = half_turn(x[i])
+            rotation = turned_about_z(rotation, s, c)
+    return add(position, rotate(rotation, offset_of(links, m))), multiply(rotation, turn_of(links, m))
+
+
+@inline
+def rotation_error(wanted, rotation):
+    """2 sin(angle / 2) times the axis of the rotation that is left, in the base frame.
+
+    Twice the vector part of wanted . rotation^-1: exact up to half a turn, where a matrix's antisymmetric part is
+    zero, and without an arc cosine. Near the goal it is the rotation vector.
+    """
+    w = wanted.w * rotation.w + wanted.x * rotation.x + wanted.y * rotation.y + wanted.z * rotation.z
+    x = wanted.x * rotation.w - wanted.w * rotation.x + wanted.z * rotation.y - wanted.y * rotation.z
+    y = wanted.y * rotation.w - wanted.w * rotation.y + wanted.x * rotation.z - wanted.z * rotation.x
+    z = wanted.z * rotation.w - wanted.w * rotation.z + wanted.y * rotation.x - wanted.x * rotation.y
+    k = select(w < 0.0, w * 0.0 - 2.0, w * 0.0 + 2.0)
+    return Vec(k * x, k * y, k * z)
+
+
+@inline
+def put_error(e, off, turn, weights):
+    """The six weighted numbers of the error."""
+    e[0], e[1], e[2] = off.x * weights[0], off.y * weights[0], off.z * weights[0]
+    e[3], e[4], e[5] = turn.x * weights[1], turn.y * weights[1], turn.z * weights[1]
+
+
+@inline
+def column(links, i, axis, origin, tip):
+    """The tip's velocity and angular velocity per unit of link i's value: its column of the Jacobian."""
+    if links[i, SLIDES] > 0.0:
+        return axis, scale(axis, 0.0)
+    return cross(axis, sub(tip, origin)), axis
+
+
+@inline
+def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
+    """x += J^T (J J^T + damping I)^-1 e, clamped to the limits; e and J carry the weights.
+
+    A value at a limit that its gradient J e pushes against is frozen: its row of J is zeroed before the step, so
+    that the others take all of it. Clamping afterwards alone would lose what the stuck ones were given.
+    """
+    m = links.shape[0] - 1
+    for r in range(6):
+        for k in range(r):
+            A[r, k] = damping * 0.0
+        A[r, r] = damping
+    for i in range(m):
+        motion, turn = column(links, i, vec_at(axes, i), vec_at(origins, i), tip)
+        motion, turn = scale(motion, weights[0]), scale(turn, weights[1])
+        push = motion.x * e[0] + motion.y * e[1] + motion.z * e[2] + turn.x * e[3] + turn.y * e[4] + turn.z * e[5]
+        stuck = ((x[i] <= links[i, LOW]) & (push < 0.0)) | ((x[i] >= links[i, HIGH]) & (push > 0.0))
+        free = select(stuck, push * 0.0, push * 0.0 + 1.0)
+        motion, turn = scale(motion, free), scale(turn, free)
+        J[i, 0], J[i, 1], J[i, 2] = motion.x, motion.y, motion.z
+        J[i, 3], J[i, 4], J[i, 5] = turn.x, turn.y, turn.z
+        for r in range(6):
+            for k in range(r + 1):
+                A[r, k] = A[r, k] + J[i, r] * J[i, k]
+    factor(A, d, 6)
+    substitute(A, d, e, y, 6)
+    for i in range(m):
+        step = J[i, 0] * y[0] + J[i, 1] * y[1] + J[i, 2] * y[2] + J[i, 3] * y[3] + J[i, 4] * y[4] + J[i, 5] * y[5]
+        x[i] = minimum(maximum(x[i] + step, links[i, LOW]), links[i, HIGH])
+
+
+@inline
+def cautious(caution, last, error):
+    """By how much more to damp the next step of an attempt that only settles: more whenever the error has grown.
+
+    Where a target cannot be met, the residual bends the error more than the Jacobian tells, and plain steps go too far.
+    Ordinary attempts have a caution of 0, which stays 0.
+    """
+    return select(error > last, MORE * caution, maximum(LESS * caution, minimum(caution, LEAST + 0.0 * error)))
+
+
+@inline
+def damping_of(caution, error, factor, floor):
+    """The damping: `factor` times the squared error and a floor, times the caution where there is one."""
+    return select(caution > 0.0, caution, 1.0 + 0.0 * error) * (error * factor + floor)
+
+
+@inline
+def square(v):
+    """Squared length."""
+    return dot(v, v)
+
+
+@kernel
+def tips(links, x, places):
+    """Fill places (k, 7), x y z w x y z, with where values x (k, m) put the tip in the base frame."""
+    axes, origins = room2(SCALAR, 1, 3), room2(SCALAR, 1, 3)
+    for k in range(x.shape[0]):
+        position, rotation = forward(SCALAR, links, x[k], False, axes, origins)
+        put_vec(places, k, position)
+        places[k, 3], places[k, 4], places[k, 5], places[k, 6] = rotation.w, rotation.x, rotation.y, rotation.z

@@ -1,0 +1,20 @@
+# pyright: standard
+"""A chain from joint to joint: CCD, FABRIK, and how they finish and start again."""
+
+from __future__ import annotations
+
+from poise.kernels.on_demand import imported_when_asked
+
+__getattr__ = imported_when_asked(
+    __name__,
+    "aims",
+    "attempts",
+    "ccd",
+    "ccd_goals",
+    "chain_finish",
+    "escape",
+    "fabrik",
+    "fabrik_limited",
+    "finish",
+    "links",
+)

@@ -1,0 +1,181 @@
+# pyright: standard
+"""Cyclic coordinate descent: each joint in turn brings the tip as near to its target as it alone can.
+
+Here for a point alone, with sweeps as in ccd_sweep.py; for other goals, stiffness and windows see ccd_goals.py. Where
+sweeps creep, a finish moves all joints at once (chain_finish.py). Where both stall, attempts.py begins elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.kernels.chain.attempts import search
+from poise.kernels.chain.ccd_steps import EXACT, step
+from poise.kernels.chain.ccd_sweep import sweep_from_base, sweep_from_tip
+from poise.kernels.chain.chain_finish import finish
+from poise.kernels.chain.escape import go_on, keep_turns, unbend
+from poise.kernels.chain.links import (
+    Links,
+    carry_up,
+    copy,
+    link_offset,
+    out_of_link,
+    out_of_moved,
+    put_turns,
+    record,
+    tip_position,
+)
+from poise.kernels.compiled import inline, kernel, merged, part
+from poise.kernels.limits.rotations import LIMIT
+from poise.kernels.values.linear import norm, put_quat, quat_at, sub, vec_at
+
+TIP_FIRST, BASE_FIRST, WINDOW = 0, 1, 2
+LAGGING = 0.2  # after a sweep that lowers the error by less than this share, all joints move at once, or from the tip
+FARTHEST = 32.0  # times the last sweep's change: the longest leap along a valley
+
+
+class Setup(NamedTuple):
+    """How to solve: what the options say, the same for every problem."""
+
+    tolerance: float
+    iterations: int
+    order: int
+    bend: float
+    max_turn: float
+    restarts: int
+    finish: bool
+    hinge: int
+
+
+class Room(NamedTuple):
+    """Scratch for one problem. Not made in a `kernel`: with reference counts Numba frees arrays in tuples too soon."""
+
+    best: Any
+    previous: Any
+    origins: Any
+    rotations: Any
+    turns: Any
+    walls: Any
+
+
+@kernel
+def solve(
+    kinds, axes, ranges, limits, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+    trace_error,
+):  # fmt: skip
+    """Solve k targets (k, 3), each from its own start (1|k, m, 4); limits (m, LIMIT) of balls, see turn_limits.py.
+
+    reach (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside is not worth
+    a restart. options: see `Setup`. errors (k, 2): the error, and 1 where it is within the tolerance. counts (k, 2):
+    sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    """
+    scratch = np.empty((6, kinds.shape[0], 4))
+    for k in range(targets.shape[0]):
+        solve_one(
+            kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], vec_at(tips, min(k, tips.shape[0] - 1)),
+            reach[min(k, reach.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)], vec_at(targets, k), options,
+            x_out[k], errors[k], counts[k], scratch, trace_x, trace_error,
+        )  # fmt: skip
+
+
+@part
+def solve_one(
+    kinds, axes, ranges, limits, frames, tip, reach, start, target, options, x, found, count, scratch, trace_x,
+    trace_error,
+):  # fmt: skip
+    """`solve` for one target."""
+    links = Links(kinds, axes, ranges, limits, frames)
+    setup = Setup(
+        options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]),
+        options[6] > 0.0 and options[4] >= math.pi, int(options[7]),
+    )  # fmt: skip
+    room = Room(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5])
+    within = kinds.shape[0] > 0 and reach[0] <= norm(sub(target, link_offset(frames, 0))) <= reach[1]
+    search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error)
+
+
+@inline
+def measure(links, tip, target, setup, x):
+    """The error of a configuration, and whether that is within the tolerance."""
+    error = norm(sub(target, tip_position(links.kinds, links.axes, links.frames, tip, x)))
+    return error, error <= setup.tolerance
+
+
+@merged
+def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
+    """Sweep until the tip is within tolerance, the sweeps run out or stall; `found` and room.best keep the best seen.
+
+    A sweep that gains little is followed by the finish, which goes on for as long as it gains.
+    """
+    m = links.kinds.shape[0]
+    if setup.bend > 0.0 and unbend(
+        links.kinds, links.axes, links.ranges, links.frames, tip, setup.bend, x, room.origins, room.rotations
+    ):
+        keep_turns(links.kinds, links.limits, x)
+        count[1] += m
+    error, _ = measure(links, tip, target, setup, x)
+    put_turns(links.kinds, x, room.turns)
+    slow, lagging, reach_on = 0, False, 1.0
+    while count[0] < setup.iterations and error > setup.tolerance and slow < 3 and error < math.inf:
+        before, tries = error, 1
+        if lagging and setup.finish:
+            error = finish(
+                links.kinds, links.axes, links.ranges, links.limits, links.frames, tip, target, setup.tolerance,
+                setup.iterations, x, count, room.previous, room.origins, room.rotations, room.walls, trace_x,
+                trace_error,
+            )  # fmt: skip
+            put_turns(links.kinds, x, room.turns)
+            lagging, tries = False, 2
+        else:
+            error, reach_on = sweep(links, tip, target, setup, lagging, reach_on, x, room)
+            lagging = before - error < LAGGING * before
+            count[0] += 1
+            count[1] += m
+            record(trace_x, trace_error, count[0], x, error)
+        slow = slow + tries if before - error <= least_gain * before else 0
+        if error < found[0]:
+            found[0], found[1] = error, 1.0 if error <= setup.tolerance else 0.0
+            copy(x, room.best)
+
+
+@merged
+def sweep(links, tip, target, setup, lagging, reach_on, x, room):
+    """One sweep; base first, where that lags, one from the tip, and then on in the direction of its change.
+
+    Returns the error and how far to go on the next time.
+    """
+    copy(x, room.previous)
+    if setup.order == TIP_FIRST or lagging:
+        error = sweep_from_tip(links, tip, target, setup.hinge, setup.max_turn, x, room.turns, room.origins)
+    else:
+        error = sweep_from_base(links, tip, target, setup.hinge, setup.max_turn, x, room.turns, room.origins)
+    if setup.order == BASE_FIRST and lagging and setup.max_turn >= math.pi:
+        farther = go_on(links, tip, target, reach_on, error, room.previous, x, room.turns)
+        return farther, min(2.0 * reach_on, FARTHEST) if farther < error else 1.0
+    return error, reach_on
+
+
+@kernel
+def probe(kinds, axes, ranges, frames, tips, targets, x, errors):
+    """What each joint alone could still do: the errors (k, m, 2) with its range, and without one."""
+    m = kinds.shape[0]
+    points, turns = np.empty((m, 3)), np.empty((m, 2))
+    one, alone, free_ball = np.empty((1, 4)), np.empty((1, 2)), np.zeros(LIMIT)
+    for k in range(targets.shape[0]):
+        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        put_turns(kinds, x[k], turns)
+        carry_up(kinds, axes, chain_frames, vec_at(targets, k), x[k], turns, points)
+        point = vec_at(tips, min(k, tips.shape[0] - 1))
+        for j in range(m):
+            i = m - 1 - j
+            axis, d = vec_at(axes, i), vec_at(points, i)
+            for free in range(2):
+                low, high = (-math.inf, math.inf) if free == 1 else (ranges[i, 0], ranges[i, 1])
+                put_quat(one, 0, quat_at(x[k], i))
+                put_turns(kinds[i : i + 1], one, alone)
+                near, _ = step(kinds[i], axis, low, high, free_ball, EXACT, math.inf, one, alone, 0, point, d)
+                errors[k, i, free] = norm(sub(d, near))
+            point = out_of_link(chain_frames, i, out_of_moved(kinds[i], axis, x[k], turns, i, point))

@@ -1,0 +1,152 @@
+# pyright: standard
+"""Cyclic coordinate descent for any goals of one joint, with stiffness, roles and the growing window.
+
+Sweeps are in ccd_goal_sweep.py; where they creep, finish.py moves all joints at once. A point alone has its own kernel
+(ccd.py), which is quicker to compile and to run.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.kernels.chain.aims import NUMBERS, Links, Weights, aim_in, carried_down, is_met, squared_error
+from poise.kernels.chain.attempts import search
+from poise.kernels.chain.ccd import BASE_FIRST, LAGGING, WINDOW
+from poise.kernels.chain.ccd_goal_sweep import grow_window, sweep_from_base
+from poise.kernels.chain.escape import keep_turns, unbend
+from poise.kernels.chain.finish import finish_step
+from poise.kernels.chain.links import copy, link_offset, record
+from poise.kernels.compiled import kernel, merged, part
+from poise.kernels.values.linear import norm, sub
+
+DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3  # of the finish, times the squared error: at first, and its bounds
+LESS, MORE = 0.3, 8.0  # what a step that lowers the error does to the damping, and one that does not
+ROWS = 9  # of the finish, at most
+
+
+class Setup(NamedTuple):
+    """How to solve: what the options and goals say, the same for every problem.
+
+    chord is 2 sin(angle / 2) of the angle that is allowed. shares (m, 3) says of which goals each joint takes part.
+    """
+
+    tolerance: float
+    iterations: int
+    order: int
+    bend: float
+    max_turn: float
+    restarts: int
+    finish: bool
+    chord: float
+    weights: Weights
+    shares: Any
+
+
+class Room(NamedTuple):
+    """Scratch for one problem. Not made in a `kernel`: with reference counts Numba frees arrays in tuples too soon."""
+
+    best: Any
+    previous: Any
+    origins: Any
+    rotations: Any
+    held: Any
+    columns: Any
+    steps: Any
+    normal: Any
+    vectors: Any
+    davenport: Any
+
+
+@kernel
+def solve(
+    kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts,
+    trace_x, trace_error,
+):  # fmt: skip
+    """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/chain/aims.py for targets and tips.
+
+    ease (m,) is what stiffness leaves of a step. options, shares: see `Setup`. errors (k, 2): the error, and 1 where
+    the goals are met. The rest is as in kernels/chain/ccd.py.
+    """
+    m = kinds.shape[0]
+    motions, held, columns, steps = (
+        np.empty((4, m, 4)),
+        np.empty((m, NUMBERS)),
+        np.empty((3 * m, ROWS)),
+        np.empty((m, 3)),
+    )
+    normal, vectors, davenport = np.empty((ROWS, ROWS)), np.empty((4, ROWS)), np.empty((2, 4, 4))
+    for k in range(targets.shape[0]):
+        solve_one(
+            kinds, axes, ranges, limits, ease, shares, frames[min(k, frames.shape[0] - 1)],
+            tips[min(k, tips.shape[0] - 1)], reach[min(k, reach.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)],
+            targets[k], options, x_out[k], errors[k], counts[k], motions, held, columns, steps, normal, vectors,
+            davenport, trace_x, trace_error,
+        )  # fmt: skip
+
+
+@part
+def solve_one(
+    kinds, axes, ranges, limits, ease, shares, frames, tip_row, reach, start, target_row, options, x, found, count,
+    motions, held, columns, steps, normal, vectors, davenport, trace_x, trace_error,
+):  # fmt: skip
+    """`solve` for one target."""
+    links = Links(kinds, axes, ranges, limits, frames, ease)
+    setup = Setup(
+        options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]), options[6] > 0.0,
+        options[7], Weights(options[8], options[9], options[10]), shares,
+    )  # fmt: skip
+    room = Room(motions[0], motions[1], motions[2], motions[3], held, columns, steps, normal, vectors, davenport)
+    tip, target = aim_in(tip_row), aim_in(target_row)
+    within = kinds.shape[0] > 0 and reach[0] <= norm(sub(target.point, link_offset(frames, 0))) <= reach[1]
+    search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error)
+
+
+@part
+def measure(links, tip, target, setup, x):
+    """The error of a configuration, and whether what is asked for is within what is allowed."""
+    now = carried_down(links, tip, x)
+    met = is_met(now, target, setup.weights, (setup.tolerance, setup.chord))
+    return math.sqrt(squared_error(now, target, setup.weights)), met
+
+
+@part
+def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
+    """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
+    m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
+    if bends and unbend(
+        links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
+    ):
+        keep_turns(links.kinds, links.limits, x)
+        count[1] += m
+    error, met = measure(links, tip, target, setup, x)
+    slow, lagging, damping = 0, False, DAMPING
+    while count[0] < setup.iterations and not met and slow < 3 and error < math.inf:
+        before, finishing = error, lagging and setup.finish
+        if finishing:
+            finish_step(links, tip, target, setup.weights, setup.max_turn, damping, x, room.previous, room)
+            count[1] += m
+        else:
+            count[1] += sweep(links, tip, target, setup, x, room)
+        error, met = measure(links, tip, target, setup, x)
+        if finishing:
+            damping = max(LEAST, LESS * damping) if error < before else min(MOST, MORE * damping)
+        lagging = before - error < LAGGING * before if not finishing else before - error >= LAGGING * before
+        count[0] += 1
+        slow = slow + 1 if before - error <= least_gain * before else 0
+        if met or error < found[0]:
+            found[0], found[1] = error, 1.0 if met else 0.0
+            copy(x, room.best)
+        record(trace_x, trace_error, count[0], x, error)
+
+
+@merged
+def sweep(links, tip, target, setup, x, room):
+    """One sweep; returns how many joints were visited."""
+    m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
+    if setup.order == BASE_FIRST:
+        sweep_from_base(links, tip, target, weights, shares, most, x, room)
+        return m
+    return grow_window(links, tip, target, weights, shares, most, 1 if setup.order == WINDOW else m, x, room)

@@ -1,0 +1,143 @@
+# pyright: standard
+"""One joint's step of coordinate descent for a point: turn or slide so that the tip comes nearest to the target."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.chain.links import BALL, HINGE, SLIDE, put_turn
+from poise.kernels.compiled import inline, part
+from poise.kernels.limits.angles import TURN, best_angle, capped, clamp, twist_angle
+from poise.kernels.limits.rotations import KIND, NONE, nearest_turn
+from poise.kernels.values.linear import (
+    Quat,
+    about,
+    add,
+    conjugate,
+    cross,
+    dot,
+    have_directions,
+    multiply,
+    normalise,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    rotation_between,
+    scale,
+    spin,
+    sub,
+)
+
+EXACT, PROJECT = 0, 1
+HALVINGS = 3  # most, of a step of a ball that its limit bends
+NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
+
+
+@inline
+def hinge_exact(axis, value, low, high, max_turn, h, d):
+    """The hinge value in its range that brings the tip h nearest to the target d.
+
+    Turning h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
+    k1 = (d.a)(h.a), k2 = d.h, k3 = a.(h x d): one cosine with its minimum at phi = atan2(k3, k2 - k1).
+    """
+    k21 = dot(d, h) - dot(d, axis) * dot(h, axis)
+    k3 = dot(axis, cross(h, d))
+    if k3 * k3 + k21 * k21 <= NO_LEVERAGE * NO_LEVERAGE:
+        return value
+    return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
+
+
+@inline
+def hinge_project(axis, value, low, high, max_turn, h, d):
+    """The classic way: turn freely, turn back so that the axis returns, read the angle, keep it in range.
+
+    That keeps the twist of the free turn about the axis, which falls short of the minimiser.
+    """
+    free = capped(rotation_between(h, d), max_turn)
+    turned = multiply(free, about(axis, value))
+    back = rotation_between(rotate(turned, axis), axis)
+    angle = twist_angle(multiply(back, turned), axis)
+    turns = math.floor((angle - value) / TURN + 0.5)
+    return best_angle(angle - turns * TURN, low, high)
+
+
+@inline
+def half(q):
+    """The rotation half as far."""
+    sign = -1.0 if q.w < 0.0 else 1.0
+    return normalise(Quat(1.0 + sign * q.w, sign * q.x, sign * q.y, sign * q.z))
+
+
+@part
+def step_limited_ball(limit, x, i, max_turn, point, d):
+    """`step` for a ball with a limit; one that it bends so far that the error would grow is halved, or not taken."""
+    q = quat_at(x, i)
+    h = rotate(q, point)
+    turn, off = capped(rotation_between(h, d), max_turn), sub(h, d)
+    most = dot(off, off)
+    for _ in range(HALVINGS + 1):
+        legal = nearest_turn(limit, normalise(multiply(turn, q)))
+        h = rotate(legal, point)
+        off = sub(h, d)
+        if dot(off, off) <= most:
+            put_quat(x, i, legal)
+            return h, rotate(conjugate(legal), d)
+        turn = half(turn)
+    return rotate(q, point), rotate(conjugate(q), d)
+
+
+@inline
+def step_ball(x, i, max_turn, point, d):
+    """`step` for a ball joint without a limit."""
+    q = quat_at(x, i)
+    h = rotate(q, point)
+    turn = rotation_between(h, d)
+    if max_turn < math.pi:
+        turn = capped(turn, max_turn)
+    q = multiply(turn, q)
+    put_quat(x, i, q)
+    pp, dd = dot(point, point), dot(d, d)
+    if max_turn < math.pi or not have_directions(pp, dd):
+        return rotate(turn, h), rotate(conjugate(q), d)
+    # Joint, tip and target now stand on one line: lengths alone say where, without waiting for the rotation.
+    return scale(d, math.sqrt(pp) / math.sqrt(dd)), scale(point, math.sqrt(dd) / math.sqrt(pp))
+
+
+@inline
+def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
+    """`step` for a hinge."""
+    value = x[i, 0]
+    h = spin(axis, turns[i, 0], turns[i, 1], point)
+    if hinge == EXACT:
+        best = hinge_exact(axis, value, low, high, max_turn, h, d)
+    else:
+        best = hinge_project(axis, value, low, high, max_turn, h, d)
+    if best != value:
+        x[i, 0] = best
+        put_turn(turns, i, best)
+    return spin(axis, turns[i, 0], turns[i, 1], point), spin(axis, turns[i, 0], -turns[i, 1], d)
+
+
+@inline
+def step(kind, axis, low, high, limit, hinge, max_turn, x, turns, i, point, d):
+    """Move joint i so that `point` of its moved frame comes nearest to d in its frame.
+
+    Returns both as they then are: the point in the joint's frame, d in the moved frame.
+    """
+    if kind == BALL:
+        if limit[KIND] == NONE:
+            return step_ball(x, i, max_turn, point, d)
+        return step_limited_ball(limit, x, i, max_turn, point, d)
+    if kind == HINGE:
+        return step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d)
+    if kind == SLIDE:
+        length = dot(axis, axis)
+        if length > 0.0:
+            h = add(point, scale(axis, x[i, 0]))
+            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, low, high)
+        shift = scale(axis, x[i, 0])
+    else:
+        shift = sub(d, point)
+        put_vec(x, i, shift)
+    return add(point, shift), sub(d, shift)

@@ -1,0 +1,48 @@
+# pyright: standard
+"""Sweeps of cyclic coordinate descent for a point, in O(n): they turn points only, no frames.
+
+Turning a joint moves nothing between it and the base, and everything between it and the tip as one rigid
+piece. So a sweep from the tip carries the target up through all links once, then the tip down, joint by
+joint; a sweep from the base carries the tip down once, then the target up. Both end with the distance
+left, without further forward kinematics.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.chain.ccd_steps import step
+from poise.kernels.chain.links import carry_up, into_link, out_of_link, out_of_moved
+from poise.kernels.compiled import part
+from poise.kernels.values.linear import norm, put_vec, sub, vec_at
+
+
+@part
+def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
+    """One sweep tip to base; returns the distance left. `points` holds the target in each link's frame."""
+    kinds, axes, ranges, limits, frames = links
+    m = kinds.shape[0]
+    carry_up(kinds, axes, frames, target, x, turns, points)
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        low, high, d = ranges[i, 0], ranges[i, 1], vec_at(points, i)
+        point, _ = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
+        point = out_of_link(frames, i, point)
+    return norm(sub(target, point))
+
+
+@part
+def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
+    """One sweep base to tip; returns the distance left. `points` holds the tip in each moved frame."""
+    kinds, axes, ranges, limits, frames = links
+    m = kinds.shape[0]
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        put_vec(points, i, point)
+        point = out_of_link(frames, i, out_of_moved(kinds[i], vec_at(axes, i), x, turns, i, point))
+    d = target
+    for i in range(m):
+        d = into_link(frames, i, d)
+        low, high, point = ranges[i, 0], ranges[i, 1], vec_at(points, i)
+        _, d = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
+    return norm(sub(d, tip))

@@ -1,0 +1,257 @@
+# pyright: standard
+"""FABRIK on a chain of balls: the joints are points, each sweep drags them from the tip to the base and back.
+
+Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
+2011. A sweep knows no rotations; they are found once, at the end, so that every bone keeps its length exactly. What
+turns about axes or is kept by limits goes through fabrik_limited.py, several effectors through fabrik_tree.py.
+
+    points  (m + 1, 3+)  where the joints are, and the tip, in the base frame
+    lengths (m,)         of the bones: from a joint to the next one, the last one's to the tip
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.kernels.chain.chain_finish import STEADY, finish
+from poise.kernels.chain.escape import bend_chain, is_straight
+from poise.kernels.chain.links import copy, link_offset, link_rotation, record, store_frames, tip_position
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    add,
+    conjugate,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_at,
+)
+
+NO_LENGTH = 1e-290  # a squared length below has no direction
+SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the error is the last
+
+
+@inline
+def put_along(anchor, point, length, otherwise):
+    """The point at `length` from the anchor towards `point`; towards `otherwise`, a direction, where that is no way."""
+    way = sub(point, anchor)
+    squared = dot(way, way)
+    if not squared > NO_LENGTH:
+        way, squared = otherwise, dot(otherwise, otherwise)
+        if not squared > NO_LENGTH:
+            return anchor
+    return add(anchor, scale(way, length / math.sqrt(squared)))
+
+
+@part
+def sweep(lengths, target, points):
+    """Drag the chain by its tip to the target, then by its base back to where it stands; returns the distance left.
+
+    Where two points fall together, a bone keeps the direction that it had.
+    """
+    m = lengths.shape[0]
+    base, point, before = vec_at(points, 0), target, vec_at(points, m)
+    put_vec(points, m, target)
+    for k in range(m - 1):
+        i = m - 1 - k
+        old = vec_at(points, i)
+        point = put_along(point, old, lengths[i], sub(old, before))
+        put_vec(points, i, point)
+        before = old
+    point, dragged = base, add(vec_at(points, 1), sub(base, before))  # the first bone points as it did before
+    for i in range(m):
+        wanted = vec_at(points, i + 1)
+        point = put_along(point, wanted, lengths[i], sub(wanted, dragged))
+        put_vec(points, i + 1, point)
+        dragged = wanted
+    return norm(sub(target, point))
+
+
+@inline
+def bone_of(frames, tip, i):
+    """The bone of joint i in its moved frame: where the next joint, or the tip, is."""
+    return link_offset(frames, i + 1) if i + 1 < frames.shape[0] else tip
+
+
+@part
+def put_lengths(frames, tip, lengths):
+    """Fill in the lengths of the bones; returns their sum and the longest one."""
+    total, longest = 0.0, 0.0
+    for i in range(lengths.shape[0]):
+        lengths[i] = norm(bone_of(frames, tip, i))
+        total += lengths[i]
+        longest = max(longest, lengths[i])
+    return total, longest
+
+
+@part
+def point_along(lengths, target, longest, far, points):
+    """Lay the chain on the line through its base and a target that it cannot reach, as near to it as lengths allow.
+
+    Stretched towards a target that is too far. For one that is too near, the longest bone points towards it and all
+    others back: the tip comes as near to the base as it can, on the target's side.
+    """
+    base = vec_at(points, 0)
+    way = sub(target, base)
+    if not dot(way, way) > NO_LENGTH:
+        way = sub(vec_at(points, lengths.shape[0]), base)
+        way = way if dot(way, way) > NO_LENGTH else Vec(1.0, 0.0, 0.0)
+    way = scale(way, 1.0 / norm(way))
+    point, passed = base, False
+    for i in range(lengths.shape[0]):
+        is_longest = lengths[i] == longest and not passed
+        passed = passed or is_longest
+        point = add(point, scale(way, lengths[i] if far or is_longest else -lengths[i]))
+        put_vec(points, i + 1, point)
+
+
+@part
+def put_motions(frames, tip, points, start, x):
+    """Turn the balls so that the bones go along the points: shortest arcs in the parent's new frame from the start.
+
+    A shortest arc turns no bone about itself, so that each keeps the twist that it had.
+    """
+    frame = Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(x.shape[0]):
+        frame = multiply(frame, link_rotation(frames, i))
+        before = quat_at(start, i)
+        wanted = rotate(conjugate(frame), sub(vec_at(points, i + 1), vec_at(points, i)))
+        turn = rotation_between(rotate(before, bone_of(frames, tip, i)), wanted)
+        turned = normalise(multiply(turn, before))
+        put_quat(x, i, turned)
+        frame = multiply(frame, turned)
+
+
+@part
+def put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations):
+    """Fill in the points of the motions x; a chain that is straight within `bend` is bent by it first."""
+    m = kinds.shape[0]
+    tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
+    if bend > 0.0 and is_straight(kinds, tip_at, points, bend):
+        bend_chain(kinds, ranges, sub(tip_at, vec_at(points, 0)), rotations, bend, x)
+        tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
+    put_vec(points, m, tip_at)
+
+
+@kernel
+def solve(
+    kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
+):  # fmt: skip
+    """Solve k targets (k, 3) for a chain of balls without limits, each from its own start (1|k, m, 4).
+
+    options: tolerance, iterations, bend, finish. counts (k, 2): iterations, single joint updates.
+    trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    """
+    m = kinds.shape[0]
+    scratch, points, home, lengths = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty((m + 1, 3)), np.empty(m)
+    total, longest, tip_at = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
+    for k in range(targets.shape[0]):
+        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        start = starts[min(k, starts.shape[0] - 1)]
+        tip = vec_at(tips, min(k, tips.shape[0] - 1))
+        if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # else all begin alike
+            total, longest = put_lengths(chain_frames, tip, lengths)
+            tip_at = tip_position(kinds, axes, chain_frames, tip, start)
+            copy(start, scratch[0])
+            put_points(kinds, axes, ranges, chain_frames, tip, options[2], scratch[0], home, scratch[1])
+        errors[k] = search(
+            kinds, axes, ranges, limits, chain_frames, tip, vec_at(targets, k), tip_at, total, longest, home, start,
+            options, x_out[k], counts[k], lengths, points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x,
+            trace_error,
+        )  # fmt: skip
+
+
+@part
+def search(
+    kinds, axes, ranges, limits, frames, tip, target, tip_at, total, longest, home, start, options, x, count, lengths,
+    points, twists, rotations, trial, walls, trace_x, trace_error,
+):  # fmt: skip
+    """Closed form where the target is out of reach, else sweeps and the finish. Returns the error of x.
+
+    tip_at is where the start has its tip, home the points that sweeps start from; total and longest are of lengths.
+    """
+    m, tolerance = kinds.shape[0], options[0]
+    count[0] = 0
+    count[1] = 0
+    copy(start, x)
+    first = norm(sub(target, tip_at))
+    record(trace_x, trace_error, 0, x, first)
+    if first <= tolerance or not first < math.inf or m == 0 or options[1] < 1.0:
+        return first
+    for i in range(m + 1):
+        put_vec(points, i, vec_at(home, i))
+    copy(start, twists)
+    distance = norm(sub(target, vec_at(points, 0)))
+    far, near = distance >= total - tolerance, distance <= 2.0 * longest - total + tolerance
+    if far or near:
+        point_along(lengths, target, longest, far, points)
+        put_motions(frames, tip, points, twists, x)
+        count[0] = 1
+        count[1] = m
+        record(trace_x, trace_error, 1, x, norm(sub(target, vec_at(points, m))))
+    else:
+        reach(
+            kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations,
+            trial, walls, trace_x, trace_error,
+        )  # fmt: skip
+    error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
+    if error >= first:
+        copy(start, x)
+        return first
+    return error
+
+
+@part
+def reach(
+    kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations, trial,
+    walls, trace_x, trace_error,
+):  # fmt: skip
+    """Sweep, and where sweeps creep finish, in turn: a folded chain that stalls the finish unfolds in a sweep."""
+    tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
+    error = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
+    while finishes and error > tolerance and count[0] < iterations:
+        before = error
+        error = finish(
+            kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
+            rotations, walls, trace_x, trace_error,
+        )  # fmt: skip
+        if error > tolerance and count[0] < iterations:
+            copy(x, twists)
+            put_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
+            dragged = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
+            if dragged > error:
+                copy(twists, x)
+            error = min(dragged, error)
+        if error > (1.0 - STEADY) * before:
+            break
+
+
+@part
+def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error):
+    """Sweep until the tip is within tolerance, the iterations are used up, or a finish is the better way on.
+
+    x becomes the motions; returns the distance left.
+    """
+    tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
+    error, before = math.inf, math.inf
+    while count[0] < iterations and error > tolerance and not (finishes and error > SLOW * before):
+        before = error
+        error = sweep(lengths, target, points)
+        count[0] += 1
+        count[1] += lengths.shape[0]
+        if count[0] < trace_error.shape[0]:
+            put_motions(frames, tip, points, twists, x)
+            record(trace_x, trace_error, count[0], x, error)
+    put_motions(frames, tip, points, twists, x)
+    return error

@@ -1,0 +1,196 @@
+# pyright: standard
+"""FABRIK on a chain with limits: hinges, ranges, and balls that are kept inside a limit.
+
+Points alone cannot tell what a limit allows, so that here every joint has its motion. In both directions a bone is
+turned towards where the points want it, as far as the limit between it and its neighbour lets it: from the base in
+the parent's frame, from the tip in the child's. That is the same step seen from either end, because a joint's motion
+relates two bones whichever of them holds still. Twists about the bones stay where no limit takes them along.
+
+Aristidou, Chrysanthou and Lasenby, "Extending FABRIK with model constraints", Computer Animation and Virtual Worlds
+27(1), 2016. Between hinges whose axes differ this is no descent; a finish in the space of the joints is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.kernels.chain.chain_finish import finish
+from poise.kernels.chain.escape import keep_turns, kick
+from poise.kernels.chain.fabrik import bone_of, put_points
+from poise.kernels.chain.links import HINGE, copy, link_offset, link_rotation, motion_rotation, record, tip_position
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limits.angles import best_angle
+from poise.kernels.limits.rotations import nearest_turn
+from poise.kernels.values.linear import (
+    Quat,
+    about,
+    add,
+    conjugate,
+    cross,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_at,
+)
+
+SWEEPS = 3  # with a finish: how many come before it
+NO_LEVERAGE = 1e-14  # in chain sizes squared: turning the hinge does not move the bone
+
+
+@inline
+def angle_towards(axis, value, low, high, h, d):
+    """The hinge angle in its range with which h, seen at angle `value`, comes nearest to d."""
+    cosine = dot(d, h) - dot(d, axis) * dot(h, axis)
+    sine = dot(axis, cross(h, d))
+    if cosine * cosine + sine * sine <= NO_LEVERAGE * NO_LEVERAGE:
+        return value
+    return best_angle(value + math.atan2(sine, cosine), low, high)
+
+
+@inline
+def turned_towards(kind, axis, low, high, limit, x, i, bone, wanted):
+    """Joint i's motion, as a row of x, with which `bone` of its moved frame points towards `wanted` of its frame."""
+    h = rotate(motion_rotation(kind, axis, x, i), bone)
+    if kind == HINGE:
+        return Quat(angle_towards(axis, x[i, 0], low, high, h, wanted), 0.0, 0.0, 0.0)
+    q = quat_at(x, i)
+    return nearest_turn(limit, normalise(multiply(rotation_between(h, wanted), q)))
+
+
+@inline
+def as_rotation(kind, axis, row):
+    """The rotation of a row of x."""
+    return about(axis, row.w) if kind == HINGE else row
+
+
+@part
+def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, points):
+    """Carry the chain by its tip to the target, bone by bone; x stays. `last` is the last bone's rotation so far."""
+    m = kinds.shape[0]
+    bone = rotate(last, tip)
+    rotation = multiply(rotation_between(bone, sub(target, vec_at(points, m - 1))), last)
+    point = sub(target, rotate(rotation, tip))
+    for k in range(m - 1):
+        i = m - 1 - k
+        axis, back = vec_at(axes, i), conjugate(link_rotation(frames, i))
+        parent = rotate(back, scale(link_offset(frames, i), -1.0))
+        way = rotate(conjugate(rotation), sub(vec_at(points, i - 1), point))
+        put_vec(points, i, point)
+        row = turned_towards(kinds[i], axis, ranges[i, 0], ranges[i, 1], limits[i], x, i, way, parent)
+        frame = multiply(rotation, conjugate(as_rotation(kinds[i], axis, row)))
+        point = add(point, rotate(frame, parent))
+        rotation = multiply(frame, back)
+    put_vec(points, m, target)
+
+
+@part
+def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
+    """Carry the chain by its base back to where it stands; x becomes its motions. Returns the last bone's rotation."""
+    point, frame, rotation = vec_at(points, 0), link_rotation(frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(kinds.shape[0]):
+        axis, bone = vec_at(axes, i), bone_of(frames, tip, i)
+        wanted = rotate(conjugate(frame), sub(vec_at(points, i + 1), point))
+        row = turned_towards(kinds[i], axis, ranges[i, 0], ranges[i, 1], limits[i], x, i, bone, wanted)
+        put_quat(x, i, row)
+        rotation = multiply(frame, as_rotation(kinds[i], axis, row))
+        point = add(point, rotate(rotation, bone))
+        put_vec(points, i + 1, point)
+        if i + 1 < kinds.shape[0]:
+            frame = multiply(rotation, link_rotation(frames, i + 1))
+    return rotation
+
+
+@kernel
+def solve(
+    kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
+):  # fmt: skip
+    """Solve k targets (k, 3) for a chain of balls and hinges, each from its own start (1|k, m, 4), inside its limits.
+
+    options: tolerance, iterations, bend, finish, restarts. The rest is as in kernels/chain/fabrik.py.
+    """
+    m = kinds.shape[0]
+    scratch, points = np.empty((4, m, 4)), np.empty((m + 1, 3))
+    for k in range(targets.shape[0]):
+        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        start = starts[min(k, starts.shape[0] - 1)]
+        tip = vec_at(tips, min(k, tips.shape[0] - 1))
+        errors[k] = search(
+            kinds, axes, ranges, limits, chain_frames, tip, vec_at(targets, k), start, options, x_out[k], counts[k],
+            points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x, trace_error,
+        )  # fmt: skip
+
+
+@part
+def search(
+    kinds, axes, ranges, limits, frames, tip, target, start, options, x, count, points, rotations, trial, walls, best,
+    trace_x, trace_error,
+):  # fmt: skip
+    """Sweep and finish from the start; where that ends short, again from kicks. Returns the error of x, the best."""
+    tolerance, iterations, bend, finishes = options[0], int(options[1]), options[2], options[3] > 0.0
+    restarts = int(options[4]) if finishes else 0
+    count[0] = 0
+    count[1] = 0
+    copy(start, x)
+    copy(start, best)
+    least = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
+    record(trace_x, trace_error, 0, x, least)
+    attempt = 0 if kinds.shape[0] > 0 and least < math.inf else restarts + 1
+    while attempt <= restarts and count[0] < iterations and least > tolerance:
+        if attempt > 0:
+            kick(kinds, ranges, start, attempt, x)
+        put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations)
+        keep_turns(kinds, limits, x)
+        attempt += 1
+        least = sweeps(
+            kinds, axes, ranges, limits, frames, tip, target, options, least, x, count, points, rotations, best,
+            trace_x, trace_error,
+        )  # fmt: skip
+        if finishes and least > tolerance:
+            error = finish(
+                kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
+                rotations, walls, trace_x, trace_error,
+            )  # fmt: skip
+            least = keep(x, error, best, least)
+    copy(best, x)
+    return least
+
+
+@inline
+def keep(x, error, best, least):
+    """Keep x if it is better; returns the least error."""
+    if error < least:
+        copy(x, best)
+        return error
+    return least
+
+
+@part
+def sweeps(
+    kinds, axes, ranges, limits, frames, tip, target, options, least, x, count, points, rotations, best, trace_x,
+    trace_error,
+):  # fmt: skip
+    """Sweep a few times with a finish, else as often as may be; `best` keeps the best. Returns its error."""
+    m, tolerance, iterations = kinds.shape[0], options[0], int(options[1])
+    last = count[0] + SWEEPS if options[3] > 0.0 else iterations
+    put_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
+    i = m - 1
+    rotation = multiply(quat_at(rotations, i), motion_rotation(kinds[i], vec_at(axes, i), x, i))
+    while count[0] < min(last, iterations) and least > tolerance:
+        drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, rotation, points)
+        rotation = drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points)
+        error = norm(sub(target, vec_at(points, m)))
+        count[0] += 1
+        count[1] += m
+        least = keep(x, error, best, least)
+        record(trace_x, trace_error, count[0], x, error)
+    return least

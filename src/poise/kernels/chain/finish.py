@@ -1,0 +1,194 @@
+# pyright: standard
+"""A damped Gauss-Newton step on all joints of a chain at once: the end of what coordinate descent does slowly.
+
+dx = W J^T (J W J^T + l I)^-1 e with up to nine rows: the point's, the rotation's, the direction's (aims.py).
+W is each joint's ease. Values at a limit that the gradient pushes against take no part; limits are applied to the
+result. Levenberg, Q. Appl. Math. 2, 1944; in its dual form Nakamura and Hanafusa, J. Dyn. Sys. 108, 1986.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.chain.aims import placed, rotation_left, squared_error
+from poise.kernels.chain.links import BALL, HINGE, MOVE, SLIDE, copy
+from poise.kernels.compiled import inline
+from poise.kernels.limits.angles import clamp
+from poise.kernels.limits.rotations import nearest_turn
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    conjugate,
+    cross,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    put_quat,
+    quat_at,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_at,
+)
+from poise.kernels.values.small_solve import factor, substitute
+
+LEAST_DAMPING = 1e-13  # keeps the system regular where no joint can move along a row
+LONGEST = 1.0  # [rad, chain sizes] most that one step moves a joint
+
+
+@inline
+def put_rows(row, first, weight, v):
+    """Three numbers times a weight."""
+    row[first], row[first + 1], row[first + 2] = weight * v.x, weight * v.y, weight * v.z
+
+
+@inline
+def twice_vector(left):
+    """2 sin(angle / 2) along a rotation's axis."""
+    return Vec(2.0 * left.x, 2.0 * left.y, 2.0 * left.z)
+
+
+@inline
+def put_residual(now, wanted, weights, e):
+    """Fill e with the rows that are asked for; returns how many."""
+    rows = 0
+    if weights.point > 0.0:
+        put_rows(e, rows, math.sqrt(weights.point), sub(wanted.point, now.point))
+        rows += 3
+    if weights.turn > 0.0:
+        put_rows(e, rows, math.sqrt(weights.turn), twice_vector(rotation_left(now.turn, wanted.turn)))
+        rows += 3
+    if weights.axis > 0.0:
+        put_rows(e, rows, math.sqrt(weights.axis), twice_vector(rotation_between(now.axis, wanted.axis)))
+        rows += 3
+    return rows
+
+
+@inline
+def put_column(column, turns, way, lever, now, weights):
+    """What the rows gain per unit of one degree of freedom that turns about `way`, or moves along it."""
+    rows = 0
+    if weights.point > 0.0:
+        put_rows(column, rows, math.sqrt(weights.point), cross(way, lever) if turns else way)
+        rows += 3
+    if weights.turn > 0.0:
+        put_rows(column, rows, math.sqrt(weights.turn) if turns else 0.0, way)
+        rows += 3
+    if weights.axis > 0.0:
+        across = sub(way, scale(now.axis, dot(now.axis, way)))
+        put_rows(column, rows, math.sqrt(weights.axis) if turns else 0.0, across)
+
+
+@inline
+def unit(j):
+    """The j-th axis of a frame."""
+    return Vec(1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+
+
+@inline
+def dofs(kind):
+    """How many columns a link has."""
+    return 3 if kind == BALL or kind == MOVE else 1
+
+
+@inline
+def way_of(kind, axis, rotation, j):
+    """The unit vector in the base frame that column j of a link turns about or moves along; balls take the base's."""
+    if kind == BALL:
+        return unit(j)
+    if kind == MOVE:
+        return rotate(rotation, unit(j))
+    if kind == SLIDE:
+        length = norm(axis)
+        axis = scale(axis, 1.0 / length if length > 0.0 else 0.0)
+    return rotate(rotation, axis)
+
+
+@inline
+def is_stuck(kind, value, low, high, push):
+    """Whether a value stands at the end that its gradient pushes against."""
+    return (kind == HINGE or kind == SLIDE) and ((value <= low and push < 0.0) or (value >= high and push > 0.0))
+
+
+@inline
+def build(links, now, weights, rows, x, room):
+    """Fill the columns and J W J^T, lower triangle."""
+    normal, columns, e = room.normal, room.columns, room.vectors[0]
+    for r in range(rows):
+        for s in range(r + 1):
+            normal[r, s] = 0.0
+    for i in range(links.kinds.shape[0]):
+        kind, rotation = links.kinds[i], quat_at(room.rotations, i)
+        lever = sub(now.point, vec_at(room.origins, i))
+        turns = kind == BALL or kind == HINGE
+        for j in range(dofs(kind)):
+            column, ease = columns[3 * i + j], links.ease[i]
+            put_column(column, turns, way_of(kind, vec_at(links.axes, i), rotation, j), lever, now, weights)
+            push = 0.0
+            for r in range(rows):
+                push += column[r] * e[r]
+            if is_stuck(kind, x[i, 0], links.ranges[i, 0], links.ranges[i, 1], push):
+                ease = 0.0
+            for r in range(rows):
+                eased = ease * column[r]
+                for s in range(r + 1):
+                    normal[r, s] += eased * column[s]
+                column[r] = column[r] if ease > 0.0 else 0.0
+
+
+@inline
+def moved(links, i, j, room, rows):
+    """How far column j of link i goes."""
+    y, column, far = room.vectors[3], room.columns[3 * i + j], 0.0
+    for r in range(rows):
+        far += column[r] * y[r]
+    return links.ease[i] * far
+
+
+@inline
+def apply(links, room, rows, cap, x, to):
+    """The motions after the step, shortened as a whole so that nothing moves farther than `cap`, limits kept."""
+    largest = 0.0
+    for i in range(links.kinds.shape[0]):
+        step = Vec(0.0, 0.0, 0.0)
+        if dofs(links.kinds[i]) > 1:
+            step = Vec(moved(links, i, 0, room, rows), moved(links, i, 1, room, rows), moved(links, i, 2, room, rows))
+        else:
+            step = Vec(moved(links, i, 0, room, rows), 0.0, 0.0)
+        largest = max(largest, norm(step))
+        room.steps[i, 0], room.steps[i, 1], room.steps[i, 2] = step.x, step.y, step.z
+    share = 1.0 if largest <= cap else cap / largest
+    for i in range(links.kinds.shape[0]):
+        kind, step = links.kinds[i], scale(vec_at(room.steps, i), share)
+        put_quat(to, i, quat_at(x, i))
+        if kind == BALL:
+            step = rotate(conjugate(quat_at(room.rotations, i)), scale(step, 0.5))
+            turned = normalise(multiply(Quat(1.0, step.x, step.y, step.z), quat_at(x, i)))
+            put_quat(to, i, nearest_turn(links.limits[i], turned))
+        elif kind == MOVE:
+            to[i, 0], to[i, 1], to[i, 2] = x[i, 0] + step.x, x[i, 1] + step.y, x[i, 2] + step.z
+        else:
+            length = norm(vec_at(links.axes, i)) if kind == SLIDE else 1.0
+            if length > 0.0:
+                to[i, 0] = clamp(x[i, 0] + step.x / length, links.ranges[i, 0], links.ranges[i, 1])
+
+
+@inline
+def finish_step(links, tip, target, weights, max_turn, damping, x, trial, room):
+    """Take the step if the error falls; returns the error then."""
+    now = placed(links, tip, x, room.origins, room.rotations)
+    error = squared_error(now, target, weights)
+    rows = put_residual(now, target, weights, room.vectors[0])
+    build(links, now, weights, rows, x, room)
+    for r in range(rows):
+        room.normal[r, r] += damping * error + LEAST_DAMPING
+    factor(room.normal, room.vectors[1], rows)
+    substitute(room.normal, room.vectors[1], room.vectors[0], room.vectors[3], rows)
+    apply(links, room, rows, min(max_turn, LONGEST), x, trial)
+    farther = squared_error(placed(links, tip, trial, room.origins, room.rotations), target, weights)
+    if farther < error:
+        copy(trial, x)
+        return math.sqrt(farther)
+    return math.sqrt(error)

@@ -1,0 +1,366 @@
+# pyright: standard
+"""One live frame: legs as animated and where to ask for the ground; then, with its answers, feet, pelvis, legs and q.
+
+All in metres of the figure, z up; see grounder_walk.py for the arrays and grounder_feet.py for the feet.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, part, short_kernel
+from poise.kernels.ground.grounder_feet import height_at, place_foot
+from poise.kernels.ground.grounder_walk import (
+    ABOVE,
+    ACROSS,
+    ANKLE,
+    AXIS,
+    BALL,
+    BASE,
+    BASE_GOAL,
+    BASE_MOVES,
+    FOOT_ROW,
+    FRESH,
+    HIGHER,
+    IS_PLANE,
+    LONGEST,
+    LONGEST_PAUSE,
+    MODE,
+    MOVER_ABOVE,
+    MOVER_REST,
+    MOVER_ROW,
+    MOVER_START,
+    NEW,
+    NEW_TURN,
+    OUT,
+    OUT_MOVES,
+    OUT_SPINS,
+    OUT_TURN,
+    OVER,
+    PARTS,
+    PELVIS_RATE,
+    PLACES,
+    PLANE,
+    RESTS,
+    ROOM,
+    SAMPLES,
+    SINK,
+    SINK_GOAL,
+    SINK_MOVES,
+    START,
+    TERRAIN_SCALE,
+    TERRAIN_Y,
+    TILT,
+    TIP,
+    TURNS,
+    UP,
+    find_contacts,
+    jumped,
+    put_asked,
+    put_frame,
+    put_maps,
+    put_quat_in,
+    put_vec_in,
+    takes_contacts,
+    turn_of,
+)
+from poise.kernels.ground.legs import bend
+from poise.kernels.values.lanes import SCALAR, room2
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    about,
+    add,
+    conjugate,
+    cross,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    put_quat,
+    quat_at,
+    quat_in,
+    rotate,
+    scale,
+    sub,
+    vec_in,
+)
+from poise.kernels.values.springs import followed, way_between
+
+WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both, on a plane
+
+_STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
+_RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
+_SINKS = 2.0  # [m/s] at most, besides the spring, for a leg that stands
+_QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
+
+
+@part
+def put_ground(asked, heights, normals, settings, ground):
+    """The planes that touch the ground where it was asked for: place, height and slopes, in metres, z up."""
+    k = 1.0 / settings[TERRAIN_SCALE]
+    for j in range(SAMPLES):
+        x, y = asked[j, 0] * k, asked[j, 1] * k
+        if settings[TERRAIN_Y] > 0.0:
+            y = -asked[j, 2] * k
+        ground[j, 0], ground[j, 1] = x, y
+        if settings[IS_PLANE] > 0.0:
+            ground[j, 3], ground[j, 4] = settings[PLANE + 1], settings[PLANE + 2]
+            ground[j, 2] = settings[PLANE] + x * ground[j, 3] + y * ground[j, 4]
+            continue
+        n = normals[j]
+        nx, ny, nz = (n[0], -n[2], n[1]) if settings[TERRAIN_Y] > 0.0 else (n[0], n[1], n[2])
+        up = 1.0 / max(nz, 1e-3)
+        ground[j, 2], ground[j, 3], ground[j, 4] = heights[j] * k, -nx * up, -ny * up
+
+
+@inline
+def across_foot(frame, marks):
+    """The level axis across a foot: turning about it lifts the heel over the ball. And the arm to the ball."""
+    arm = rotate(quat_in(frame, NEW_TURN), vec_in(marks, BALL))
+    length = max(math.hypot(arm.x, arm.y), 1e-300)
+    return Vec(-arm.y / length, arm.x / length, 0.0), arm
+
+
+@inline
+def lifted(frame, marks, angle):
+    """Ankle and rotation of a foot whose heel is lifted by an angle about its ball."""
+    axis, arm = across_foot(frame, marks)
+    turn = about(axis, angle)
+    ankle = add(add(vec_in(frame, NEW), arm), rotate(turn, scale(arm, -1.0)))
+    return ankle, multiply(turn, quat_in(frame, NEW_TURN))
+
+
+@part
+def highest_pelvis(frame, marks):
+    """How much higher than animated the hip may be for the ankle to be within reach, see `pelvis_heights`."""
+    hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
+    longest = max(_STRETCHED * (norm(sub(knee, hip)) + norm(sub(ankle, knee))), norm(sub(ankle, hip)))
+    frame[LONGEST] = longest
+    to, _ = lifted(frame, marks, frame[ROOM])
+    away = sub(hip, to)
+    room_left = longest * longest - away.x * away.x - away.y * away.y
+    return math.sqrt(max(room_left, 0.25 * longest * longest)) - away.z
+
+
+@part
+def move_pelvis(body, state, frames, marks, settings, dt, fresh):
+    """The pelvis follows the ground under the feet by a spring, and sinks by one for legs that are too short."""
+    legs, rate = state.shape[0], settings[PELVIS_RATE]
+    goal = 0.0
+    for l in range(legs):
+        goal += frames[l, HIGHER] / legs
+    before, body[BASE_GOAL] = body[BASE_GOAL], goal
+    if fresh:
+        body[BASE], body[BASE_MOVES] = goal, 0.0
+    else:
+        body[BASE], body[BASE_MOVES] = followed(body[BASE], body[BASE_MOVES], before, goal, rate, dt)
+    base = body[BASE] + 2.0 / rate * body[BASE_MOVES]  # a spring hangs behind a slope by this
+    missing, must = 0.0, 0.0
+    for l in range(legs):
+        lacks = base - highest_pelvis(frames[l], marks[l])
+        missing = max(missing, lacks)
+        if state[l, MODE] > 0.0:
+            must = max(must, lacks)
+    before, body[SINK_GOAL] = body[SINK_GOAL], missing
+    if fresh:
+        body[SINK], body[SINK_MOVES] = missing, 0.0
+    else:
+        rate = rate if missing > body[SINK] else _RISES * rate
+        body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
+    sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
+    if sunk < must:
+        more = min(must - sunk, _SINKS * dt)
+        body[SINK], sunk = body[SINK] + more, sunk + more
+    body[UP] = base - sunk
+
+
+@inline
+def soft_chord(frame, hip):
+    """How far an ankle may be from its hip, see `soft_chords`."""
+    longest, asked = frame[LONGEST], norm(sub(vec_in(frame, NEW), hip))
+    posed = norm(sub(vec_in(frame, PLACES + 6), vec_in(frame, PLACES)))
+    if asked <= posed:
+        return longest
+    slack = max(longest - posed, 1e-9 * longest)
+    return posed - slack * math.expm1((posed - asked) / slack)
+
+
+@inline
+def first_angle(a, b, c):
+    """The least angle from 0 up at which a cos + b sin reaches c; where it never does, the one at its largest."""
+    if a >= c:
+        return 0.0
+    size = max(math.hypot(a, b), 1e-300)
+    return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
+
+
+@part
+def lift_heel(frame, marks, hip):
+    """Lift the heel by the least angle that lets the leg reach, see `needed_lift`."""
+    if frame[ROOM] <= 0.0:
+        return
+    most = soft_chord(frame, hip)
+    axis, arm = across_foot(frame, marks)
+    r = scale(arm, -1.0)
+    w = sub(hip, add(vec_in(frame, NEW), arm))
+    along = dot(w, axis) * dot(r, axis)
+    angle = first_angle(dot(w, r) - along, dot(w, cross(axis, r)), 0.5 * (dot(w, w) + dot(r, r) - most * most) - along)
+    ankle, turn = lifted(frame, marks, min(max(angle, 0.0), frame[ROOM]))
+    put_vec_in(frame, NEW, ankle)
+    put_quat_in(frame, NEW_TURN, turn)
+
+
+@part
+def toes_turn(frame, marks, joint, ground):
+    """The rotation of the toes, before the animated one: with the ground, and bent up until the tip is out of it."""
+    tilt = quat_in(frame, TILT)
+    tip = rotate(multiply(tilt, quat_in(frame, TURNS + 12)), vec_in(marks, TIP))
+    p = add(joint, tip)
+    if height_at(ground, 2, p) <= p.z:
+        return tilt
+    axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
+        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(math.hypot(tip.x, tip.y), 1e-300))
+    along = dot(axis, tip) * dot(axis, normal)
+    lacks = height_at(ground, 2, joint) - joint.z
+    angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
+    if angle < 0.0:  # the tip points back, and comes up the long way
+        angle += 2.0 * math.pi
+    return multiply(about(axis, min(angle, _QUARTER)), tilt)
+
+
+@part
+def write_leg(leg, marks, turns, maps, q):
+    """Write what thigh, shin, foot and toes turn in the world into their own rotations, see `passed_down`."""
+    for j in range(leg[PARTS]):
+        over = leg[OVER + j]
+        e = quat_at(turns, j)
+        if over >= 0:
+            e = multiply(conjugate(quat_at(turns, over)), e)
+        rest = multiply(turn_of(maps[leg[ABOVE + j]]), quat_in(marks, RESTS + 4 * j))
+        v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
+        own = quat_in(q, leg[START + j])
+        put_quat_in(q, leg[START + j], normalise(multiply(Quat(e.w, v.x, v.y, v.z), own)))
+
+
+@part
+def inwards(m, v):
+    """The vector that the linear part of an affine map takes to v."""
+    a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])
+    bc = cross(b, c)
+    volume = dot(a, bc)
+    k = 1.0 / volume if volume != 0.0 else 0.0  # nothing below a map that flattens space can be moved
+    return Vec(k * dot(bc, v), k * dot(cross(c, a), v), k * dot(cross(a, b), v))
+
+
+@part
+def write_mover(settings, maps, up, q, translations):
+    """Move the whole figure up."""
+    local = inwards(maps[int(settings[MOVER_ABOVE])], Vec(0.0, 0.0, up))
+    at = int(settings[MOVER_START])
+    if at >= 0:
+        local = rotate(conjugate(quat_in(settings, MOVER_REST)), local)
+        q[at], q[at + 1], q[at + 2] = q[at] + local.x, q[at + 1] + local.y, q[at + 2] + local.z
+    else:
+        row = int(settings[MOVER_ROW])
+        for j in range(3):
+            translations[row, j] += local[j]
+
+
+@part
+def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
+    """Bend a leg to its foot, write it, and remember what is shown."""
+    turns = room2(SCALAR, 4, 4)
+    hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
+    raised = Vec(hip.x, hip.y, hip.z + up)
+    lift_heel(frame, marks, raised)
+    axis = rotate(quat_in(frame, TURNS), vec_in(marks, AXIS))
+    most = frame[LONGEST] if s[MODE] > 0.0 else soft_chord(frame, raised)
+    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, vec_in(frame, NEW), most, 1.0)
+    foot = multiply(quat_in(frame, NEW_TURN), conjugate(quat_in(frame, TURNS + 8)))
+    joint = add(reached, rotate(foot, sub(vec_in(frame, PLACES + 9), ankle)))
+    put_quat(turns, 0, thigh)
+    put_quat(turns, 1, shin)
+    put_quat(turns, 2, foot)
+    put_quat(turns, 3, toes_turn(frame, marks, joint, ground))
+    write_leg(leg, marks, turns, maps, q)
+    if leg[FOOT_ROW] >= 0:
+        above = maps[leg[ABOVE + 2]]
+        there = Vec(reached.x - above[3], reached.y - above[7], reached.z - up - above[11])
+        local = inwards(above, there)
+        for j in range(3):
+            translations[leg[FOOT_ROW], j] = local[j]
+    remember(s, frame, dt, fresh)
+
+
+@inline
+def remember(s, frame, dt, fresh):
+    """What was shown, and its velocities."""
+    now, turn = vec_in(frame, NEW), quat_in(frame, NEW_TURN)
+    if dt > 0.0 and not fresh:
+        put_vec_in(s, OUT_MOVES, scale(sub(now, vec_in(s, OUT)), 1.0 / dt))
+        put_vec_in(s, OUT_SPINS, scale(way_between(quat_in(s, OUT_TURN), turn), 1.0 / dt))
+    put_vec_in(s, OUT, now)
+    put_quat_in(s, OUT_TURN, turn)
+    put_vec_in(s, ANKLE, vec_in(frame, PLACES + 6))
+
+
+@part
+def walk(table, rows, used, legs, marks, settings, work, maps, frames, q, translations, scales):
+    """Where the legs are animated."""
+    for j in range(used.shape[0]):
+        work[j] = q[used[j]]
+    put_maps(table, rows, work, translations, scales, settings, work[used.shape[0] :], maps)
+    for l in range(legs.shape[0]):
+        put_frame(legs[l], marks[l], maps, frames[l])
+
+
+@part
+def look(marks, settings, state, body, frames, asked, contacts, dt):
+    """What stands, and where to ask for the ground."""
+    fresh = body[FRESH] > 0.0 or dt > settings[LONGEST_PAUSE]
+    for l in range(marks.shape[0]):
+        fresh = fresh or jumped(state[l], frames[l], dt)
+    for l in range(marks.shape[0]):
+        if not takes_contacts(state[l], contacts[l]):
+            find_contacts(state[l], frames[l], settings, dt, fresh)
+        put_asked(state[l], frames[l], marks[l], settings, fresh, asked[l])
+    body[FRESH] = 1.0 if fresh else 0.0
+
+
+@part
+def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, normals, q, translations, dt):
+    """Feet, pelvis, legs and q."""
+    touching = room2(SCALAR, 4, 5)
+    fresh = body[FRESH] > 0.0
+    for l in range(legs.shape[0]):
+        put_ground(asked[l], heights[l], normals[l], settings, touching)
+        place_foot(legs[l], marks[l], settings, state[l], frames[l], touching, dt, fresh)
+    move_pelvis(body, state, frames, marks, settings, dt, fresh)
+    write_mover(settings, maps, body[UP], q, translations)
+    for l in range(legs.shape[0]):
+        put_ground(asked[l], heights[l], normals[l], settings, touching)
+        put_leg(legs[l], marks[l], state[l], frames[l], touching, maps, body[UP], dt, fresh, q, translations)
+    body[FRESH] = 0.0
+
+
+@short_kernel
+def step(
+    phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts,
+    q, translations, scales, dt,
+):  # fmt: skip
+    """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown."""
+    count = q.shape[0]
+    if phase != GROUND:
+        for i in range(count):
+            walk(
+                table, rows, used, legs, marks, settings, work[i], maps[i], frames[i], q[i], translations[i], scales[i]
+            )
+            look(marks, settings, state[i], body[i], frames[i], asked[i], contacts[i], dt)
+    if phase != WALK:
+        for i in range(count):
+            put_down(
+                legs, marks, settings, state[i], body[i], maps[i], frames[i], asked[i], heights[i], normals[i],
+                q[i], translations[i], dt,
+            )  # fmt: skip

@@ -1,0 +1,317 @@
+# pyright: standard
+"""The feet of a live frame: locked where they stand, else as animated over the ground, and springs between the two."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, part
+from poise.kernels.ground.grounder_walk import (
+    AIM,
+    AIM_TURN,
+    BALL,
+    BENDS,
+    BLEND_RATE,
+    BROKEN,
+    FARTHEST,
+    FLAT,
+    GROUND,
+    HEEL,
+    HELD,
+    HIGHER,
+    LEVEL,
+    LIFT,
+    LIFT_MOVES,
+    LIFT_RATE,
+    LOCK,
+    MODE,
+    NEW,
+    NEW_TURN,
+    OFFSET,
+    OFFSET_MOVES,
+    ON,
+    OPENED,
+    OUT,
+    OUT_MOVES,
+    OUT_SPINS,
+    OUT_TURN,
+    PARTS,
+    PLACES,
+    POINT,
+    ROOM,
+    SLOPE,
+    SLOPE_GOAL,
+    SLOPE_MOVES,
+    SOLE,
+    STEEPEST,
+    STEP,
+    STEP_MOVES,
+    TILT,
+    TURNS,
+    TWIST,
+    TWIST_SPINS,
+    put_quat_in,
+    put_vec_in,
+)
+from poise.kernels.values.linear import (
+    Vec,
+    about,
+    add,
+    multiply,
+    norm,
+    quat_in,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_in,
+)
+from poise.kernels.values.springs import damped, damped_vec, followed, turned_by, way_between
+
+_TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
+_EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
+_HEEL_UP = math.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
+_HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
+
+
+@inline
+def eased(u):
+    """Smooth step from 0 to 1: 3 u^2 - 2 u^3, held outside."""
+    u = min(max(u, 0.0), 1.0)
+    return u * u * (3.0 - 2.0 * u)
+
+
+@inline
+def height_at(ground, j, p):
+    """Height of the ground at p, on the plane that touches it where it was asked for."""
+    g = ground[j]
+    return g[2] + g[3] * (p.x - g[0]) + g[4] * (p.y - g[1])
+
+
+@inline
+def tilted(x, y, steepest):
+    """The rotation of level ground to ground of these slopes, by at most an angle [rad]."""
+    slope = math.hypot(x, y)
+    k = 1.0 / max(slope, 1e-300)
+    return about(Vec(y * k, -x * k, 0.0), min(math.atan(slope), steepest))
+
+
+@part
+def follow_ground(s, frame, ground, settings, dt, fresh):
+    """How the ground under the sole is tilted, by a spring, and how much higher it is than the animation's floor.
+
+    On smooth ground that is the ground's own height. Where it jumps, as at a step, a spring takes over the jump.
+    """
+    height, jump = 0.0, 0.0
+    if fresh:
+        s[STEP], s[STEP_MOVES] = 0.0, 0.0
+    for j in range(2):
+        at, here = GROUND + 5 * j, ground[j]
+        if not fresh:
+            x, y = 0.5 * (s[at + 3] + here[3]), 0.5 * (s[at + 4] + here[4])
+            jump += 0.5 * (here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1]))
+        height += 0.5 * here[2]
+        for c in range(5):
+            s[at + c] = here[c]
+    rate = settings[BLEND_RATE]
+    s[STEP], s[STEP_MOVES] = damped(s[STEP] - jump, s[STEP_MOVES], rate, dt)
+    for c in range(2):
+        goal = 0.5 * (ground[0, 3 + c] + ground[1, 3 + c])
+        before, s[SLOPE_GOAL + c] = s[SLOPE_GOAL + c], goal
+        if fresh:
+            s[SLOPE + c], s[SLOPE_MOVES + c] = goal, 0.0
+        else:
+            s[SLOPE + c], s[SLOPE_MOVES + c] = followed(s[SLOPE + c], s[SLOPE_MOVES + c], before, goal, rate, dt)
+    put_quat_in(frame, TILT, tilted(s[SLOPE], s[SLOPE + 1], settings[STEEPEST]))
+    frame[HIGHER] = height - settings[LEVEL] + s[STEP]
+
+
+@inline
+def aimed(frame, marks):
+    """Ankle and rotation of the foot as animated, on the ground that is there: tilted with it about its sole."""
+    foot = quat_in(frame, TURNS + 8)
+    turn = multiply(quat_in(frame, TILT), foot)
+    middle = scale(add(vec_in(marks, HEEL), vec_in(marks, BALL)), 0.5)
+    ankle = add(vec_in(frame, PLACES + 6), sub(rotate(foot, middle), rotate(turn, middle)))
+    return Vec(ankle.x, ankle.y, ankle.z + frame[HIGHER]), turn
+
+
+@part
+def chosen_mode(s, frame, settings):
+    """What holds the foot: 0 nothing, 1 the heel, 2 the ball. A lock pulled too far breaks until the foot lifts."""
+    heel, ball, mode = s[ON] > 0.0, s[POINT + ON] > 0.0, int(s[MODE])
+    if mode > 0:
+        pulled = sub(vec_in(frame, SOLE + 3 * mode - 3), vec_in(s, LOCK))
+        if math.hypot(pulled.x, pulled.y) > settings[FARTHEST]:
+            s[BROKEN] = 1.0
+    if not (heel or ball):
+        s[BROKEN] = 0.0
+        return 0
+    if s[BROKEN] > 0.0:
+        return 0
+    if (mode == 1 and heel) or (mode == 2 and ball):
+        return mode
+    return 1 if heel else 2
+
+
+@part
+def forget(s, aim, turn):
+    """Begin anew from where the foot is aimed at."""
+    for j in range(MODE, STEP):
+        s[j] = 0.0
+    s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
+    put_vec_in(s, OUT, aim)
+    put_vec_in(s, AIM, aim)
+    put_quat_in(s, OUT_TURN, turn)
+    put_quat_in(s, AIM_TURN, turn)
+
+
+@part
+def turn_foot(s, turn, flat, settings, dt):
+    """The rotation of the foot: as held while it stands flat, else as aimed, and what is left of the last change."""
+    if s[FLAT] > 0.0 and not flat:
+        s[FLAT] = 0.0
+        put_vec_in(s, TWIST, way_between(quat_in(s, AIM_TURN), quat_in(s, OUT_TURN)))
+        spin = way_between(quat_in(s, AIM_TURN), turn)
+        put_vec_in(s, TWIST_SPINS, sub(vec_in(s, OUT_SPINS), scale(spin, 1.0 / dt if dt > 0.0 else 0.0)))
+    left, spins = damped_vec(vec_in(s, TWIST), vec_in(s, TWIST_SPINS), settings[BLEND_RATE], dt)
+    put_vec_in(s, TWIST, left)
+    put_vec_in(s, TWIST_SPINS, spins)
+    return multiply(turned_by(left), quat_in(s, HELD) if s[FLAT] > 0.0 else turn)
+
+
+@part
+def lock_at(s, p, moves, ground, mode):
+    """Lock a point of the sole on the ground under it; what it is above that, a spring takes down."""
+    height = height_at(ground, mode - 1, p)
+    put_vec_in(s, LOCK, Vec(p.x, p.y, height))
+    put_vec_in(s, OFFSET, Vec(0.0, 0.0, max(p.z - height, 0.0)))
+    put_vec_in(s, OFFSET_MOVES, Vec(0.0, 0.0, moves))
+
+
+@part
+def move_foot(s, marks, aim, turn, mode, ground, settings, dt):
+    """The ankle: such that what is locked stays, else as aimed, and what is left of the last change.
+
+    The springs start with what was shown over what is aimed at, in place and in speed, so that nothing jumps.
+    """
+    before = int(s[MODE])
+    if before > 0 and mode == 0:
+        speed = scale(sub(aim, vec_in(s, AIM)), 1.0 / dt if dt > 0.0 else 0.0)
+        put_vec_in(s, OFFSET, sub(vec_in(s, OUT), vec_in(s, AIM)))
+        put_vec_in(s, OFFSET_MOVES, sub(vec_in(s, OUT_MOVES), speed))
+    left, moves = damped_vec(vec_in(s, OFFSET), vec_in(s, OFFSET_MOVES), settings[BLEND_RATE], dt)
+    put_vec_in(s, OFFSET, left)
+    put_vec_in(s, OFFSET_MOVES, moves)
+    s[MODE] = float(mode)
+    if mode == 0:
+        return add(aim, left)
+    arm = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3))
+    if before == 0:
+        p = add(add(aim, left), arm)
+        lock_at(s, Vec(p.x, p.y, p.z + s[LIFT]), s[OUT_MOVES + 2], ground, mode)
+        s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
+    elif before != mode:
+        p = add(add(vec_in(s, LOCK), left), sub(arm, rotate(turn, vec_in(marks, HEEL + 3 * before - 3))))
+        lock_at(s, p, moves.z, ground, mode)
+    return sub(add(vec_in(s, LOCK), vec_in(s, OFFSET)), arm)
+
+
+@part
+def hold_flat(s, marks, turn, mode, ground, settings):
+    """From now on the foot is held as it lies with heel and ball on the ground, turned to where it points now."""
+    along = rotate(turn, sub(vec_in(marks, BALL), vec_in(marks, HEEL)))
+    if mode == 2:
+        along = scale(along, -1.0)
+    length, level = norm(along), max(math.hypot(along.x, along.y), 1e-12)
+    most = length * math.sin(settings[STEEPEST])
+    lock, reach, drop = vec_in(s, LOCK), level, 0.0
+    for _ in range(4):
+        k = reach / level
+        spot = Vec(lock.x + k * along.x, lock.y + k * along.y, lock.z)
+        drop = min(max(height_at(ground, 2 - mode, spot) - lock.z, -most), most)
+        reach = math.sqrt(max(length * length - drop * drop, 0.0))
+    flat = Vec(along.x * reach / level, along.y * reach / level, drop)
+    held = multiply(rotation_between(along, flat), turn)
+    s[FLAT] = 1.0
+    put_quat_in(s, HELD, held)
+    put_vec_in(s, TWIST, way_between(held, turn))
+    spins = vec_in(s, OUT_SPINS)
+    put_vec_in(s, TWIST_SPINS, Vec(spins.x, spins.y, 0.0))  # what stands does not turn on the ground
+
+
+@part
+def raised(marks, ankle, turn, mode, ground):
+    """Turn a foot about what is locked until the other end of its sole is out of the ground."""
+    arm, other = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), rotate(turn, vec_in(marks, HEEL + 6 - 3 * mode))
+    along, p = sub(other, arm), add(ankle, other)
+    deep = height_at(ground, 2 - mode, p) - p.z
+    if deep <= 0.0:
+        return ankle, turn
+    turn = multiply(rotation_between(along, Vec(along.x, along.y, along.z + deep)), turn)
+    return add(add(ankle, arm), scale(rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), -1.0)), turn
+
+
+@inline
+def least_bend(leg):
+    """By how much [m] toes bend out of the ground before a swinging foot is lifted for them."""
+    return _TOES if leg[PARTS] > 3 else 0.0
+
+
+@part
+def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
+    """How far a swinging foot is lifted: over what it is in at once, over a step ahead by a spring, and back by it."""
+    tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
+    s[BENDS] = least_bend(leg) + (s[BENDS] - least_bend(leg)) * math.exp(-settings[LIFT_RATE] * dt)
+    needed = height_at(ground, 2, tip) - tip.z - s[BENDS]
+    for j in range(2):
+        p = add(ankle, rotate(turn, vec_in(marks, HEEL + 3 * j)))
+        needed = max(needed, height_at(ground, j, p) - p.z)
+    ahead = ground[3]
+    edge = ahead[2] - height_at(ground, 2, Vec(ahead[0], ahead[1], 0.0)) - _EDGE
+    goal = max(min(edge, ahead[2] - tip.z), 0.0)
+    away, moves = damped(s[LIFT] - goal, s[LIFT_MOVES], settings[LIFT_RATE], dt)
+    s[LIFT], s[LIFT_MOVES] = goal + away, moves
+    if s[LIFT] < needed:
+        s[LIFT], s[LIFT_MOVES] = needed, max(moves, 0.0)
+    s[LIFT] = max(s[LIFT], 0.0)
+    return s[LIFT]
+
+
+@part
+def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
+    """Where the ankle goes and how the foot is turned, before the leg is asked whether it reaches."""
+    follow_ground(s, frame, ground, settings, dt, fresh)
+    aim, turn = aimed(frame, marks)
+    if fresh:
+        forget(s, aim, turn)
+    mode = chosen_mode(s, frame, settings)
+    flat = mode > 0 and s[ON] > 0.0 and s[POINT + ON] > 0.0
+    shown = turn_foot(s, turn, flat, settings, dt)
+    ankle = move_foot(s, marks, aim, shown, mode, ground, settings, dt)
+    if flat and s[FLAT] == 0.0:
+        hold_flat(s, marks, shown, mode, ground, settings)
+    if fresh and mode > 0:
+        settle(s)
+        shown = quat_in(s, HELD) if flat else shown
+        ankle = sub(vec_in(s, LOCK), rotate(shown, vec_in(marks, HEEL + 3 * mode - 3)))
+    put_vec_in(s, AIM, aim)
+    put_quat_in(s, AIM_TURN, turn)
+    if mode > 0:
+        ankle, shown = raised(marks, ankle, shown, mode, ground)
+        tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
+        s[BENDS] = max(least_bend(leg), height_at(ground, 2, tip) - tip.z)
+    else:
+        lift = lifted_over(s, leg, frame, marks, ankle, shown, ground, settings, dt)
+        ankle = Vec(ankle.x, ankle.y, ankle.z + lift)
+    s[OPENED] = s[OPENED] + dt if mode == 2 and not flat else 0.0
+    frame[ROOM] = _HEEL_UP * eased(s[OPENED] / _HEEL_TIME)
+    put_vec_in(frame, NEW, ankle)
+    put_quat_in(frame, NEW_TURN, shown)
+
+
+@inline
+def settle(s):
+    """Nothing is left of any change."""
+    for j in range(OFFSET, STEP):
+        s[j] = 0.0

@@ -1,0 +1,140 @@
+# pyright: standard
+"""Legs: a hip and an ankle are given, thigh and shin follow, and the knee keeps the side that it was animated on."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    put_quat,
+    put_vec,
+    quat_at,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_at,
+)
+
+ALONG = 0.05  # sine of the angle between an axis and a chord below which they are one line
+
+
+@inline
+def turn_between(a, b, c, d):
+    """The rotation that takes the unit vectors a, b to c, d; both pairs are perpendicular."""
+    first = rotation_between(a, c)
+    b = rotate(first, b)
+    s = dot(c, cross(b, d))
+    half = 0.5 * math.atan2(s, dot(b, d))
+    k = math.sin(half)
+    return normalise(multiply(Quat(math.cos(half), k * c.x, k * c.y, k * c.z), first))
+
+
+@inline
+def unit_across(v, a):
+    """The part of v across the unit vector a, made one long, and how long it was."""
+    part = sub(v, scale(a, dot(v, a)))
+    length = norm(part)
+    return scale(part, 1.0 / max(length, 1e-300)), length
+
+
+@inline
+def knee_offset(offset, front, height):
+    """The knee's way from the chord, made `height` long: as posed; what is missing goes to the front.
+
+    So a pose that needs no change keeps its knee, and a leg that was almost straight, whose knee has no side of its
+    own, bends as its hinge says. A knee behind the chord comes forward: it bends the legal way only.
+    """
+    offset = sub(offset, scale(front, min(0.0, dot(offset, front))))
+    oo, of = dot(offset, offset), dot(offset, front)
+    if height * height >= oo:
+        return add(offset, scale(front, math.sqrt(max(of * of + height * height - oo, 0.0)) - of))
+    return scale(offset, height / math.sqrt(oo))
+
+
+@inline
+def bend(hip, knee, ankle, axis, new_hip, target, most, length):
+    """Turns of thigh and shin (world, before the animated ones) that bring the ankle to a target, and where it comes.
+
+    The knee's distance from the chord (hip to ankle) follows from the cosine law. `axis` is the axis about which the
+    shin may bend against the thigh. The knee keeps its side of the plane across it: the chord turns to its new place
+    with as little turn of that axis as there may be (a shortest arc would swing the knee aside where a leg is raised
+    far). `most` is the longest chord, and `length` what the leg is made longer by, 1 for not at all; a target beyond
+    both stays on its line. The same hip and target: no turn.
+    """
+    old, new = sub(ankle, hip), sub(target, new_hip)
+    v, u = scale(sub(knee, hip), length), scale(sub(ankle, knee), length)
+    l1, l2, before, after = norm(v), norm(u), norm(old), norm(new)
+    a0 = scale(old, 1.0 / max(before, 1e-300))
+    a1 = scale(new, 1.0 / after) if after > 1e-9 * (l1 + l2) else a0
+    reach = min(max(after, abs(l1 - l2) * (1.0 + 1e-9) + 1e-9 * l1), most * length)
+    along = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * reach, 1e-300)
+    front, _ = unit_across(cross(a0, axis), a0)
+    offset = knee_offset(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
+    arc = chord_turn(a0, a1, axis)
+    v1 = add(scale(a1, along), rotate(arc, offset))
+    u1 = sub(scale(a1, reach), v1)
+    axis1 = rotate(arc, axis)
+    return bone_turn(v, axis, v1, axis1), bone_turn(u, axis, u1, axis1), add(new_hip, scale(a1, reach))
+
+
+@inline
+def chord_turn(a0, a1, axis):
+    """The rotation of chord a0 to a1 that takes the part of an axis across the one to that across the other.
+
+    Where the axis lies along a chord it has no such part: the shortest arc then.
+    """
+    x0, across0 = unit_across(axis, a0)
+    x1, across1 = unit_across(axis, a1)
+    if min(across0, across1) > ALONG:
+        return turn_between(a0, x0, a1, x1)
+    return rotation_between(a0, a1)
+
+
+@inline
+def bone_turn(bone, axis, bone1, axis1):
+    """The rotation that takes a bone to bone1, and the part of an axis across the one to that across the other."""
+    b, b1 = scale(bone, 1.0 / max(norm(bone), 1e-300)), scale(bone1, 1.0 / max(norm(bone1), 1e-300))
+    return turn_between(b, unit_across(axis, b)[0], b1, unit_across(axis1, b1)[0])
+
+
+@kernel
+def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached):
+    """Bend every leg of every frame.
+
+    places (k, 5, 3) as animated; axes (k, 3) bend axes in the world; hips, targets (k, 3) new; most (k,) longest
+    chords; lengths (k,) what legs are made longer by;
+    out: thighs, shins (k, 4) turns to put before the animated rotations, reached (k, 3).
+    """
+    for i in range(places.shape[0]):
+        here = places[i]
+        thigh, shin, end = bend(
+            vec_at(here, 0), vec_at(here, 1), vec_at(here, 2), vec_at(axes, i),
+            vec_at(hips, i), vec_at(targets, i), most[i], lengths[i],
+        )  # fmt: skip
+        put_quat(thighs, i, thigh)
+        put_quat(shins, i, shin)
+        put_vec(reached, i, end)
+
+
+@kernel
+def passed_down(over, under, rests, turns):
+    """What a joint must turn by itself, in place of `turns` (k, 4), when parts of the body turn in the world.
+
+    over (k, 4): the turn of the part that the joint hangs in; under (k, 4): that of its own part; rests (k, 4): the
+    world rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
+    """
+    for i in range(turns.shape[0]):
+        o, rest = quat_at(over, i), quat_at(rests, i)
+        e = multiply(Quat(o.w, -o.x, -o.y, -o.z), quat_at(under, i))
+        v = rotate(Quat(rest.w, -rest.x, -rest.y, -rest.z), Vec(e.x, e.y, e.z))
+        put_quat(turns, i, normalise(multiply(Quat(e.w, v.x, v.y, v.z), quat_at(turns, i))))

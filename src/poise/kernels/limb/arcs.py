@@ -1,0 +1,111 @@
+# pyright: standard
+"""Turns between directions, in SIMD lanes: without branches where lanes differ, and without angles."""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import inline
+from poise.kernels.values.lanes import bits, maximum, select, sqrt
+from poise.kernels.values.linear import Quat, Vec, add, cross, dot, scale, sub
+
+OPPOSITE = 1e-30  # squared length, in that of one, of the sum of two vectors that are opposite to rounding
+
+
+@inline
+def across_part(v, a):
+    """The part of v across a unit vector."""
+    return sub(v, scale(a, dot(v, a)))
+
+
+@inline
+def unit(v):
+    """v / |v|, and |v|; zero stays zero."""
+    length = sqrt(dot(v, v))
+    return scale(v, 1.0 / select(length > 0.0, length, length + 1.0)), length
+
+
+@inline
+def chosen(condition, a, b):
+    """The vector a where the condition holds, else b."""
+    return Vec(select(condition, a.x, b.x), select(condition, a.y, b.y), select(condition, a.z, b.z))
+
+
+@inline
+def chosen_turn(condition, a, b):
+    """The rotation a where the condition holds, else b."""
+    return Quat(
+        select(condition, a.w, b.w),
+        select(condition, a.x, b.x),
+        select(condition, a.y, b.y),
+        select(condition, a.z, b.z),
+    )
+
+
+@inline
+def unit_turn(q):
+    """q / |q|; without a length the identity."""
+    square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
+    none = square * 0.0
+    some = square > 0.0
+    k = 1.0 / sqrt(select(some, square, none + 1.0))
+    return Quat(select(some, q.w * k, none + 1.0), q.x * k, q.y * k, q.z * k)
+
+
+@inline
+def any_across(a):
+    """A unit vector across a vector: its cross product with the axis that it is least along."""
+    x, y, z = maximum(a.x, -a.x), maximum(a.y, -a.y), maximum(a.z, -a.z)
+    none = a.x * 0.0
+    p = chosen(y <= z, Vec(-a.z, none, a.x), Vec(a.y, -a.x, none))
+    p = chosen((x <= y) & (x <= z), Vec(none, a.z, -a.y), p)
+    return unit(p)[0]
+
+
+@inline
+def arc_between(v, length, a):
+    """Shortest turn of a vector v of this length onto a unit vector: (m.m / 2, v x m) with m = v + length a.
+
+    It is of any length but zero, and the square of that comes too. Half a turn about any axis across v where they are
+    opposite; the identity where v is zero.
+    """
+    m = add(v, scale(a, length))
+    mm, square = dot(m, m), length * length
+    u, w, stretch = cross(v, m), 0.5 * mm, square * mm
+    opposite = mm < OPPOSITE * square
+    none = mm * 0.0
+    if bits(opposite):
+        u, w, stretch = (
+            chosen(opposite, any_across(v), u),
+            select(opposite, none, w),
+            select(opposite, none + 1.0, stretch),
+        )
+    some = length > 0.0
+    return Quat(select(some, w, none + 1.0), u.x, u.y, u.z), select(some, stretch, none + 1.0)
+
+
+@inline
+def turned_by(q, v):
+    """q v q* for a quaternion of any length: v turned, and longer by its squared length."""
+    u = Vec(q.x, q.y, q.z)
+    along, still = 2.0 * dot(u, v), q.w * q.w - dot(u, u)
+    return add(add(scale(v, still), scale(u, along)), scale(cross(u, v), 2.0 * q.w))
+
+
+@inline
+def spin_between(p, n, a):
+    """The turn, of any length, about the unit vector `a` from p to n across it; the identity where one is zero."""
+    lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
+    wide = cosine < 0.0  # there lengths + cosine would lose its digits
+    w, s = select(wide, sine, lengths + cosine), select(wide, lengths - cosine, sine)
+    w = select(lengths > 0.0, w, w * 0.0 + 1.0)
+    return Quat(w, s * a.x, s * a.y, s * a.z)
+
+
+@inline
+def blended(a, b, weight):
+    """From rotation a (weight 0) to b (1): their weighted sum on the shorter way, normalised."""
+    if weight == 1.0:
+        return b
+    cosine = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z
+    k = select(cosine < 0.0, cosine * 0.0 - weight, cosine * 0.0 + weight)
+    l = 1.0 - weight
+    return unit_turn(Quat(l * a.w + k * b.w, l * a.x + k * b.x, l * a.y + k * b.y, l * a.z + k * b.z))

@@ -1,0 +1,173 @@
+# pyright: standard
+"""A planar limb: two parallel hinges with ranges, the textbook's law of cosines, exact at every limit.
+
+    limbs    (1|k, PLANE)  see Plane: one row for all problems, or one each
+    targets  (k, 3)        world
+    columns, settings, starts, q, found: as in kernels/limb/two_bone.py
+
+Where both joints may stand as the law of cosines says the target is met. Else the least distance over the rectangle of
+legal angles lies where the limb points at the target with its middle joint at an end or at its best, or on an edge of
+the first joint's range, where what is left is one cosine of the other angle. All of these are tried.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limb.two_bone import TIE, settings_of, softened
+from poise.kernels.limits.angles import TURN, best_angle
+from poise.kernels.values.linear import Vec, about, add, dot, norm, sub, vec_in
+
+PLANE = 37
+
+
+class Plane(NamedTuple):
+    """A posed limb; x and y along `u` and `v`, z along the first joint's axis. A row holds the fields in this order."""
+
+    hip: Vec  # world position of the first joint
+    u: Vec  # world
+    v: Vec
+    w: Vec
+    thigh: Vec  # first to middle joint, and on to the tip
+    shin: Vec
+    longest2: float  # squared distances, both as far as they lie in the plane
+    shortest2: float
+    gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
+    reach: float  # the longest distance that the middle joint's range allows
+    sense: float  # 1 or -1: of the middle joint's axis along the first one's
+    side: float  # 1 or -1: which way to bend from straight
+    straight: float  # the middle joint's angle where the limb is longest
+    first: Vec  # angle in the start pose, lowest, highest
+    middle: Vec
+    first_axis: Vec  # in the frame that the joint turns in
+    middle_axis: Vec
+
+
+@inline
+def plane_at(rows, i):
+    """Row i as a Plane."""
+    r = rows[i]
+    return Plane(
+        vec_in(r, 0), vec_in(r, 3), vec_in(r, 6), vec_in(r, 9), vec_in(r, 12), vec_in(r, 15), r[18], r[19], r[20],
+        r[21], r[22], r[23], r[24], vec_in(r, 25), vec_in(r, 28), vec_in(r, 31), vec_in(r, 34),
+    )  # fmt: skip
+
+
+@inline
+def turned(v, angle):
+    """A vector turned about z."""
+    c, s = math.cos(angle), math.sin(angle)
+    return Vec(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+
+
+@inline
+def angle_between(a, b):
+    """The angle about z from a to b."""
+    return math.atan2(a.x * b.y - a.y * b.x, a.x * b.x + a.y * b.y)
+
+
+@inline
+def legal(angle, joint):
+    """The legal angle of a joint best for this one; of several turns the one nearest to its posed angle."""
+    return best_angle(angle - TURN * math.floor((angle - joint.x) / TURN + 0.5), joint.y, joint.z)
+
+
+@inline
+def chord_at(limb, middle):
+    """First joint to tip, while the first joint is as posed."""
+    return add(limb.thigh, turned(limb.shin, limb.sense * (middle - limb.middle.x)))
+
+
+@inline
+def missed(limb, first, middle, r):
+    """How far from r these angles leave the tip, in the plane."""
+    off = sub(r, turned(chord_at(limb, middle), first - limb.first.x))
+    return math.sqrt(off.x * off.x + off.y * off.y)
+
+
+@inline
+def aiming(limb, bend, r):
+    """Bent like this, aimed at r."""
+    middle = legal(limb.straight + bend, limb.middle)
+    return legal(limb.first.x + angle_between(chord_at(limb, middle), r), limb.first), middle
+
+
+@inline
+def reaching(limb, first, r):
+    """With the first joint here, the middle one's best."""
+    wanted = sub(turned(r, limb.first.x - first), limb.thigh)
+    return first, legal(limb.middle.x + limb.sense * angle_between(limb.shin, wanted), limb.middle)
+
+
+@part
+def best_angles(limb, r):
+    """The legal angles of both joints that bring the tip nearest to r; the preferred side where both are as good."""
+    bend = 0.0
+    if limb.gain > 0.0:
+        d2 = r.x * r.x + r.y * r.y
+        sine2 = min(max((limb.longest2 - d2) * limb.gain, 0.0), 1.0)
+        cosine2 = min(max((d2 - limb.shortest2) * limb.gain, 0.0), 1.0)
+        bend = 2.0 * limb.side * math.atan2(math.sqrt(sine2), math.sqrt(cosine2))
+    tie = TIE * limb.reach
+    first, middle = aiming(limb, bend, r)
+    left = missed(limb, first, middle, r)
+    for way in range(3):
+        if left <= tie:
+            break
+        if way == 0:
+            a, b = aiming(limb, -bend, r)
+        else:
+            end = limb.first.y if way == 1 else limb.first.z
+            if not abs(end) < math.inf:
+                continue
+            a, b = reaching(limb, end, r)
+        error = missed(limb, a, b, r)
+        if error < left - tie:
+            first, middle, left = a, b, error
+    return first, middle
+
+
+@inline
+def put_angle(row, column, is_angle, axis, angle):
+    """Store an angle, or the quaternion of a ball joint that is a hinge."""
+    if is_angle:
+        row[column] = angle
+    else:
+        turn = about(axis, angle)
+        row[column], row[column + 1], row[column + 2], row[column + 3] = turn.w, turn.x, turn.y, turn.z
+
+
+@inline
+def solve_one(limbs, targets, columns, settings, starts, q, found, i):
+    """Solve problem i."""
+    options = settings_of(settings)
+    limb = plane_at(limbs, min(i, limbs.shape[0] - 1))
+    start = starts[min(i, starts.shape[0] - 1)]
+    for j in range(start.shape[0]):
+        q[i, j] = start[j]
+    away = sub(vec_in(targets[i], 0), limb.hip)
+    r = Vec(dot(away, limb.u), dot(away, limb.v), dot(away, limb.w))
+    off = norm(sub(r, add(limb.thigh, limb.shin)))
+    found[i, 0], found[i, 1] = not off <= options.tolerance, True
+    if not found[i, 0]:
+        return
+    distance = math.sqrt(r.x * r.x + r.y * r.y)
+    near = softened(distance, limb.reach, options.soft)
+    aim = r if near == distance else Vec(r.x * near / distance, r.y * near / distance, r.z)
+    first, middle = best_angles(limb, aim)
+    left = missed(limb, first, middle, r)
+    rise = limb.thigh.z + limb.shin.z - r.z
+    found[i, 1] = left * left + rise * rise <= options.tolerance * options.tolerance and options.weight == 1.0
+    first = limb.first.x + options.weight * (first - limb.first.x)
+    middle = limb.middle.x + options.weight * (middle - limb.middle.x)
+    put_angle(q[i], columns[0], columns[3] > 0, limb.first_axis, first)
+    put_angle(q[i], columns[1], columns[4] > 0, limb.middle_axis, middle)
+
+
+@kernel
+def solve(limbs, targets, columns, settings, starts, q, found):
+    """Fill `q` and `found`."""
+    for i in range(targets.shape[0]):
+        solve_one(limbs, targets, columns, settings, starts, q, found, i)

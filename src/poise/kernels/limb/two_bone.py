@@ -1,0 +1,409 @@
+# pyright: standard
+"""Two bones in closed form: bend the middle joint by the law of cosines, aim the limb, turn it about its chord.
+
+    limbs    (1|k, LIMB)   what no target changes, see Limb: one row for all problems, or one each
+    targets  (k, 3 | 7)    world point of the tip, and its rotation where the tip's own joint is to have one
+    poles    (0|1|k, 3)    world points that the middle joint points at
+    columns  (5,)          where first joint, middle joint and tip stand in q (tip: -1, it is left alone), and whether
+                           the first and the middle joint have an angle there, or a quaternion
+    settings (SETTINGS,)   see Settings
+    starts   (1|k, nq)
+    q        (k, nq)       out: the poses
+    found    (k, 2)        out: whether anything moved, and whether the target should be met
+    work     (ROOM * w,)   scratch for w lanes, aligned to 64 bytes
+
+The limb frame stands where the first joint's motion begins: its origin is the first joint, its axes are those that
+this joint turns in. A middle joint that has turned by b from where the limb is longest puts the posed limb's tip at
+still + cos b across + sin b around. The squared distance of that is a cosine of b, and the cosine and sine of half of b
+are two square roots away. Problems stand side by side in SIMD lanes; an angle is computed only where a limit is near,
+one lane at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limb.arcs import (
+    across_part,
+    arc_between,
+    blended,
+    chosen,
+    chosen_turn,
+    spin_between,
+    turned_by,
+    unit,
+    unit_turn,
+)
+from poise.kernels.limits.angles import TURN, best_angle
+from poise.kernels.values.lanes import (
+    LANES4,
+    LANES8,
+    bits,
+    fill,
+    lane,
+    maximum,
+    minimum,
+    part_of,
+    select,
+    sqrt,
+    width,
+    with_lane,
+)
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    add,
+    conjugate,
+    cross,
+    dot,
+    multiply,
+    quat_in,
+    rotate,
+    scale,
+    sub,
+    vec_in,
+)
+
+NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothing about the turn about it
+STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
+TIE = 1e-9  # both ways to bend are as good
+LEAST, THIGH, AXIS = 0.0, 1.0, 2.0
+LIMB, SETTINGS = 78, 8
+TARGET, POLE, OUT, ROOM = LIMB, LIMB + 7, LIMB + 10, LIMB + 23  # where things stand in the scratch
+
+
+class Limb(NamedTuple):
+    """A posed limb; vectors in the limb frame, lengths in file units. A row holds the fields in this order."""
+
+    hip: Vec  # world position of the first joint
+    turn: Quat  # from the world to the limb frame
+    thigh: Vec  # first to middle joint
+    tip: Vec  # the posed tip
+    still: Vec
+    across: Vec
+    around: Vec
+    axis: Vec  # that the middle joint turns about
+    wanted: Vec  # where the thigh is to point, as far as the target lets it
+    shortest2: float  # squared distances of the tip
+    longest2: float
+    gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
+    reach: float  # the longest distance that the middle joint's range allows
+    straight: float  # angle of the middle joint where the limb is longest, as its limit counts
+    posed: float  # its angle in the start pose
+    low: float
+    high: float
+    side: float  # 1 or -1: which way to bend from straight
+    least: float  # squared sines of half a bend to that side that are legal: what lies between is, the rest is tried
+    most: float
+    twists: float  # 1: the posed limb is straight and no hinge; it bends about any axis across it. Else 0
+    half: Vec  # cosine and sine of half `straight`
+    knee: Vec  # the middle joint's axis in the frame that it turns in
+    after: Quat  # what the middle joint turned by before, where it is no hinge
+    first: Quat  # posed motions
+    middle: Quat
+    to_middle: Quat  # from the limb frame to the frames that the middle joint and the tip's joint turn in, while posed
+    to_tip: Quat
+    of_tip: Quat  # what stands between a world rotation of the tip and the motion that gives it
+    tip_motion: Quat
+    last: Quat  # posed world rotation of the tip
+
+
+class Settings(NamedTuple):
+    """Of one call."""
+
+    tolerance: float  # distance, file units
+    sine: float  # of half the angle that counts as reached
+    soft: float  # share of the reach over which the limb is slowed
+    swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
+    weight: float
+    mode: float  # LEAST, THIGH or AXIS: what decides on the turn about the chord
+
+
+@inline
+def limb_in(r):
+    """The numbers of a row as a Limb."""
+    return Limb(
+        vec_in(r, 0), quat_in(r, 3), vec_in(r, 7), vec_in(r, 10), vec_in(r, 13), vec_in(r, 16), vec_in(r, 19),
+        vec_in(r, 22), vec_in(r, 25), r[28], r[29], r[30], r[31], r[32], r[33], r[34], r[35], r[36], r[37], r[38],
+        r[39], vec_in(r, 40), vec_in(r, 43), quat_in(r, 46), quat_in(r, 50), quat_in(r, 54), quat_in(r, 58),
+        quat_in(r, 62), quat_in(r, 66), quat_in(r, 70), quat_in(r, 74),
+    )  # fmt: skip
+
+
+@inline
+def settings_of(row):
+    """The row as Settings."""
+    return Settings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])
+
+
+# --- the bend ----------------------------------------------------------------------------------------------------
+
+
+@inline
+def softened(distance, reach, share):
+    """A distance that never gets to the reach: d below a = reach - s, else a + s (1 - exp(-(d - a) / s)).
+
+    s is `share` of the reach. Value and slope agree at a, it never overshoots and only grows.
+    """
+    room = share * reach
+    over = distance - (reach - room)
+    if over <= 0.0 or room <= 0.0:
+        return distance
+    return reach - room + room * -math.expm1(-over / room)
+
+
+@inline
+def softened_all(kind, distance, limb, share):
+    """Every lane's distance softened."""
+    for l in range(width(kind)):
+        distance = with_lane(distance, l, softened(lane(distance, l), lane(limb.reach, l), share))
+    return distance
+
+
+@inline
+def bend_for(kind, limb, distance, weight, angles):
+    """The legal bend that brings the tip this far from the first joint, or as near to that as can be.
+
+    Cosine and sine of half the bend from straight, the same after `weight` of the way to it from the start, and the
+    middle joint's angle then where that is not to be had without its arc tangent anyway (`angles`).
+    """
+    square = distance * distance
+    one, none = square * 0.0 + 1.0, square * 0.0
+    lever = limb.gain > 0.0
+    sine2 = minimum(maximum((limb.longest2 - square) * limb.gain, none), one)
+    cosine2 = select(lever, minimum(maximum((square - limb.shortest2) * limb.gain, none), one), one)
+    sine2 = select(lever, sine2, none)
+    cosine, sine, angle = sqrt(cosine2), limb.side * sqrt(sine2), limb.straight
+    part_cosine, part_sine = cosine, sine
+    legal = (limb.least <= sine2) & (sine2 <= limb.most)
+    w = width(kind)
+    known = bits(legal)
+    if known != (1 << w) - 1 or angles:
+        for l in range(w):
+            if angles or (known >> l) & 1 == 0:
+                straight, posed = lane(limb.straight, l), lane(limb.posed, l)
+                bend = 2.0 * math.atan2(lane(sine, l), lane(cosine, l))
+                x = legal_angle(straight, posed, lane(limb.low, l), lane(limb.high, l), bend)
+                cosine = with_lane(cosine, l, math.cos(0.5 * (x - straight)))
+                sine = with_lane(sine, l, math.sin(0.5 * (x - straight)))
+                x = posed + weight * (x - posed)
+                part_cosine = with_lane(part_cosine, l, math.cos(0.5 * (x - straight)))
+                part_sine = with_lane(part_sine, l, math.sin(0.5 * (x - straight)))
+                angle = with_lane(angle, l, x)
+    return cosine, sine, part_cosine, part_sine, angle
+
+
+@part
+def legal_angle(straight, posed, low, high, bend):
+    """The better one of bending by this to either side, the range kept: exact, because the distance is a cosine."""
+    angle = best_angle(turn_near(straight + bend, posed), low, high)
+    other = best_angle(turn_near(straight - bend, posed), low, high)
+    wanted = math.cos(bend)
+    missed, also = abs(math.cos(angle - straight) - wanted), abs(math.cos(other - straight) - wanted)
+    return other if also < missed - TIE else angle
+
+
+@inline
+def turn_near(angle, posed):
+    """The same angle, half a turn or less from `posed`."""
+    return angle - TURN * math.floor((angle - posed) / TURN + 0.5)
+
+
+@inline
+def motion_of_middle(limb, cosine, sine, axis):
+    """The middle joint's motion: about its axis by its angle, after what it was turned by before."""
+    c = limb.half.x * cosine - limb.half.y * sine
+    s = limb.half.y * cosine + limb.half.x * sine
+    return multiply(Quat(c, s * axis.x, s * axis.y, s * axis.z), limb.after)
+
+
+# --- the turn ----------------------------------------------------------------------------------------------------
+
+
+@inline
+def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
+    """The turn, of any length, about the unit chord `a` that brings the middle joint to where it is wanted.
+
+    `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on
+    the circle that the middle joint can turn on is found by one projection. A pole comes first, then what the mode
+    says; where a direction is along the chord it says nothing, and the limb is turned no further.
+    """
+    p = across_part(turned_by(arc, limb.thigh), a)
+    is_straight = dot(p, p) <= STRAIGHT * stretch * stretch * dot(limb.thigh, limb.thigh)
+    if bits(is_straight):  # where a straight limb would bend to
+        side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
+        p = chosen(is_straight, across_part(turned_by(arc, side), a), p)
+    source, wanted = p, limb.wanted
+    if mode == AXIS:
+        source, wanted = across_part(turned_by(arc, limb.axis), a), limb.axis
+    n = across_part(wanted, a)
+    n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
+    if poled:
+        off = across_part(pole, a)
+        sideways = dot(off, off) > NO_SIDE * limb.longest2
+        source, n = chosen(sideways, p, source), chosen(sideways, off, n)
+    return spin_between(source, n, a)
+
+
+@inline
+def untwisted(turn, thigh):
+    """The turn of the thigh without its twist about itself, and that twist."""
+    axis, _ = unit(thigh)
+    along = turn.x * axis.x + turn.y * axis.y + turn.z * axis.z
+    known = turn.w * turn.w + along * along > NO_SIDE
+    none = along * 0.0
+    along = select(known, along, none)
+    twist = unit_turn(Quat(select(known, turn.w, none + 1.0), along * axis.x, along * axis.y, along * axis.z))
+    return multiply(turn, conjugate(twist)), twist
+
+
+@inline
+def turned_tip(limb, wanted, turn, middle):
+    """The tip's own motion that gives it a world rotation, where the limb has turned and its middle joint moved."""
+    knee = multiply(multiply(limb.to_middle, multiply(middle, conjugate(limb.middle))), conjugate(limb.to_middle))
+    undone = multiply(conjugate(limb.to_tip), conjugate(multiply(turn, knee)))
+    return unit_turn(multiply(undone, multiply(multiply(limb.turn, wanted), limb.of_tip)))
+
+
+# --- the whole ---------------------------------------------------------------------------------------------------
+
+
+@inline
+def aimed(kind, limb, options, r, pole, poled, angles):
+    """The turn of the limb (in its frame), the middle joint's motion and angle, and how far from r the tip is left."""
+    a, distance = unit(r)
+    wanted = distance
+    if options.soft > 0.0:
+        wanted = softened_all(kind, distance, limb, options.soft)
+    cosine, sine, part_cosine, part_sine, angle = bend_for(kind, limb, wanted, options.weight, angles)
+    chord = add(limb.still, scale(limb.across, cosine * cosine - sine * sine))
+    chord = add(chord, scale(limb.around, 2.0 * cosine * sine))
+    length = sqrt(dot(chord, chord))
+    arc, stretch = arc_between(chord, length, a)
+    turn = arc
+    if poled or options.mode != LEAST:
+        turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
+    if options.swivel.x != 0.0:
+        s = options.swivel.x
+        turn = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), turn)
+    turn = unit_turn(turn)
+    axis = limb.knee
+    loose = limb.twists > 0.0
+    if bits(loose):
+        plain, twist = untwisted(turn, limb.thigh)
+        turn = chosen_turn(loose, plain, turn)
+        axis = chosen(loose, rotate(conjugate(limb.to_middle), rotate(twist, limb.axis)), axis)
+    missed = length - distance
+    return turn, motion_of_middle(limb, part_cosine, part_sine, axis), angle, maximum(missed, -missed)
+
+
+@inline
+def put_aside(out, at, q):
+    """Store a quaternion side by side: single lanes are read from memory faster than taken out of a register."""
+    out[at], out[at + 1], out[at + 2], out[at + 3] = q.w, q.x, q.y, q.z
+
+
+@inline
+def put_lane(row, column, numbers, at, l, w):
+    """Copy lane l of what was put aside to four numbers of a row."""
+    for j in range(4):
+        row[column + j] = numbers[(at + j) * w + l]
+
+
+@inline
+def copy(row, start):
+    """Copy a row, four numbers at a time."""
+    whole = start.shape[0] // 4 * 4
+    for j in range(0, whole, 4):
+        row[j], row[j + 1], row[j + 2], row[j + 3] = start[j], start[j + 1], start[j + 2], start[j + 3]
+    for j in range(whole, start.shape[0]):
+        row[j] = start[j]
+
+
+@inline
+def gather(work, at, rows, block, w):
+    """Put w rows side by side, from value `at` of the work array on; rows beyond the last repeat it."""
+    for l in range(w):
+        i = min(block * w + l, rows.shape[0] - 1)
+        for j in range(rows.shape[1]):
+            work[(at + j) * w + l] = rows[i, j]
+
+
+@inline
+def solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, found):
+    """Solve the problems of one block."""
+    first, mid, tip, angles, w = columns[0], columns[1], columns[2], columns[4] > 0, width(kind)
+    target, pole = part_of(kind, work, TARGET * w, 7), part_of(kind, work, POLE * w, 3)
+    out, numbers = part_of(kind, work, OUT * w, 13), work[OUT * w :]
+    r = rotate(limb.turn, sub(vec_in(target, 0), limb.hip))
+    off = sub(r, limb.tip)
+    kept = dot(off, off) <= options.tolerance * options.tolerance
+    wanted = limb.last
+    if tip >= 0 and targets.shape[1] > 3:
+        wanted = quat_in(target, 3)
+        left = multiply(conjugate(limb.last), wanted)
+        kept = kept & (left.x * left.x + left.y * left.y + left.z * left.z <= options.sine * options.sine)
+    keeping = bits(kept) if options.swivel.y <= 0.0 else 0
+    to_pole = vec_in(pole, 0)
+    if poles.shape[0] > 0:
+        to_pole = rotate(limb.turn, sub(to_pole, limb.hip))
+    by_angle = angles or options.weight != 1.0
+    turn, middle, angle, missed = aimed(kind, limb, options, r, to_pole, poles.shape[0] > 0, by_angle)
+    upper = blended(limb.first, multiply(turn, limb.first), options.weight)
+    lower = limb.last
+    if tip >= 0:
+        lower = blended(limb.tip_motion, turned_tip(limb, wanted, turn, middle), options.weight)
+    put_aside(out, 0, upper)
+    put_aside(out, 4, middle)
+    put_aside(out, 8, lower)
+    out[12] = angle
+    met = bits(missed <= options.tolerance) if options.weight == 1.0 else 0
+    for l in range(count):
+        row = q[block * w + l]
+        start = starts[min(block * w + l, starts.shape[0] - 1)]
+        copy(row, start)
+        keep = (keeping >> l) & 1 == 1
+        found[block * w + l, 0], found[block * w + l, 1] = not keep, keep or (met >> l) & 1 == 1
+        if not keep:
+            put_lane(row, first, numbers, 0, l, w)
+            if angles:
+                row[mid] = numbers[12 * w + l]
+            else:
+                put_lane(row, mid, numbers, 4, l, w)
+            if tip >= 0:
+                put_lane(row, tip, numbers, 8, l, w)
+
+
+@inline
+def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, work):
+    """Solve all problems, block by block."""
+    options, w, k = settings_of(settings), width(kind), targets.shape[0]
+    if k == 0:
+        return
+    rows, pole = part_of(kind, work, 0, LIMB), part_of(kind, work, POLE * w, 3)
+    gather(work, 0, limbs, 0, w)
+    limb = limb_in(rows)
+    pole[0], pole[1], pole[2] = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 0.0)
+    for block in range((k + w - 1) // w):
+        gather(work, TARGET, targets, block, w)
+        if limbs.shape[0] > 1:
+            gather(work, 0, limbs, block, w)
+            limb = limb_in(rows)
+        if poles.shape[0] > 0:
+            gather(work, POLE, poles, block, w)
+        count = min(w, k - block * w)
+        solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, found)
+
+
+@kernel
+def solve4(limbs, targets, poles, columns, settings, starts, q, found, work):
+    """Fill `q` and `found`, four problems side by side."""
+    solve_all(LANES4, limbs, targets, poles, columns, settings, starts, q, found, work)
+
+
+@kernel
+def solve8(limbs, targets, poles, columns, settings, starts, q, found, work):
+    """Fill `q` and `found`, eight problems side by side."""
+    solve_all(LANES8, limbs, targets, poles, columns, settings, starts, q, found, work)

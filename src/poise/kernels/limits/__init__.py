@@ -1,0 +1,13 @@
+# pyright: standard
+"""Limits of angles and of whole rotations: one definition for every solver."""
+
+from __future__ import annotations
+
+from poise.kernels.on_demand import imported_when_asked
+
+__getattr__ = imported_when_asked(
+    __name__,
+    "angles",
+    "rotations",
+    "violation",
+)

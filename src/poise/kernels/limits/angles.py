@@ -1,0 +1,54 @@
+# pyright: standard
+"""The one place where limits are applied to a joint's motion, for every solver."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline
+from poise.kernels.values.linear import Quat
+
+TURN = 2.0 * math.pi
+
+
+@inline
+def clamp(value, low, high):
+    """The value in low..high nearest to `value` (slides)."""
+    return min(max(value, low), high)
+
+
+@inline
+def best_angle(angle, low, high):
+    """The angle x in low..high with the greatest cos(x - angle).
+
+    That is `angle` itself modulo a turn if the range holds it, else the end nearer to it on the circle.
+    Every objective of one hinge angle here is a cosine, so this is its exact minimiser inside the range;
+    plain clamping can pick the wrong end. Of several turns inside, the one nearest to `angle`.
+    """
+    if angle < low:
+        turned = angle + TURN * math.ceil((low - angle) / TURN)
+    elif angle > high:
+        turned = angle - TURN * math.ceil((angle - high) / TURN)
+    else:
+        return angle
+    if low <= turned <= high:
+        return turned
+    return low if math.cos(low - angle) >= math.cos(high - angle) else high
+
+
+@inline
+def twist_angle(q, axis):
+    """Angle of q about a unit axis, -2 pi..2 pi: the rotation about the axis nearest to q (modulo a turn)."""
+    return 2.0 * math.atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w)
+
+
+@inline
+def capped(q, largest):
+    """The rotation q, or one about the same axis by the angle `largest` where q turns further."""
+    sine = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
+    half = 0.5 * largest
+    if math.atan2(sine, abs(q.w)) <= half:
+        return q
+    k = math.sin(half) / sine
+    k = -k if q.w < 0.0 else k
+    return Quat(math.cos(half), k * q.x, k * q.y, k * q.z)

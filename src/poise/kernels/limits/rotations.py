@@ -1,0 +1,393 @@
+# pyright: standard
+"""Limits of whole rotations: the one place where a ball joint's quaternion is kept inside its limit, for every solver.
+
+A limit is a row of LIMIT numbers, packed by poise/turn_limits.py:
+
+    0      kind: NONE, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value that no turn is bound by
+    1-4    w x y z from the limit's own frame to the joint's rest frame
+    5-10   bounds [rad], three pairs of lowest and highest:
+           SWING_TWIST  swing about x, swing about y (-pi..0 and 0..pi), twist about z
+           EULER_BOX    angles a b c of Rx(a) Ry(b) Rz(c)
+    11     0 for a hard limit; else the weight of a soft one
+    12-13  SWING_TWIST: tangents of half the ends of the twist, a hair inside; where an end is beyond half a turn 1, -1
+
+Swing and twist: q = swing . twist, twist about z and swing about an axis in the xy plane. The swing is bounded as a
+rotation vector s: (s_x / a)^2 + (s_y / b)^2 <= 1 with a and b of the side that s is on (Baerlocher and Boulic, in
+Deformable Avatars, 2001). That holds up to half a turn, where s and -s are the same rotation.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limits.angles import TURN, best_angle
+from poise.kernels.values.linear import Quat, Vec, about, conjugate, dot, multiply, norm, quat_in, rotate, scale, sub
+
+LIMIT = 14  # numbers of a row
+KIND, FRAME, BOUNDS, SOFT, TANGENTS = 0, 1, 5, 11, 12
+NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
+
+SLACK = 1e-12  # a rotation this near to legal [rad] is left alone, so that what was moved inside stays where it is
+WIDEST = math.pi - 5e-3  # swing of what is moved inside: closer to half a turn its twist is lost, and it would not stay
+STEPS = 20  # at most, of Newton's method; it takes four to seven
+AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at it
+SWEEPS = 8  # at most, over the angles of a box; it takes one to four
+
+
+@inline
+def binds(limit):
+    """Whether a limit bounds the whole rotation of a ball, and hard."""
+    return limit[SOFT] == 0.0 and (limit[KIND] == SWING_TWIST or limit[KIND] == EULER_BOX)
+
+
+@inline
+def is_free(limit, q):
+    """Whether a rotation stands at no end of its limit for sure; most do not, and this is quick."""
+    if limit[KIND] != SWING_TWIST:
+        return False
+    return _clearly_inside(limit, q.w, rotate(conjugate(quat_in(limit, FRAME)), Vec(q.x, q.y, q.z)))
+
+
+@part
+def nearest_turn(limit, q):
+    """The rotation that the limit allows, nearest to the unit quaternion q; q itself, bit for bit, if it is legal.
+
+    Of a quaternion and its negative, which are the same rotation, the one nearer to q.
+    """
+    kind = limit[KIND]
+    if kind != SWING_TWIST and kind != EULER_BOX:
+        return q
+    frame = quat_in(limit, FRAME)
+    v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    if kind == SWING_TWIST:
+        if _clearly_inside(limit, q.w, v):
+            return q
+        is_legal, turn = _swing_twist(limit, Quat(q.w, v.x, v.y, v.z))
+    else:
+        is_legal, turn = _euler_box(limit, Quat(q.w, v.x, v.y, v.z))
+    if is_legal:
+        return q
+    v = rotate(frame, Vec(turn.x, turn.y, turn.z))
+    sign = -1.0 if q.w * turn.w + q.x * v.x + q.y * v.y + q.z * v.z < 0.0 else 1.0
+    return Quat(sign * turn.w, sign * v.x, sign * v.y, sign * v.z)
+
+
+@inline
+def turn_excess(q, legal):
+    """The angle [rad] between two unit quaternions of one sign; exactly 0 for equal ones."""
+    w, x, y, z = q.w - legal.w, q.x - legal.x, q.y - legal.y, q.z - legal.z
+    return 4.0 * math.asin(min(0.5 * math.sqrt(w * w + x * x + y * y + z * z), 1.0))
+
+
+@kernel
+def largest_excess(columns, limits, q):
+    """The largest angle [rad] by which a ball leaves its limit in configurations q (k, nq).
+
+    Number b of the limits (b, LIMIT) bounds the quaternion that begins in column b of columns (b,).
+    """
+    most = 0.0
+    for k in range(q.shape[0]):
+        for b in range(columns.shape[0]):
+            turn = quat_in(q[k], columns[b])
+            most = max(most, turn_excess(turn, nearest_turn(limits[b], turn)))
+    return most
+
+
+# --- swing and twist ---------------------------------------------------------------------------------------------
+
+
+@inline
+def _clearly_inside(limit, w, v):
+    """Whether a swing and twist is legal, and at no end, for sure; without any function of an angle. Most are.
+
+    The twist against the tangents of half its ends, the swing with an angle that is at most 0.8 % too large up to a
+    quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
+    """
+    low, high = limit[TANGENTS], limit[TANGENTS + 1]
+    side = -1.0 if w < 0.0 else 1.0
+    if not low * side * w <= side * v.z <= high * side * w:
+        return False
+    nn = w * w + v.z * v.z
+    x, y, tt = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / nn
+    a = limit[BOUNDS + 1] if x >= 0.0 else limit[BOUNDS]
+    b = limit[BOUNDS + 3] if y >= 0.0 else limit[BOUNDS + 2]
+    k = 2.0 * (15.0 + 4.0 * tt) / ((15.0 + 9.0 * tt) * nn)
+    return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * AT_EDGE
+
+
+@part
+def _swing_twist(limit, q):
+    """Whether q, in the limit's frame, is legal, and the legal swing and twist, each nearest to its own.
+
+    At a swing of half a turn the twist is not defined (zero is taken), and next to it hardly: it counts less there.
+    """
+    n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
+    twist = 2.0 * math.atan2(q.z, q.w)
+    kept = best_angle(twist, limit[BOUNDS + 4], limit[BOUNDS + 5])
+    x, y = q.x, q.y
+    if n > 0.0:
+        x, y = (q.w * q.x - q.z * q.y) / n, (q.w * q.y + q.z * q.x) / n
+    k = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
+    x, y = k * x, k * y
+    to_x, to_y, off = _nearest_swing(limit, x, y)
+    if off == 0.0 and kept == twist:
+        return True, q
+    is_legal = off <= SLACK and n * 2.0 * abs(math.sin(0.5 * (kept - twist))) <= SLACK
+    angle = math.sqrt(to_x * to_x + to_y * to_y)
+    half = 0.5 * min(angle, WIDEST)
+    cosine = math.cos(half)
+    k = math.sin(half) / angle if angle > 0.0 else 0.0
+    x, y, c, s = k * to_x, k * to_y, math.cos(0.5 * kept), math.sin(0.5 * kept)
+    return is_legal, Quat(cosine * c, x * c + y * s, y * c - x * s, cosine * s)
+
+
+@inline
+def _nearest_swing(limit, x, y):
+    """The legal swing nearest to the swing (x, y), or to the same rotation the other way round; how far that is."""
+    to_x, to_y = _nearest_in_ellipse(limit, x, y)
+    off = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
+    angle = math.sqrt(x * x + y * y)
+    widest = max(max(-limit[BOUNDS], limit[BOUNDS + 1]), max(-limit[BOUNDS + 2], limit[BOUNDS + 3]))
+    if TURN - angle - widest < off:
+        k = 1.0 - TURN / angle
+        x, y = k * x, k * y
+        back_x, back_y = _nearest_in_ellipse(limit, x, y)
+        back_off = math.sqrt((back_x - x) * (back_x - x) + (back_y - y) * (back_y - y))
+        if back_off < off:
+            to_x, to_y, off = back_x, back_y, back_off
+    return to_x, to_y, off
+
+
+@part
+def _nearest_in_ellipse(limit, x, y):
+    """The point nearest to (x, y) of a region of four quarter ellipses; itself if it is inside.
+
+    On a quarter with semi-axes a and b it is (a^2 x / (t + a^2), b^2 y / (t + b^2)) with t > 0 such that it lies on
+    the ellipse (Eberly, Distance from a point to an ellipse, 2013). In t that is a falling convex function: Newton's
+    method climbs to its root from any point before it and cannot overshoot. It starts where one of the two
+    coordinates alone would be on the ellipse, so that what is left is between 0 and 1.
+    """
+    a = limit[BOUNDS + 1] if x >= 0.0 else -limit[BOUNDS]
+    b = limit[BOUNDS + 3] if y >= 0.0 else -limit[BOUNDS + 2]
+    if a <= SLACK or b <= SLACK:  # a line, or a point
+        a, b = (0.0 if a <= SLACK else a), (0.0 if b <= SLACK else b)
+        return min(max(x, -a), a), min(max(y, -b), b)
+    if (x / a) * (x / a) + (y / b) * (y / b) <= 1.0:
+        return x, y
+    aa, bb = a * a, b * b
+    t = max(0.0, max(a * abs(x) - aa, b * abs(y) - bb))
+    for _ in range(STEPS):
+        g, h = a * x / (t + aa), b * y / (t + bb)
+        left = g * g + h * h - 1.0
+        step = 0.5 * left / (g * g / (t + aa) + h * h / (t + bb))
+        if step <= 1e-16 * t:
+            break
+        t += step
+    return aa * x / (t + aa), bb * y / (t + bb)
+
+
+# --- three angles ------------------------------------------------------------------------------------------------
+
+
+@part
+def _euler_box(limit, q):
+    """Whether q, in the limit's frame, is legal, and the nearest rotation whose angles are all legal.
+
+    A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi), modulo turns: the one that is in the
+    box counts, else the one that leads to the nearer rotation. Moving each angle into its range is not yet the nearest
+    rotation, for a and c turn about axes that are not perpendicular: so each angle in turn takes its best value for
+    what the other two are. That also shares out a and c where b is at a quarter turn (gimbal lock) and only their
+    sum or difference is defined.
+    """
+    a, b, c = _angles(q)
+    is_inside = limit[BOUNDS] <= a <= limit[BOUNDS + 1] and limit[BOUNDS + 2] <= b <= limit[BOUNDS + 3]
+    if is_inside and limit[BOUNDS + 4] <= c <= limit[BOUNDS + 5]:
+        return True, q
+    angles = _boxed(limit, Vec(a, b, c))
+    other = _boxed(limit, Vec(a + math.pi, math.pi - b, c + math.pi))
+    if _chord(q, _turned(other)) < _chord(q, _turned(angles)):
+        angles = other
+    for _ in range(SWEEPS):
+        before = angles
+        angles = _swept(limit, q, angles)
+        if max(max(abs(angles.x - before.x), abs(angles.y - before.y)), abs(angles.z - before.z)) <= SLACK:
+            break
+    turn = _turned(angles)
+    return 2.0 * _chord(q, turn) <= SLACK, turn
+
+
+@inline
+def _angles(q):
+    """Angles a b c of q = Rx(a) Ry(b) Rz(c), b within a quarter turn; see `from_quaternion` in poise/euler.py."""
+    long = math.sqrt((q.w + q.y) * (q.w + q.y) + (q.x + q.z) * (q.x + q.z))
+    short = math.sqrt((q.w - q.y) * (q.w - q.y) + (q.x - q.z) * (q.x - q.z))
+    half_sum, half_difference = math.atan2(q.x + q.z, q.w + q.y), math.atan2(q.x - q.z, q.w - q.y)
+    b = 2.0 * math.atan2(long, short) - 0.5 * math.pi
+    return half_sum + half_difference, b, half_sum - half_difference
+
+
+@inline
+def _boxed(limit, angles):
+    """Each angle moved to the nearest in its range, on the circle."""
+    return Vec(
+        best_angle(angles.x, limit[BOUNDS], limit[BOUNDS + 1]),
+        best_angle(angles.y, limit[BOUNDS + 2], limit[BOUNDS + 3]),
+        best_angle(angles.z, limit[BOUNDS + 4], limit[BOUNDS + 5]),
+    )
+
+
+@part
+def _swept(limit, q, angles):
+    """Each angle in turn moved to the value in its range that brings the rotation nearest to q."""
+    y, z = about(Vec(0.0, 1.0, 0.0), angles.y), about(Vec(0.0, 0.0, 1.0), angles.z)
+    left = multiply(q, conjugate(multiply(y, z)))
+    a = best_angle(2.0 * math.atan2(left.x, left.w), limit[BOUNDS], limit[BOUNDS + 1])
+    x = about(Vec(1.0, 0.0, 0.0), a)
+    left = multiply(conjugate(multiply(x, y)), q)
+    c = best_angle(2.0 * math.atan2(left.z, left.w), limit[BOUNDS + 4], limit[BOUNDS + 5])
+    left = multiply(conjugate(x), multiply(q, conjugate(about(Vec(0.0, 0.0, 1.0), c))))
+    b = best_angle(2.0 * math.atan2(left.y, left.w), limit[BOUNDS + 2], limit[BOUNDS + 3])
+    return Vec(a, b, c)
+
+
+@part
+def _turned(angles):
+    """Rx(a) Ry(b) Rz(c)."""
+    ca, cb, cc = math.cos(0.5 * angles.x), math.cos(0.5 * angles.y), math.cos(0.5 * angles.z)
+    sa, sb, sc = math.sin(0.5 * angles.x), math.sin(0.5 * angles.y), math.sin(0.5 * angles.z)
+    return Quat(
+        ca * cb * cc - sa * sb * sc,
+        sa * cb * cc + ca * sb * sc,
+        ca * sb * cc - sa * cb * sc,
+        ca * cb * sc + sa * sb * cc,
+    )
+
+
+@inline
+def _chord(p, q):
+    """How far two unit quaternions are apart, as rotations: 2 sin(angle / 4)."""
+    minus = (p.w - q.w) * (p.w - q.w) + (p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y)
+    plus = (p.w + q.w) * (p.w + q.w) + (p.x + q.x) * (p.x + q.x) + (p.y + q.y) * (p.y + q.y)
+    minus, plus = minus + (p.z - q.z) * (p.z - q.z), plus + (p.z + q.z) * (p.z + q.z)
+    return math.sqrt(min(minus, plus))
+
+
+# --- which way a limit is closed ---------------------------------------------------------------------------------
+
+
+@part
+def closed_ways(limit, q, push):
+    """Up to three perpendicular unit vectors in which a ball at rotation q, pushed this way, cannot go on; else zeros.
+
+    Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
+    the push leads out of: a step without its part along them stays legal to first order.
+    """
+    frame, none = quat_in(limit, FRAME), Vec(0.0, 0.0, 0.0)
+    v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    if limit[KIND] == SWING_TWIST:
+        local = Quat(q.w, v.x, v.y, v.z)
+        a, b, c = _swing_gradient(limit, local), _twist_gradient(limit, local), none
+    else:
+        a, b, c = _box_gradients(limit, Quat(q.w, v.x, v.y, v.z))
+    out = rotate(conjugate(frame), push)
+    first = a if dot(a, out) > 0.0 else (b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else none))
+    first = _unit(first)
+    out = sub(out, scale(first, dot(first, out)))
+    b, c = _across(b, first), _across(c, first)
+    second = b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else _across(a, first))
+    second = _unit(second) if dot(second, out) > 0.0 else none
+    out = sub(out, scale(second, dot(second, out)))
+    c = _across(c, second)
+    third = _unit(c) if dot(c, out) > 0.0 else none
+    return rotate(frame, first), rotate(frame, second), rotate(frame, third)
+
+
+@inline
+def _unit(v):
+    """v at length one, or zero."""
+    size = norm(v)
+    return scale(v, 1.0 / size) if size > 0.0 else v
+
+
+@inline
+def _across(v, unit):
+    """What of v is square to a unit vector; zero where that is hardly anything."""
+    rest = sub(v, scale(unit, dot(unit, v)))
+    return rest if dot(rest, rest) > 1e-12 * dot(v, v) else Vec(0.0, 0.0, 0.0)
+
+
+@inline
+def _twist_gradient(limit, q):
+    """What turns the twist most, away from the end at which it stands; zero where it stands at none.
+
+    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_swing_twist`.
+    """
+    nn = q.w * q.w + q.z * q.z
+    k = _end(2.0 * math.atan2(q.z, q.w), limit[BOUNDS + 4], limit[BOUNDS + 5])
+    if nn == 0.0 or k == 0.0:
+        return Vec(0.0, 0.0, 0.0)
+    return Vec(k * (q.w * q.y + q.z * q.x) / nn, -k * (q.w * q.x - q.z * q.y) / nn, k)
+
+
+@part
+def _swing_gradient(limit, q):
+    """What turns the swing out of its cone most; zero where it does not stand at the edge.
+
+    With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by
+    w . u, its axis turns by w_z + cot(angle) w . t.
+    """
+    n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
+    none = Vec(0.0, 0.0, 0.0)
+    if r == 0.0 or n == 0.0:
+        return none
+    ux, uy = (q.w * q.x - q.z * q.y) / (n * r), (q.w * q.y + q.z * q.x) / (n * r)
+    angle = 2.0 * math.atan2(r, n)
+    x, y = angle * ux, angle * uy
+    a = max(limit[BOUNDS + 1] if x >= 0.0 else -limit[BOUNDS], AT_EDGE)
+    b = max(limit[BOUNDS + 3] if y >= 0.0 else -limit[BOUNDS + 2], AT_EDGE)
+    if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - AT_EDGE:
+        return none
+    mx, my = x / (a * a), y / (b * b)
+    along, across = mx * ux + my * uy, angle * (my * ux - mx * uy)
+    turned = across * (n * n - r * r) / (2.0 * n * r)
+    return Vec(along * ux - turned * uy, along * uy + turned * ux, across)
+
+
+@part
+def _box_gradients(limit, q):
+    """What turns each of the three angles out of its range most; zero for one that stands at no end.
+
+    The angles change with the angular velocities about x, Rx y and Rx Ry z; the gradients are the reciprocal vectors.
+    """
+    a, b, c = _angles(q)
+    if _off_box(limit, a, b, c) > AT_EDGE:
+        a, b, c = a + math.pi, math.pi - b, c + math.pi
+    k = -1.0 if math.cos(b) < 0.0 else 1.0
+    sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
+    at_a = k * _end(a, limit[BOUNDS], limit[BOUNDS + 1])
+    at_b = _end(b, limit[BOUNDS + 2], limit[BOUNDS + 3])
+    at_c = k * _end(c, limit[BOUNDS + 4], limit[BOUNDS + 5])
+    return (
+        scale(Vec(cb, sa * sb, -ca * sb), at_a),
+        scale(Vec(0.0, ca, sa), at_b),
+        scale(Vec(0.0, -sa, ca), at_c),
+    )
+
+
+@inline
+def _off_box(limit, a, b, c):
+    """How far the angles are outside their ranges, at most."""
+    a = abs(math.sin(0.5 * (best_angle(a, limit[BOUNDS], limit[BOUNDS + 1]) - a)))
+    b = abs(math.sin(0.5 * (best_angle(b, limit[BOUNDS + 2], limit[BOUNDS + 3]) - b)))
+    return max(max(a, b), abs(math.sin(0.5 * (best_angle(c, limit[BOUNDS + 4], limit[BOUNDS + 5]) - c))))
+
+
+@inline
+def _end(angle, low, high):
+    """-1 where an angle stands at the low end of its range, 1 at the high one, else 0."""
+    if high - low >= TURN:
+        return 0.0
+    if abs(math.sin(0.5 * (angle - high))) < AT_EDGE:
+        return 1.0
+    return -1.0 if abs(math.sin(0.5 * (angle - low))) < AT_EDGE else 0.0

@@ -1,0 +1,64 @@
+# pyright: standard
+"""By how much configurations leave hard ranges: values of q, and ball joints that a range makes hinges.
+
+The judge asks it of every answer. Its oracle over arrays is among the tests; whole rotations are measured in
+kernels/limits/rotations.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.limits.angles import best_angle, twist_angle
+from poise.kernels.values.linear import Quat, about, quat_in, vec_in
+
+
+@kernel
+def largest(bounded, ranges, columns, axes, low, high, q):
+    """The largest excess [rad, file units] over configurations q (k, nq); NaN where one is.
+
+    bounded (c,)     columns of q whose values the rows of `ranges` (nq, 2) bound
+    columns (h, 4)   where the quaternions of the hinges stand, the first of each
+    axes    (h, 3)   their axes, and
+    low, high (h,)   the ends of their angles
+    """
+    most = 0.0
+    for i in range(q.shape[0]):
+        for j in bounded:
+            most = larger(most, larger(ranges[j, 0] - q[i, j], q[i, j] - ranges[j, 1]))
+        for h in range(columns.shape[0]):
+            turn = quat_in(q[i], columns[h, 0])
+            most = larger(most, hinge_excess(turn, vec_in(axes[h], 0), low[h], high[h]))
+    return most
+
+
+@inline
+def hinge_excess(turn, axis, low, high):
+    """Twice the largest difference in a component from the nearest turn about the axis by an angle in low..high.
+
+    For small ones that is no more than the angle [rad] between the two.
+    """
+    q = Quat(-turn.w, -turn.x, -turn.y, -turn.z) if turn.w < 0.0 else turn
+    angle = twist_angle(q, axis)
+    along = q.x * axis.x + q.y * axis.y + q.z * axis.z
+    length = math.sqrt(q.w * q.w + along * along)
+    if low <= angle <= high and length > 0.0:  # most are: cosine and sine of half the angle are there already
+        s = along / length
+        return 2.0 * furthest(q, Quat(q.w / length, s * axis.x, s * axis.y, s * axis.z))
+    near = about(axis, best_angle(angle, low, high))
+    if q.w * near.w + q.x * near.x + q.y * near.y + q.z * near.z < 0.0:
+        near = Quat(-near.w, -near.x, -near.y, -near.z)
+    return 2.0 * furthest(q, near)
+
+
+@inline
+def furthest(a, b):
+    """The largest difference in a component."""
+    return larger(larger(abs(a.w - b.w), abs(a.x - b.x)), larger(abs(a.y - b.y), abs(a.z - b.z)))
+
+
+@inline
+def larger(a, b):
+    """The larger one; NaN where one of them is."""
+    return b if b > a or b != b else a

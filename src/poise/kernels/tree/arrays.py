@@ -1,0 +1,160 @@
+# pyright: standard
+"""The arrays of the general-tree kernels: what a packed tree is made of, and the work memory that they share.
+
+Lengths are in kernel units, everything stands in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs),
+t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
+
+    nodes      (n, 4)     parent (-1: the base frame), kind of motion, first of its numbers in u, first of its dofs;
+                          parents first. Hinges and slides that share number and dof are coupled
+    frames     (1|k, n, 9) x y z, w x y z from the parent's moved frame to this node's frame; ratio and offset:
+                          the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
+    dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
+                          metric of the step: a dof of low ease moves less
+    terms      (t, 6|10)  kind, node, its first row, first number in a target, first of its stretch of paths and
+                          the one after the last; in depth-first order of the nodes. POLE, whose node is that of the
+                          limb's tip: also the nodes of its first joint and of the one that bends, and where in paths
+                          the nodes end that move them
+    aims       (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a unit
+                          vector and whether the path shares the turn (1); all in the node's moved frame; 7: weight;
+                          8: square of what counts as met, of a distance, or of 2 sin(angle / 2); 9-14: POLE the
+                          points of the joint that bends and of the first, in their nodes' moved frames
+    paths      (p,)       the nodes that move each term's node for its goal, itself included, from the base on
+    row_ranges (nd, 2)    first row that a dof moves and the one after the last; whole terms
+    targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
+    near_u     (nu,)      a preferred configuration
+    near_on    (nd,)      how strongly each dof prefers it; 0 where it does not care
+    limits     (n, LIMIT) limits of balls, see turn_limits.py
+
+HINGE turns about the z axis of its node's frame, SLIDE moves along it. BALL turns by its unit quaternion w x y z, its
+three dofs turn it further about the x y z of the node's frame. MOVE goes along them. FIXED has no numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from poise.kernels.compiled import inline
+from poise.kernels.values.lanes import SCALAR, part_of, width
+
+FIXED, HINGE, SLIDE, BALL, MOVE = 0, 1, 2, 3, 4  # kinds of motion
+POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4  # kinds of terms
+
+PARENT, MOTION, AT, DOF = 0, 1, 2, 3  # columns of nodes
+LOW, HIGH, NUMBER, EASE = 0, 1, 2, 3  # of dofs
+TERM, NODE, ROW, WANTED, WAY, WAY_END, FIRST, MIDDLE, FIRST_END, MIDDLE_END = range(10)  # of terms
+AXIS, SHARED, WEIGHT, TOLERANCE, MIDDLE_POINT, FIRST_POINT = 3, 6, 7, 8, 9, 12  # of aims
+
+BOOK = 14  # rows of the lanes' book, see serial_many.py
+PULLING, CAUTION, LAST = 0, 1, 2  # rows for trees alone, where serial arms keep their target, see tree_many.py
+WIDEST = 8
+
+
+class Tree(NamedTuple):
+    """What all problems share."""
+
+    nodes: Any
+    dofs: Any
+    terms: Any
+    aims: Any
+    paths: Any
+    row_ranges: Any
+    near_u: Any
+    near_on: Any
+    limits: Any
+
+
+class Flat(NamedTuple):
+    """What is written lane by lane, as float64 (size,): number i of lane l stands in i width + l."""
+
+    book: Any
+    frames: Any
+    targets: Any
+    u: Any
+    tested: Any
+    y: Any
+
+
+class Lanewise(NamedTuple):
+    """The work memory as lanes.
+
+    book      (14,)     what the driver knows of each lane
+    frames    (n, 9), targets (width,), u (nu,): the problems
+    tested    (nu,)     u before the step
+    positions (n, 3)    of the moved frames
+    rotations (n, 4)    of the moved frames
+    axes      (3 n, 3)  three rows a node: motion per unit of each of its dofs, a velocity or an angular velocity
+    J         (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
+    e         (m,)      weighted residual
+    rest      (m,)      e less what the pull towards the preferred configuration does to it
+    A, d      (m, m), (m,)  the system of the step, factored
+    y         (m,)      its solution
+    pull      (nd,)     step towards the preferred configuration
+    """
+
+    book: Any
+    frames: Any
+    targets: Any
+    u: Any
+    tested: Any
+    positions: Any
+    rotations: Any
+    axes: Any
+    J: Any
+    e: Any
+    rest: Any
+    A: Any
+    d: Any
+    y: Any
+    pull: Any
+
+
+def work_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
+    """How many float64 of work memory, aligned to 64 bytes, a kernel of any width needs for a tree."""
+    return WIDEST * (BOOK + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
+
+
+@inline
+def carve(kind, work, n, nd, nu, m, targets):
+    """The work memory in both its views: (Flat, Lanewise)."""
+    w = width(kind)
+    book = 0
+    frames = book + BOOK * w
+    wanted = frames + 9 * n * w
+    u = wanted + targets * w
+    tested = u + nu * w
+    y = tested + nu * w
+    positions = y + m * w
+    rotations = positions + 3 * n * w
+    axes = rotations + 4 * n * w
+    J = axes + 9 * n * w
+    e = J + nd * m * w
+    rest = e + m * w
+    A = rest + m * w
+    d = A + m * m * w
+    pull = d + m * w
+    # not slices: they would carry a reference that functions without reference counts must not hand out
+    flat = Flat(
+        part_of(SCALAR, work, book, BOOK * w),
+        part_of(SCALAR, work, frames, 9 * n * w),
+        part_of(SCALAR, work, wanted, targets * w),
+        part_of(SCALAR, work, u, nu * w),
+        part_of(SCALAR, work, tested, nu * w),
+        part_of(SCALAR, work, y, m * w),
+    )
+    return flat, Lanewise(
+        part_of(kind, work, book, BOOK),
+        part_of(kind, work, frames, n, 9),
+        part_of(kind, work, wanted, targets),
+        part_of(kind, work, u, nu),
+        part_of(kind, work, tested, nu),
+        part_of(kind, work, positions, n, 3),
+        part_of(kind, work, rotations, n, 4),
+        part_of(kind, work, axes, 3 * n, 3),
+        part_of(kind, work, J, nd, m),
+        part_of(kind, work, e, m),
+        part_of(kind, work, rest, m),
+        part_of(kind, work, A, m, m),
+        part_of(kind, work, d, m),
+        part_of(kind, work, y, m),
+        part_of(kind, work, pull, nd),
+    )

@@ -1,0 +1,272 @@
+# pyright: standard
+"""FABRIK for several effectors: branches drag the joints where they part, each by its share of the goals.
+
+From the tips up, every joint is given the place that its bones want it at; where several meet (a sub-base: a chest
+with two shoulders and a neck) that is their mean, weighted by the goals that hang on each. Then, from the root down,
+joints are placed again and turned towards what their bones wanted, inside their limits. A joint with one bone turns by
+a shortest arc; one with several is a rigid piece, and turns by what fits all of its bones best, in least squares.
+
+Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2, where the bones of a sub-base are free of each other.
+
+    nodes, frames, terms, aims, targets  as in kernels/tree/arrays.py; no SLIDE or MOVE, all terms POSITION
+    first (n + 1,), bones (b, 2)         bones first[i]..first[i + 1] are those of node i: what is at their end, 0 a
+                                         node or 1 a term, and its number
+    shares (n + t,)                      the weight of the goals below each node; then of each term
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.kernels.chain.chain_finish import Symmetric, small_turn, solved, with_ball
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limits.angles import best_angle
+from poise.kernels.limits.rotations import nearest_turn
+from poise.kernels.tree.arrays import AT, BALL, DOF, FIXED, HIGH, HINGE, LOW, MOTION, NODE, PARENT, WANTED
+from poise.kernels.values.linear import (
+    Vec,
+    about,
+    add,
+    conjugate,
+    cross,
+    dot,
+    multiply,
+    norm,
+    normalise,
+    put_quat,
+    put_vec,
+    quat_at,
+    quat_in,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    vec_at,
+    vec_in,
+)
+
+SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the error is the last
+FITS = 3  # Gauss-Newton steps of a fit; the next sweep fits again
+NO_LEVERAGE = 1e-14  # in sizes of the tree squared: turning the hinge does not move the bones
+FLOOR = 1e-12  # of a fit's own size: bones on one line leave the turn about it open
+
+
+@inline
+def bone_at(frames, aims, bones, b):
+    """Bone b in its node's moved frame."""
+    return vec_in(aims[bones[b, 1]], 0) if bones[b, 0] == 1 else vec_in(frames[bones[b, 1]], 0)
+
+
+@inline
+def end_wanted(terms, target, wanted, bones, b):
+    """Where the end of bone b should be: its goal's target, or the place that the next node was given."""
+    if bones[b, 0] == 1:
+        return vec_in(target, terms[bones[b, 1], WANTED])
+    return vec_at(wanted, bones[b, 1])
+
+
+@inline
+def share_of(shares, n, bones, b):
+    """The weight of the goals below bone b."""
+    return shares[n + bones[b, 1]] if bones[b, 0] == 1 else shares[bones[b, 1]]
+
+
+@part
+def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, turn):
+    """Node i's rotation in the base frame that brings the ends of its bones nearest to where they should be."""
+    n, begin, end = first.shape[0] - 1, first[i], first[i + 1]
+    if end - begin == 1:
+        bone, d = bone_at(frames, aims, bones, begin), sub(end_wanted(terms, target, wanted, bones, begin), pivot)
+        return normalise(multiply(rotation_between(rotate(turn, bone), d), turn))
+    for _ in range(FITS):
+        a, push = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
+        for b in range(begin, end):
+            weight = share_of(shares, n, bones, b)
+            h = rotate(turn, bone_at(frames, aims, bones, b))
+            d = sub(end_wanted(terms, target, wanted, bones, b), pivot)
+            a = with_ball(a, scale(h, math.sqrt(weight)))
+            push = add(push, scale(cross(h, d), weight))
+        damping = FLOOR * (a.xx + a.yy + a.zz)
+        if not damping > 0.0:
+            return turn
+        turn = normalise(multiply(small_turn(solved(a, damping, push)), turn))
+    return turn
+
+
+@part
+def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted):
+    """From the tips up: where each node should be, if its bones had their way."""
+    n = nodes.shape[0]
+    for k in range(n):
+        i = n - 1 - k
+        if nodes[i, MOTION] == FIXED:
+            continue
+        point = vec_at(points, i)
+        turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, quat_at(turns, i))
+        put_quat(turns, i, turn)
+        total, sum_of = 0.0, Vec(0.0, 0.0, 0.0)
+        for b in range(first[i], first[i + 1]):
+            weight = share_of(shares, n, bones, b)
+            proposal = sub(end_wanted(terms, target, wanted, bones, b), rotate(turn, bone_at(frames, aims, bones, b)))
+            total, sum_of = total + weight, add(sum_of, scale(proposal, weight))
+        put_vec(wanted, i, scale(sum_of, 1.0 / total) if total > 0.0 else point)
+
+
+@inline
+def best_value(frames, terms, aims, first, bones, shares, target, wanted, point, frame, low, high, value, i):
+    """The value of a hinge, about z of its frame, that brings the ends of its bones nearest to where they should be."""
+    n, cosine, sine = first.shape[0] - 1, 0.0, 0.0
+    now = about(Vec(0.0, 0.0, 1.0), value)
+    for b in range(first[i], first[i + 1]):
+        h = rotate(now, bone_at(frames, aims, bones, b))
+        d = rotate(conjugate(frame), sub(end_wanted(terms, target, wanted, bones, b), point))
+        weight = share_of(shares, n, bones, b)
+        cosine += weight * (h.x * d.x + h.y * d.y)
+        sine += weight * (h.x * d.y - h.y * d.x)
+    if cosine * cosine + sine * sine <= NO_LEVERAGE * NO_LEVERAGE * shares[i] * shares[i]:
+        return value
+    return best_angle(value + math.atan2(sine, cosine), low, high)
+
+
+@inline
+def best_motion(frames, terms, aims, first, bones, shares, target, wanted, point, frame, limit, now, i):
+    """The motion of a ball that does the same; one bone is turned by a shortest arc, so that its twist stays."""
+    if first[i + 1] - first[i] == 1:
+        bone, end = bone_at(frames, aims, bones, first[i]), end_wanted(terms, target, wanted, bones, first[i])
+        q = multiply(rotation_between(rotate(now, bone), rotate(conjugate(frame), sub(end, point))), now)
+    else:
+        turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, multiply(frame, now))
+        q = multiply(conjugate(frame), turn)
+    return nearest_turn(limit, normalise(q))
+
+
+@part
+def drag_to_root(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u
+):  # fmt: skip
+    """From the root down: each node where its parent has it, turned towards what its bones wanted, limits kept."""
+    for i in range(nodes.shape[0]):
+        at, dof = nodes[i, AT], nodes[i, DOF]
+        if nodes[i, PARENT] >= 0:
+            put_vec(points, i, place_of(nodes, frames, points, turns, i))
+        point, frame = vec_at(points, i), frame_of(nodes, frames, turns, i)
+        if nodes[i, MOTION] == HINGE:
+            u[at] = best_value(
+                frames, terms, aims, first, bones, shares, target, wanted, point, frame, dofs[dof, LOW],
+                dofs[dof, HIGH], u[at], i,
+            )  # fmt: skip
+        elif nodes[i, MOTION] == BALL:
+            q = best_motion(
+                frames, terms, aims, first, bones, shares, target, wanted, point, frame, limits[i], quat_in(u, at), i
+            )  # fmt: skip
+            u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
+        put_quat(turns, i, multiply(frame, motion_at(nodes, u, i)))
+
+
+@part
+def left_of(terms, aims, target, points, turns):
+    """The largest distance of a tip from its target, and the root of the weighted sum of squares."""
+    largest, total = 0.0, 0.0
+    for t in range(terms.shape[0]):
+        node = terms[t, NODE]
+        tip = add(vec_at(points, node), rotate(quat_at(turns, node), vec_in(aims[t], 0)))
+        away = sub(vec_in(target, terms[t, WANTED]), tip)
+        largest = max(largest, norm(away))
+        total += aims[t, 7] * aims[t, 7] * dot(away, away)
+    return largest, math.sqrt(total)
+
+
+@inline
+def frame_of(nodes, frames, turns, i):
+    """Rotation of node i's frame in the base frame, before its motion."""
+    r = quat_in(frames[i], 3)
+    return multiply(quat_at(turns, nodes[i, PARENT]), r) if nodes[i, PARENT] >= 0 else r
+
+
+@inline
+def motion_at(nodes, u, i):
+    """The motion of node i."""
+    if nodes[i, MOTION] == BALL:
+        return quat_in(u, nodes[i, AT])
+    return about(Vec(0.0, 0.0, 1.0), u[nodes[i, AT]] if nodes[i, MOTION] == HINGE else 0.0)
+
+
+@inline
+def place_of(nodes, frames, points, turns, i):
+    """Where node i is, given its parent's place."""
+    parent = nodes[i, PARENT]
+    return add(vec_at(points, parent), rotate(quat_at(turns, parent), vec_in(frames[i], 0)))
+
+
+@part
+def put_points(nodes, frames, u, points, turns):
+    """Where the nodes are, and how their moved frames are turned."""
+    for i in range(nodes.shape[0]):
+        is_root = nodes[i, PARENT] < 0
+        put_vec(points, i, vec_in(frames[i], 0) if is_root else place_of(nodes, frames, points, turns, i))
+        put_quat(turns, i, multiply(frame_of(nodes, frames, turns, i), motion_at(nodes, u, i)))
+
+
+@kernel
+def solve(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, starts, targets, options, u_out, counts, trace_u,
+    trace_error,
+):  # fmt: skip
+    """Solve k targets (k, width), each from its own start (1|k, nu), inside its limits.
+
+    options: tolerance, most sweeps, whether to end where sweeps creep. counts (k, 3): sweeps, single joint updates,
+    1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
+    """
+    n = nodes.shape[0]
+    points, turns, wanted, u = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)), np.empty(starts.shape[1])
+    for k in range(targets.shape[0]):
+        search(
+            nodes, frames[min(k, frames.shape[0] - 1)], dofs, limits, terms, aims, first, bones, shares,
+            starts[min(k, starts.shape[0] - 1)], targets[k], options, u_out[k], counts[k], points, turns, wanted, u,
+            trace_u, trace_error,
+        )  # fmt: skip
+
+
+@part
+def search(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, start, target, options, best, count, points, turns,
+    wanted, u, trace_u, trace_error,
+):  # fmt: skip
+    """Sweep until all goals are met, the sweeps are used up, or gain little; `best` keeps the best."""
+    tolerance, sweeps, finishes = options[0], int(options[1]), options[2] > 0.0
+    copy_numbers(start, u)
+    copy_numbers(start, best)
+    put_points(nodes, frames, u, points, turns)
+    largest, error = left_of(terms, aims, target, points, turns)
+    before, least = math.inf, error
+    count[0] = 0
+    record(trace_u, trace_error, 0, u, error)
+    while largest > tolerance and error < math.inf and count[0] < sweeps and not (finishes and error > SLOW * before):
+        before = error
+        drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted)
+        drag_to_root(nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u)
+        largest, error = left_of(terms, aims, target, points, turns)
+        count[0] += 1
+        if error < least or largest <= tolerance:
+            least = error
+            copy_numbers(u, best)
+        record(trace_u, trace_error, count[0], u, error)
+    count[1] = count[0] * nodes.shape[0]
+    count[2] = 1 if largest <= tolerance else 0
+
+
+@inline
+def copy_numbers(source, to):
+    """Copy a configuration."""
+    for j in range(source.shape[0]):
+        to[j] = source[j]
+
+
+@inline
+def record(trace_u, trace_error, row, u, error):
+    """Keep the state after a sweep, if a trace was asked for."""
+    if row < trace_error.shape[0]:
+        copy_numbers(u, trace_u[row])
+        trace_error[row] = error

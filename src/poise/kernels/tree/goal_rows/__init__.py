@@ -1,0 +1,38 @@
+# pyright: standard
+"""One file per thing that a goal measures: its residual, and how each motion on its path changes what is measured.
+
+Each has a function `put(tree, lanes, t)` that writes the weighted residual of term t into lanes.e and its rows of
+every dof on the path into lanes.J, and returns the squared residual without the weight, which the tolerance is
+compared to.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import inline
+from poise.kernels.tree.arrays import BALL, HINGE, MOVE
+
+
+@inline
+def turns(motion):
+    """Whether a motion is a rotation."""
+    return motion == HINGE or motion == BALL
+
+
+@inline
+def dofs_of(motion):
+    """How many degrees of freedom a motion that is not fixed has."""
+    return 3 if motion == BALL or motion == MOVE else 1
+
+
+@inline
+def put_residual(e, row, v, weight):
+    """Write three rows of the residual."""
+    e[row], e[row + 1], e[row + 2] = v.x * weight, v.y * weight, v.z * weight
+
+
+@inline
+def add_rate(J, dof, row, rate, weight):
+    """Add to the three rows of a dof: coupled nodes on one path share a dof, and their rates add up."""
+    J[dof, row] = J[dof, row] + rate.x * weight
+    J[dof, row + 1] = J[dof, row + 1] + rate.y * weight
+    J[dof, row + 2] = J[dof, row + 2] + rate.z * weight

@@ -1,0 +1,95 @@
+# pyright: standard
+"""POLE: about the line from a limb's first joint to its tip, the joint that bends stands on the side of a place.
+
+With the unit vector n along the line, k the way from the line to the bending joint and p that to the place, both
+across n, and phi the angle from k to p about n: the residual is 2 sin(phi / 2) in the first of its three rows. The
+points move with H' (first), K' (bending), T' (tip), and with m_k = n x k / |k|^2, t_k = the share of the line that
+lies before the foot of k (m_p and t_p alike) phi changes by
+
+    m_p . (-(1 - t_p) H' - t_p T') - m_k . (K' - (1 - t_k) H' - t_k T')
+
+Where k, p or the line have no length there is no side, and nothing is left. Near there the row fades, by each length
+in thousandths of the limb's, so that no rate grows without bounds.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import inline, part
+from poise.kernels.tree.arrays import (
+    DOF,
+    FIRST,
+    FIRST_END,
+    FIRST_POINT,
+    MIDDLE,
+    MIDDLE_END,
+    MIDDLE_POINT,
+    MOTION,
+    NODE,
+    ROW,
+    WANTED,
+    WAY,
+    WAY_END,
+    WEIGHT,
+)
+from poise.kernels.tree.goal_rows import dofs_of, turns
+from poise.kernels.values.lanes import maximum, minimum, select, sqrt
+from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
+
+FADES = 1e-3  # of the limb's length
+STRAIGHT = 1e-6  # of the limb's length: what is shorter has no direction; as in problem/goals/pole.py
+TINY = 1e-150  # what a length is divided by at least
+
+
+@inline
+def point_of(lanes, node, row, column):
+    """A point of a node's moved frame."""
+    return add(vec_at(lanes.positions, node), rotate(quat_at(lanes.rotations, node), vec_in(row, column)))
+
+
+@inline
+def length(v):
+    """|v|."""
+    return sqrt(dot(v, v))
+
+
+@inline
+def over(a, b):
+    """a / b, finite where b is 0."""
+    return a / maximum(b, TINY)
+
+
+@part
+def put(tree, lanes, t):
+    """A turn moves each of the three points that it carries by axis x arm, a slide by its axis."""
+    terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, ROW], tree.aims[t, WEIGHT]
+    first, middle = point_of(lanes, terms[FIRST], aims, FIRST_POINT), point_of(lanes, terms[MIDDLE], aims, MIDDLE_POINT)
+    tip = point_of(lanes, terms[NODE], aims, 0)
+    line, bend, away = sub(tip, first), sub(middle, first), sub(vec_in(lanes.targets, terms[WANTED]), first)
+    reach = length(line)
+    n = scale(line, over(1.0, reach))
+    k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
+    k_long, p_long, limb = length(k), length(p), length(bend) + length(sub(tip, middle))
+    fade = minimum(over(k_long, FADES * limb), 1.0) * minimum(over(p_long, FADES * limb), 1.0)
+    fade = fade * minimum(over(reach, FADES * limb), 1.0) * weight
+    k_unit, p_unit = scale(k, over(1.0, k_long)), scale(p, over(1.0, p_long))
+    chord, side = length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
+    zero = chord * 0.0
+    lanes.e[row], lanes.e[row + 1], lanes.e[row + 2] = select(side < 0.0, -chord, chord) * fade, zero, zero
+    for_middle, of_pole = scale(cross(n, k_unit), over(fade, k_long)), scale(cross(n, p_unit), over(fade, p_long))
+    k_share, p_share = over(dot(n, bend), reach), over(dot(n, away), reach)
+    for_tip = sub(scale(of_pole, p_share), scale(for_middle, k_share))
+    for_first = sub(scale(of_pole, 1.0 - p_share), scale(for_middle, 1.0 - k_share))
+    for j in range(terms[WAY], terms[WAY_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        at = vec_at(lanes.positions, i)
+        push, twist = for_tip, cross(sub(tip, at), for_tip)
+        if j < terms[MIDDLE_END]:
+            push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
+        if j < terms[FIRST_END]:
+            push, twist = add(push, for_first), add(twist, cross(sub(first, at), for_first))
+        for c in range(dofs_of(motion)):
+            axis = vec_at(lanes.axes, 3 * i + c)
+            lanes.J[dof + c, row] = lanes.J[dof + c, row] + dot(axis, twist if turns(motion) else push)
+    straight = minimum(minimum(k_long, p_long), reach) <= STRAIGHT * limb
+    return select(straight, zero, chord * chord)

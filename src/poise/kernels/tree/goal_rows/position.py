@@ -1,0 +1,30 @@
+# pyright: standard
+"""POSITION: a point of the node's moved frame is at a place. Residual: wanted - point, kernel units."""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import part
+from poise.kernels.tree.arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_END, WEIGHT
+from poise.kernels.tree.goal_rows import add_rate, dofs_of, put_residual, turns
+from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, sub, vec_at, vec_in
+
+
+@part
+def put(tree, lanes, t):
+    """A turn moves the point by axis x arm, the arm being the way to it from the node that turns."""
+    node, row, weight = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT]
+    offset = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
+    point = add(vec_at(lanes.positions, node), offset)
+    left = sub(vec_in(lanes.targets, tree.terms[t, WANTED]), point)
+    put_residual(lanes.e, row, left, weight)
+    for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        arm = sub(point, vec_at(lanes.positions, i))
+        for c in range(dofs_of(motion)):
+            axis = vec_at(lanes.axes, 3 * i + c)
+            if turns(motion):
+                add_rate(lanes.J, dof + c, row, cross(axis, arm), weight)
+            else:
+                add_rate(lanes.J, dof + c, row, axis, weight)
+    return dot(left, left)

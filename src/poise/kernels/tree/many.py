@@ -1,0 +1,274 @@
+# pyright: standard
+"""Many problems for one tree: a problem per lane; a lane that is done takes the next problem, as in serial_many.py.
+
+tree_arrays.py says what a tree is made of. Besides it
+
+    starts   (1|k, nu)    configurations to start from
+    seeds    (s, nd)      numbers in 0..1 that say where to start again, the same for all problems
+    settings (6,)         see below
+    work     (work_size,) memory, 64-byte aligned; what it holds before does not matter
+    u        (k, nu)      the answers
+    errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
+    counts   (k, 2)       iterations and attempts spent
+    trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
+
+A preferred configuration and soft limits come second: an attempt first goes for goals and preferences, and is done
+where the goals are met and nothing moves any more. When it stalls, or its last iterations begin, the preferences are
+dropped and the goals alone decide. So what can be met is met.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from poise.kernels.arm.many import (
+    ATTEMPT,
+    BEST,
+    HUGE,
+    MOST,
+    PROBLEM,
+    SPENT,
+    STALL,
+    STALL_COUNT,
+    STALL_SHARE,
+    attempt,
+    keep_best,
+    keep_seen,
+    note,
+)
+from poise.kernels.arm.serial import cautious, damping_of
+from poise.kernels.compiled import kernel, part
+from poise.kernels.tree.arrays import (
+    AT,
+    BALL,
+    CAUTION,
+    DOF,
+    HIGH,
+    HINGE,
+    LAST,
+    LOW,
+    MOTION,
+    PULLING,
+    SLIDE,
+    Tree,
+    carve,
+)
+from poise.kernels.tree.tree import (
+    forward,
+    freeze,
+    freeze_turns,
+    has_bound_turns,
+    keep_turns,
+    move,
+    normal_matrix,
+    pull_inside,
+    pull_near,
+    residuals,
+)
+from poise.kernels.values.lanes import LANES4, LANES8, bits, lane, minimum, select, width
+from poise.kernels.values.linear import Quat, Vec, about, multiply, norm, scale
+from poise.kernels.values.small_solve import factor_threes, substitute_rows
+
+FACTOR, FLOOR = 0, 1  # damping = FACTOR |e|^2 + FLOOR
+ITERATIONS = 2  # most in one attempt
+RESTARTS = 3
+POLISH = 4  # iterations that settle the best of all attempts where none met the goals
+PULL = 5  # share of the way to the preferred configuration that a step would like to go; 0: there is none
+
+PULLED_SHARE = 0.98  # as STALL_SHARE, while a preferred configuration pulls
+PULLED_PATIENCE = 10.0  # and it may rise so often at first
+SETTLED = 1e-7  # largest number of a step that moves nothing any more
+CLOSING = 8.0  # last iterations of an attempt, for the goals alone
+WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls from the start, and the most [rad]
+
+
+class Problems(NamedTuple):
+    """What differs from problem to problem, how to try them, and where the answers go."""
+
+    frames: Any
+    targets: Any
+    starts: Any
+    seeds: Any
+    settings: Any
+    u: Any
+    errors: Any
+
+
+@part
+def fill_lane(flat, w, l, numbers):
+    """Write numbers one below the other into lane l."""
+    for i in range(numbers.shape[0]):
+        flat[i * w + l] = numbers[i]
+
+
+@part
+def scatter(tree, seed, share, u, w, l):
+    """Turn a start in lane l into another one: hinges and slides anywhere in their range, balls near the start.
+
+    A hinge without two ends turns up to half a turn either way, within the end it has;
+    slides without two and moves stay.
+    """
+    for i in range(tree.nodes.shape[0]):
+        motion, at, d = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        if motion == HINGE or motion == SLIDE:
+            low, high = tree.dofs[d, LOW], tree.dofs[d, HIGH]
+            if high - low < HUGE:
+                u[at * w + l] = low + seed[d] * (high - low)
+            elif motion == HINGE:
+                turned = u[at * w + l] + (2.0 * seed[d] - 1.0) * math.pi
+                u[at * w + l] = min(max(turned, low), high)
+        elif motion == BALL:
+            turn = Vec(2.0 * seed[d] - 1.0, 2.0 * seed[d + 1] - 1.0, 2.0 * seed[d + 2] - 1.0)
+            angle = norm(turn)
+            j = at * w + l
+            before = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
+            q = multiply(about(scale(turn, 1.0 / max(angle, 1e-12)), share * angle), before)
+            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z
+
+
+@part
+def start_lane(flat, w, l, start, most, patience, pull, caution):
+    """Begin an attempt in lane l. The multipliers of what the lane did before must not reach it."""
+    patience = patience if pull <= 0.0 else PULLED_PATIENCE
+    attempt(flat.book, flat.u, w, l, start, start.shape[0], most, patience)
+    flat.book[PULLING * w + l], flat.book[CAUTION * w + l], flat.book[LAST * w + l] = pull, caution, HUGE
+    for r in range(flat.y.shape[0] // w):
+        flat.y[r * w + l] = 0.0
+
+
+@part
+def fill_frames(flat, w, l, frames):
+    """Write the frames (n, 9) of a problem into lane l."""
+    for i in range(frames.shape[0]):
+        for j in range(9):
+            flat.frames[(9 * i + j) * w + l] = frames[i, j]
+
+
+@part
+def begin(problems, flat, w, l, k):
+    """Give lane l the problem k. Until something better is found, the start is its answer."""
+    start = problems.starts[min(k, problems.starts.shape[0] - 1)]
+    flat.book[PROBLEM * w + l], flat.book[ATTEMPT * w + l] = k, 0.0
+    fill_lane(flat.targets, w, l, problems.targets[k])
+    if problems.frames.shape[0] > 1:
+        fill_frames(flat, w, l, problems.frames[k])
+    start_lane(flat, w, l, start, problems.settings[ITERATIONS], 0.0, problems.settings[PULL], 0.0)
+    problems.errors[k] = HUGE
+    for i in range(start.shape[0]):
+        problems.u[k, i] = start[i]
+
+
+@part
+def go_on(tree, problems, flat, w, l, is_met, following, last):
+    """What lane l does next: another attempt, a last polish of the best one, or problem number `following`.
+
+    Returns whether it took that problem; with none left it idles.
+    """
+    k, tries = int(flat.book[PROBLEM * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
+    flat.book[ATTEMPT * w + l] = tries
+    starts, seeds, settings = problems.starts, problems.seeds, problems.settings
+    restarts = int(settings[RESTARTS]) if seeds.shape[0] > 0 else 0
+    if not is_met and tries <= restarts:
+        start_lane(flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[ITERATIONS], 0.0, settings[PULL], 0.0)
+        scatter(tree, seeds[(tries - 1) % seeds.shape[0]], min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+        keep_turns(tree, flat.u, w, l)
+        return False
+    if not is_met and tries == restarts + 1 and settings[POLISH] > 0.0:
+        start_lane(flat, w, l, problems.u[k], settings[POLISH], settings[POLISH], 0.0, 1.0)
+        return False
+    if following < last:
+        begin(problems, flat, w, l, following)
+        return True
+    flat.book[PROBLEM * w + l] = -1.0
+    return False
+
+
+@part
+def settle(book, error, met, most):
+    """Enter an iteration, the largest number of whose step is `most`, in the book. Returns whose attempt ends.
+
+    An attempt is tired when its error does not fall: clearly below the best so far, or where it is pulled aside
+    meanwhile, at all below the one before.
+    """
+    pulled, none = book[PULLING] > 0.0, 0.0 * book[PULLING]
+    share, better = select(pulled, none + PULLED_SHARE, none + STALL_SHARE), minimum(book[STALL], 0.0)
+    stall = select(met, better, select(error > book[BEST] * share, book[STALL] + 1.0, better))
+    tired, late = stall >= STALL_COUNT, book[SPENT] >= book[MOST] - CLOSING
+    alone = book[PULLING] <= 0.0
+    ends = (met & (alone | (most <= SETTLED))) | (tired & alone) | (book[SPENT] >= book[MOST])
+    drops = pulled & (tired | late)
+    book[BEST] = select(pulled, error, minimum(book[BEST], error))
+    book[STALL] = select(drops, none, stall)
+    book[PULLING] = select(drops, none, book[PULLING])
+    book[SPENT] = book[SPENT] + 1.0
+    return ends
+
+
+def solver(kind):
+    """The kernel for lanes of this kind: solves problems first..last, a preferred configuration only if PULL > 0.
+
+    A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller.
+    """
+
+    def solve(
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
+        work, first, last, u, errors, counts, trace,
+    ):  # fmt: skip
+        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
+        problems = Problems(frames, targets, starts, seeds, settings, u, errors)
+        w, nu, near, bound = width(kind), starts.shape[1], settings[PULL] > 0.0, has_bound_turns(limits)
+        flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
+        live = max(min(w, last - first), 0)
+        following = first + live
+        for l in range(w if live > 0 else 0):
+            fill_frames(flat, w, l, frames[0])
+            begin(problems, flat, w, l, first + min(l, live - 1))
+            if l >= live:
+                flat.book[PROBLEM * w + l] = -1.0
+        while live > 0:
+            forward(tree, lanes)
+            error, met = residuals(kind, tree, lanes)
+            for i in range(nu):
+                lanes.tested[i] = lanes.u[i]
+            if near:
+                pull_near(kind, tree, lanes)
+                pull_inside(kind, tree, lanes)
+            if bound:
+                freeze_turns(kind, tree, lanes, near)
+            freeze(kind, tree, lanes, near)
+            lanes.book[CAUTION], lanes.book[LAST] = cautious(lanes.book[CAUTION], lanes.book[LAST], error), error
+            damping = damping_of(lanes.book[CAUTION], error, settings[FACTOR], settings[FLOOR])
+            normal_matrix(kind, tree, lanes, damping)
+            factor_threes(lanes.A, lanes.d)
+            substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
+            most = move(kind, tree, lanes, near)
+            if bound:
+                for l in range(w):
+                    keep_turns(tree, flat.u, w, l)
+            if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
+                note(
+                    trace,
+                    counts[first, 0] + counts[first, 1] + int(flat.book[SPENT * w]),
+                    flat.tested,
+                    w,
+                    nu,
+                    lane(error, 0),
+                )
+            ends, reached = bits(settle(lanes.book, error, met, most)), bits(met)
+            for l in range(w):
+                if flat.book[PROBLEM * w + l] < 0.0:
+                    continue
+                keep_seen(flat.book, flat.tested, w, l, nu, flat.book[CAUTION * w + l], lane(error, l), u, errors)
+                if (ends >> l) & 1:
+                    is_met = (reached >> l) & 1 == 1
+                    keep_best(flat.book, flat.tested, w, l, nu, lane(error, l), is_met, u, errors, counts)
+                    if go_on(tree, problems, flat, w, l, is_met, following, last):
+                        following += 1
+                    elif flat.book[PROBLEM * w + l] < 0.0:
+                        live -= 1
+
+    return kernel(solve)
+
+
+solve4, solve8 = solver(LANES4), solver(LANES8)

@@ -1,0 +1,345 @@
+# pyright: standard
+"""Many problems for one tree by the Jacobian methods: the driver of tree_many.py with a choice of step rules.
+
+tree_arrays.py says what a tree is made of, tree_many.py what starts, seeds, u and trace are. Besides
+
+    clamps   (t,)         how much of each term's weighted residual one step looks at
+    settings (9,)         see below
+    scratch  (scratch_size,) memory, 64-byte aligned, as is `work`
+    errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
+    counts   (k, 3)       steps and attempts spent; 1 where the goals were met
+
+The answer is the best pose seen. A preferred configuration is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from poise.kernels.arm.many import ATTEMPT, BEST, HUGE, PROBLEM, SPENT, STALL, note
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.tree.arrays import AT, BALL, DOF, HIGH, HINGE, LAST, LOW, MOTION, ROW, Tree, carve
+from poise.kernels.tree.differences import residuals_by_differences
+from poise.kernels.tree.goal_rows.direction import across
+from poise.kernels.tree.many import WIDEN, WIDEST_TURN, fill_frames, fill_lane, scatter
+from poise.kernels.tree.step_rules import best_factor, cap, clamp_errors, damped, pseudo_inverse, selective, transpose
+from poise.kernels.tree.tree import along, forward, freeze, freeze_turns, has_bound_turns, keep_turns, move, residuals
+from poise.kernels.values.lanes import LANES4, LANES8, bits, fill, lane, maximum, minimum, part_of, select, sqrt, width
+from poise.kernels.values.linear import Vec, dot, scale, vec_at, vec_in
+
+RULE, NUMERIC, ITERATIONS, RESTARTS, PATIENCE, BEND, MAX_TURN, FIRST, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of settings
+# Rules, and what their settings FIRST and SECOND are:
+ADAPTIVE = 0  # transpose: the factor to begin with; by what it grows and shrinks
+OPTIMAL = 1  # transpose
+PSEUDO_INVERSE = 2  # smallest singular value that counts, of the largest
+DAMPED = 3  # damping; damping per squared error
+SELECTIVE = 4  # most that a singular direction may turn a joint [rad]
+
+# Rows of the book: factor of the step; whether the chain was bent; the error to beat; whether it is the last attempt,
+# which settles the best pose of all others and takes back what raises the error
+GAIN, BENT, MARK, CAREFUL = 3, 4, 5, 6
+STALL_SHARE = 0.95  # an attempt goes on while its squared error falls by 5 % within so many iterations
+SETTLED_SHARE = 1.0 - 1e-4  # and the last one while it falls by this
+TIMES = 4.0  # by which the last one's steps grow and shrink
+SETTLING_CUT = 0.01  # least cut of its pseudo-inverse: out of reach, directions of small singular values lead nowhere
+LATE = 0.75  # share of the iterations after which only the last attempt begins
+VANISHED = 1e-18  # squared slope per squared error below which no dof lowers the error
+SCRATCH_WIDTH = 8  # lanes at most
+
+
+class Extra(NamedTuple):
+    """Scratch beside Lanewise, as lanes.
+
+    best    (nu,)     the best pose seen
+    home    (nu,), ahead (m,), slopes (nd, m): for finite differences
+    vectors (m, m)    singular vectors, one a row
+    sways   (nd,)     for the selective rule
+    """
+
+    best: Any
+    home: Any
+    ahead: Any
+    slopes: Any
+    vectors: Any
+    sways: Any
+
+
+class Run(NamedTuple):
+    """What differs from problem to problem, how to step, and where the answers go."""
+
+    frames: Any
+    targets: Any
+    starts: Any
+    seeds: Any
+    clamps: Any
+    settings: Any
+    u: Any
+    errors: Any
+    counts: Any
+
+
+def scratch_size(nd: int, nu: int, rows: int) -> int:
+    """How many float64 of scratch, aligned to 64 bytes, a kernel of any width needs for a tree."""
+    return SCRATCH_WIDTH * (2 * nu + rows + nd * rows + rows * rows + nd)
+
+
+@inline
+def carve_extra(kind, scratch, nd, nu, m):
+    """The scratch as lanes."""
+    w = width(kind)
+    home = nu * w
+    ahead = home + nu * w
+    slopes = ahead + m * w
+    vectors = slopes + nd * m * w
+    sways = vectors + m * m * w
+    return Extra(
+        part_of(kind, scratch, 0, nu),
+        part_of(kind, scratch, home, nu),
+        part_of(kind, scratch, ahead, m),
+        part_of(kind, scratch, slopes, nd, m),
+        part_of(kind, scratch, vectors, m, m),
+        part_of(kind, scratch, sways, nd),
+    )
+
+
+# --- lanes and problems ------------------------------------------------------------------------------------------
+
+
+@part
+def attempt(run, flat, w, l, start):
+    """Begin an attempt in lane l. What the lane did before must not reach it."""
+    fill_lane(flat.u, w, l, start)
+    fill_lane(flat.tested, w, l, start)
+    flat.book[LAST * w + l], flat.book[MARK * w + l] = HUGE, HUGE
+    flat.book[STALL * w + l], flat.book[BENT * w + l], flat.book[CAREFUL * w + l] = 0.0, 0.0, 0.0
+    flat.book[GAIN * w + l] = run.settings[FIRST] if run.settings[RULE] == ADAPTIVE else 1.0
+
+
+@part
+def begin(run, flat, w, l, k):
+    """Give lane l the problem k. Until something better is found, the start is its answer."""
+    start = run.starts[min(k, run.starts.shape[0] - 1)]
+    flat.book[PROBLEM * w + l], flat.book[ATTEMPT * w + l] = k, 0.0
+    flat.book[SPENT * w + l], flat.book[BEST * w + l] = 0.0, HUGE
+    fill_lane(flat.targets, w, l, run.targets[k])
+    if run.frames.shape[0] > 1:
+        fill_frames(flat, w, l, run.frames[k])
+    attempt(run, flat, w, l, start)
+    run.errors[k] = HUGE
+    for i in range(start.shape[0]):
+        run.u[k, i] = start[i]
+
+
+@part
+def finish(run, flat, extra, l, w, is_met):
+    """Write what lane l found for its problem."""
+    k = int(flat.book[PROBLEM * w + l])
+    run.counts[k, 0], run.counts[k, 1] = int(flat.book[SPENT * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
+    run.counts[k, 2] = 1 if is_met else 0
+    run.errors[k] = flat.book[BEST * w + l]
+    if run.errors[k] < HUGE:
+        for i in range(run.u.shape[1]):
+            run.u[k, i] = lane(extra.best[i], l)
+
+
+@part
+def go_on(tree, run, flat, extra, w, l, is_met, following, last):
+    """What lane l does next: another attempt, a last one from the best pose, or problem number `following`.
+
+    Returns whether it took that problem; with none left it idles.
+    """
+    k, tries, restarts = int(flat.book[PROBLEM * w + l]), int(flat.book[ATTEMPT * w + l]) + 1, run.settings[RESTARTS]
+    spent, most, is_careful = flat.book[SPENT * w + l], run.settings[ITERATIONS], flat.book[CAREFUL * w + l] > 0.0
+    if not is_met and not is_careful and restarts > 0.0 and spent < most and flat.book[BEST * w + l] < HUGE:
+        flat.book[ATTEMPT * w + l] = tries
+        attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
+        if tries <= restarts and spent < LATE * most:
+            seed = run.seeds[(tries - 1) % run.seeds.shape[0]]
+            scatter(tree, seed, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+            keep_turns(tree, flat.u, w, l)
+            return False
+        flat.book[CAREFUL * w + l] = 1.0
+        for i in range(run.u.shape[1]):
+            flat.u[i * w + l] = lane(extra.best[i], l)
+        return False
+    finish(run, flat, extra, l, w, is_met)
+    if following < last:
+        begin(run, flat, w, l, following)
+        return True
+    flat.book[PROBLEM * w + l] = -1.0
+    return False
+
+
+# --- an iteration ------------------------------------------------------------------------------------------------
+
+
+@part
+def measured(kind, tree, lanes, extra, numeric):
+    """Place the nodes and fill e and J. Returns the squared error, weighted, and whether every term is met."""
+    if numeric:
+        return residuals_by_differences(kind, tree, lanes, extra.home, extra.ahead, extra.slopes)
+    forward(tree, lanes)
+    return residuals(kind, tree, lanes)
+
+
+@part
+def taken_back(kind, lanes, error, settings):
+    """Undo a step that raised the error: by the adaptive rule, and in a last attempt. Returns in which lanes.
+
+    The factor of the step grows where the error fell and shrinks as much where it rose.
+    """
+    one, before = fill(kind, 1.0), lanes.book[LAST]
+    careful, times, most = lanes.book[CAREFUL] > 0.0, TIMES, 1.0
+    if settings[RULE] == ADAPTIVE:
+        careful, times, most = one > 0.0, settings[SECOND], HUGE
+    rose, fell = careful & (error > before), careful & (error < before) & (before < HUGE)
+    lanes.book[GAIN] = minimum(lanes.book[GAIN] * select(rose, one / times, select(fell, one * times, one)), one * most)
+    if bits(rose) != 0:
+        for i in range(lanes.u.shape[0]):
+            lanes.u[i] = select(rose, lanes.tested[i], lanes.u[i])
+    return rose
+
+
+@part
+def keep_best(lanes, extra, error, met):
+    """Remember the pose that was measured where it is the best so far; all others first, to be tested against."""
+    better = met | (error < lanes.book[BEST])
+    lanes.book[BEST] = select(better, error, lanes.book[BEST])
+    for i in range(lanes.u.shape[0]):
+        lanes.tested[i] = lanes.u[i]
+        extra.best[i] = select(better, lanes.u[i], extra.best[i])
+
+
+@part
+def vanished(kind, tree, lanes, error):
+    """Where no dof lowers the error, and nobody has bent the chain for that yet."""
+    steepest = fill(kind, 0.0)
+    for d in range(tree.dofs.shape[0]):
+        slope = along(kind, tree, lanes.J, d, lanes.e)
+        steepest = maximum(steepest, slope * slope)
+    return (steepest <= VANISHED * error) & (lanes.book[BENT] <= 0.0)
+
+
+@part
+def side_of(kind, tree, lanes):
+    """A direction across the largest residual: what all balls are bent about."""
+    zero = fill(kind, 0.0)
+    largest, most = Vec(zero, zero, zero + 1.0), zero
+    for t in range(tree.terms.shape[0]):
+        left = vec_in(lanes.e, tree.terms[t, ROW])
+        size = dot(left, left)
+        larger = size > most
+        most = select(larger, size, most)
+        largest = Vec(
+            select(larger, left.x, largest.x), select(larger, left.y, largest.y), select(larger, left.z, largest.z)
+        )
+    return across(scale(largest, 1.0 / sqrt(maximum(dot(largest, largest), zero + 1.0 / HUGE))))
+
+
+@part
+def pull_bent(kind, tree, lanes, bends, bend):
+    """Let the step bend the chain where `bends`: hinges to where their range has room, balls to the same side."""
+    zero, angle = fill(kind, 0.0), select(bends, fill(kind, bend), fill(kind, 0.0))
+    for r in range(lanes.y.shape[0]):
+        lanes.y[r] = select(bends, zero, lanes.y[r])
+    for d in range(tree.dofs.shape[0]):
+        lanes.pull[d] = zero
+    side = side_of(kind, tree, lanes)
+    for i in range(tree.nodes.shape[0]):
+        motion, d = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        if motion == HINGE:
+            value = lanes.u[tree.nodes[i, AT]]
+            room = tree.dofs[d, HIGH] - value >= value - tree.dofs[d, LOW]
+            lanes.pull[d] = select(room, angle, -angle)
+        elif motion == BALL:
+            for c in range(3):
+                lanes.pull[d + c] = angle * dot(side, vec_at(lanes.axes, 3 * i + c))
+    lanes.book[BENT] = select(bends, zero + 1.0, lanes.book[BENT])
+    lanes.book[LAST] = select(bends, zero + HUGE, lanes.book[LAST])
+
+
+@part
+def choose_step(kind, tree, lanes, extra, settings, error):
+    """Fill y by the rule, cap what it moves, and take as much of it as a last attempt dares."""
+    rule, share = int(settings[RULE]), lanes.book[GAIN]
+    if rule == ADAPTIVE:
+        transpose(lanes, share)
+        share = fill(kind, 1.0)
+    elif rule == OPTIMAL:
+        transpose(lanes, best_factor(kind, tree, lanes))
+    elif rule == PSEUDO_INVERSE:
+        cut = fill(kind, settings[FIRST])
+        settling = maximum(cut, fill(kind, SETTLING_CUT))
+        pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[CAREFUL] > 0.0, settling, cut))
+    elif rule == DAMPED:
+        damped(kind, tree, lanes, error * settings[SECOND] + settings[FIRST])
+    else:
+        selective(kind, tree, lanes, extra.vectors, extra.sways, settings[FIRST])
+    cap(kind, tree, lanes, settings[MAX_TURN], share)
+
+
+@part
+def settle(book, error, met, settings):
+    """Enter an iteration in the book. Returns whose attempt ends; the others take a step, which counts."""
+    zero = 0.0 * book[SPENT]
+    fell = error < book[MARK] * select(book[CAREFUL] > 0.0, zero + SETTLED_SHARE, zero + STALL_SHARE)
+    book[MARK] = select(fell, error, book[MARK])
+    book[STALL] = select(fell, zero, book[STALL] + 1.0)
+    ends = met | (book[SPENT] >= settings[ITERATIONS]) | (book[STALL] >= settings[PATIENCE])
+    book[SPENT] = book[SPENT] + select(ends, zero, zero + 1.0)
+    return ends
+
+
+def solver(kind):
+    """The kernel for lanes of this kind: solves problems first..last. A closure, as in tree_many.py."""
+
+    def solve(
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,
+        settings, work, scratch, first, last, u, errors, counts, trace,
+    ):  # fmt: skip
+        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
+        run = Run(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
+        w, nu, numeric, bound = width(kind), starts.shape[1], settings[NUMERIC] > 0.0, has_bound_turns(limits)
+        flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
+        extra = carve_extra(kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
+        live = max(min(w, last - first), 0)
+        following = first + live
+        for l in range(w if live > 0 else 0):
+            fill_frames(flat, w, l, frames[0])
+            begin(run, flat, w, l, first + min(l, live - 1))
+            if l >= live:
+                flat.book[PROBLEM * w + l] = -1.0
+        while live > 0:
+            error, met = measured(kind, tree, lanes, extra, numeric)
+            if bits(taken_back(kind, lanes, error, settings)) != 0:
+                error, met = measured(kind, tree, lanes, extra, numeric)
+            lanes.book[LAST] = error
+            keep_best(lanes, extra, error, met)
+            if bound:
+                freeze_turns(kind, tree, lanes, False)
+            freeze(kind, tree, lanes, False)
+            bends = vanished(kind, tree, lanes, error)
+            ends, reached = bits(settle(lanes.book, error, met, settings)), bits(met)
+            if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
+                row = int(flat.book[SPENT * w] + flat.book[ATTEMPT * w]) - 1 + (ends & 1)
+                note(trace, row, flat.tested, w, nu, lane(error, 0))
+            clamp_errors(tree, lanes, clamps)
+            choose_step(kind, tree, lanes, extra, settings, error)
+            bent = settings[BEND] > 0.0 and bits(bends) != 0
+            if bent:
+                pull_bent(kind, tree, lanes, bends, settings[BEND])
+            move(kind, tree, lanes, bent)
+            for l in range(w if bound else 0):
+                keep_turns(tree, flat.u, w, l)
+            for l in range(w if ends != 0 else 0):
+                if (ends >> l) & 1 and flat.book[PROBLEM * w + l] >= 0.0:
+                    is_met = (reached >> l) & 1 == 1
+                    if go_on(tree, run, flat, extra, w, l, is_met, following, last):
+                        following += 1
+                    elif flat.book[PROBLEM * w + l] < 0.0:
+                        live -= 1
+
+    return kernel(solve)
+
+
+solve4, solve8 = solver(LANES4), solver(LANES8)

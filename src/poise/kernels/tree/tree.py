@@ -1,0 +1,376 @@
+# pyright: standard
+"""A tree of hinges, slides, balls and moves, and one damped step of its configuration towards goals of any number.
+
+tree_arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
+
+    delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
+
+whose size is that of the goals however many joints there are; S is the ease of the dofs, b pulls towards a preferred
+configuration: what of it the goals do not forbid stays, so that it never competes with them. As in serial.py
+the damping follows the squared error, and dofs that a limit holds are frozen.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.arm.serial import third_axis, turned_about_z
+from poise.kernels.compiled import inline, part
+from poise.kernels.limits.rotations import BOUNDS, KIND, NONE, RANGE, SOFT, binds, closed_ways, is_free, nearest_turn
+from poise.kernels.tree.arrays import (
+    AIM,
+    AT,
+    BALL,
+    DOF,
+    EASE,
+    FIXED,
+    HIGH,
+    HINGE,
+    LOW,
+    MOTION,
+    MOVE,
+    NUMBER,
+    PARENT,
+    POLE,
+    POSITION,
+    PULLING,
+    ROTATION,
+    SLIDE,
+    TERM,
+    TOLERANCE,
+    WEIGHT,
+)
+from poise.kernels.tree.goal_rows import aim, direction, pole, position, rotation
+from poise.kernels.values.lanes import fill, half_turn, lane, maximum, minimum, select, sqrt, width, with_lane
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    add,
+    conjugate,
+    dot,
+    multiply,
+    put_quat,
+    put_vec,
+    quat_at,
+    quat_in,
+    rotate,
+    scale,
+    sub,
+    vec_at,
+    vec_in,
+)
+
+
+@inline
+def first_axis(q):
+    """The x axis of a rotation."""
+    return Vec(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y))
+
+
+@inline
+def second_axis(q):
+    """The y axis of a rotation."""
+    return Vec(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x))
+
+
+# --- forward kinematics ------------------------------------------------------------------------------------------
+
+
+@part
+def forward(tree, lanes):
+    """Place every node at lanes.u: moved frames into positions and rotations, the motions' axes into axes."""
+    for i in range(tree.nodes.shape[0]):
+        parent, motion, at = tree.nodes[i, PARENT], tree.nodes[i, MOTION], tree.nodes[i, AT]
+        frame = lanes.frames[i]
+        place, turn = vec_in(frame, 0), quat_in(frame, 3)
+        if parent >= 0:
+            before = quat_at(lanes.rotations, parent)
+            place = add(vec_at(lanes.positions, parent), rotate(before, place))
+            turn = multiply(before, turn)
+        if motion == HINGE or motion == SLIDE:
+            axis, ratio = third_axis(turn), frame[7]
+            value = ratio * lanes.u[at] + frame[8]
+            put_vec(lanes.axes, 3 * i, scale(axis, ratio))
+            if motion == HINGE:
+                s, c = half_turn(value)
+                turn = turned_about_z(turn, s, c)
+            else:
+                place = add(place, scale(axis, value))
+        elif motion != FIXED:
+            put_vec(lanes.axes, 3 * i, first_axis(turn))
+            put_vec(lanes.axes, 3 * i + 1, second_axis(turn))
+            put_vec(lanes.axes, 3 * i + 2, third_axis(turn))
+            if motion == BALL:
+                turn = multiply(turn, quat_in(lanes.u, at))
+            else:
+                place = add(place, rotate(turn, vec_in(lanes.u, at)))
+        put_vec(lanes.positions, i, place)
+        put_quat(lanes.rotations, i, turn)
+
+
+# --- what is left, and how it changes ----------------------------------------------------------------------------
+
+
+@part
+def residuals(kind, tree, lanes):
+    """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met."""
+    zero = fill(kind, 0.0)
+    for d in range(tree.row_ranges.shape[0]):
+        for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+            lanes.J[d, r] = zero
+    error, met = zero, zero <= 0.0
+    for t in range(tree.terms.shape[0]):
+        if tree.terms[t, TERM] == POSITION:
+            square = position.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == ROTATION:
+            square = rotation.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == AIM:
+            square = aim.put(tree, lanes, t)
+        elif tree.terms[t, TERM] == POLE:
+            square = pole.put(tree, lanes, t)
+        else:
+            square = direction.put(tree, lanes, t)
+        error = error + square * (tree.aims[t, WEIGHT] * tree.aims[t, WEIGHT])
+        met = met & (square <= tree.aims[t, TOLERANCE])
+    return error, met
+
+
+@part
+def pull_near(kind, tree, lanes):
+    """Fill pull with steps towards the preferred configuration: of the way, the share that the book says, or all."""
+    zero, share = fill(kind, 0.0), lanes.book[PULLING]
+    for d in range(tree.dofs.shape[0]):
+        lanes.pull[d] = zero
+        at = int(tree.dofs[d, NUMBER])
+        if at >= 0:
+            lanes.pull[d] = (tree.near_u[at] - lanes.u[at]) * minimum(share * tree.near_on[d], zero + 1.0)
+    for i in range(tree.nodes.shape[0]):
+        motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        if motion == BALL:
+            left = multiply(quat_in(tree.near_u, at), conjugate(quat_in(lanes.u, at)))
+            k = select(left.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
+            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * left.x, k * left.y, k * left.z
+        elif motion == MOVE:
+            k = minimum(share * tree.near_on[dof], zero + 1.0)
+            for c in range(3):
+                lanes.pull[dof + c] = (tree.near_u[at + c] - lanes.u[at + c]) * k
+
+
+@part
+def pull_inside(kind, tree, lanes):
+    """Add to pull the steps towards the nearest values inside soft limits, by the same share of their weight."""
+    zero, share = fill(kind, 0.0), lanes.book[PULLING]
+    for i in range(tree.nodes.shape[0]):
+        limit = tree.limits[i]
+        if limit[SOFT] == 0.0 or limit[KIND] == NONE:
+            continue
+        at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
+        k = minimum(share * limit[SOFT], zero + 1.0)
+        if limit[KIND] == RANGE:
+            inside = minimum(maximum(lanes.u[at], zero + limit[BOUNDS]), zero + limit[BOUNDS + 1])
+            lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
+            continue
+        u = quat_in(lanes.u, at)
+        x, y, z = zero, zero, zero
+        for l in range(width(kind)):
+            q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
+            left = multiply(nearest_turn(limit, q), conjugate(q))
+            x, y, z = with_lane(x, l, 2.0 * left.x), with_lane(y, l, 2.0 * left.y), with_lane(z, l, 2.0 * left.z)
+        lanes.pull[dof], lanes.pull[dof + 1] = lanes.pull[dof] + k * x, lanes.pull[dof + 1] + k * y
+        lanes.pull[dof + 2] = lanes.pull[dof + 2] + k * z
+
+
+# --- the step ----------------------------------------------------------------------------------------------------
+
+
+@inline
+def along(kind, tree, J, d, y):
+    """Row d of J times y (m,)."""
+    total = fill(kind, 0.0)
+    for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+        total = total + J[d, r] * y[r]
+    return total
+
+
+@inline
+def pushed(kind, tree, lanes, d, near):
+    """Which way a dof is pushed.
+
+    Without a preferred configuration by its gradient J e, with one by the step that the last multipliers y would make
+    of it, for near the goal e says nothing any more.
+    """
+    push = along(kind, tree, lanes.J, d, lanes.e)
+    if near:
+        step = lanes.pull[d] + tree.dofs[d, EASE] * along(kind, tree, lanes.J, d, lanes.y)
+        push = select(lanes.book[PULLING] > 0.0, step, push)
+    return push
+
+
+@part
+def freeze(kind, tree, lanes, near):
+    """Zero the rows of dofs that a limit holds, scale all rows by the root of the ease, and fill rest.
+
+    A dof at a limit is held if it is pushed out.
+    """
+    zero = fill(kind, 0.0)
+    for r in range(lanes.e.shape[0]):
+        lanes.rest[r] = lanes.e[r]
+    for d in range(tree.dofs.shape[0]):
+        first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
+        at, ease = int(tree.dofs[d, NUMBER]), tree.dofs[d, EASE]
+        if at >= 0:
+            push = pushed(kind, tree, lanes, d, near)
+            low, high = lanes.u[at] <= tree.dofs[d, LOW], lanes.u[at] >= tree.dofs[d, HIGH]
+            free = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
+            for r in range(first, last):
+                lanes.J[d, r] = lanes.J[d, r] * free
+            if near:
+                lanes.pull[d] = lanes.pull[d] * free
+        if near:
+            for r in range(first, last):
+                lanes.rest[r] = lanes.rest[r] - lanes.J[d, r] * lanes.pull[d]
+        if ease != 1.0:
+            for r in range(first, last):
+                lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
+
+
+@part
+def all_free(kind, tree, lanes, i):
+    """Whether the ball of node i stands at no end of its limit in any lane, for sure."""
+    u = quat_in(lanes.u, tree.nodes[i, AT])
+    for l in range(width(kind)):
+        if not is_free(tree.limits[i], Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))):
+            return False
+    return True
+
+
+@part
+def freeze_turns(kind, tree, lanes, near):
+    """Take out of the rows of bound balls what leads out of their limits, before `freeze`, as that does for others."""
+    zero = fill(kind, 0.0)
+    for i in range(tree.nodes.shape[0]):
+        if not binds(tree.limits[i]) or all_free(kind, tree, lanes, i):
+            continue
+        at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
+        x, y = pushed(kind, tree, lanes, dof, near), pushed(kind, tree, lanes, dof + 1, near)
+        z = pushed(kind, tree, lanes, dof + 2, near)
+        ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
+        for l in range(width(kind)):
+            u = quat_in(lanes.u, at)
+            q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
+            a, b, c = closed_ways(tree.limits[i], q, Vec(lane(x, l), lane(y, l), lane(z, l)))
+            ax, ay, az = with_lane(ax, l, a.x), with_lane(ay, l, a.y), with_lane(az, l, a.z)
+            bx, by, bz = with_lane(bx, l, b.x), with_lane(by, l, b.y), with_lane(bz, l, b.z)
+            cx, cy, cz = with_lane(cx, l, c.x), with_lane(cy, l, c.y), with_lane(cz, l, c.z)
+        a, b, c = Vec(ax, ay, az), Vec(bx, by, bz), Vec(cx, cy, cz)
+        for r in range(tree.row_ranges[dof, 0], tree.row_ranges[dof, 1]):
+            v = open_part(Vec(lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r]), a, b, c)
+            lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r] = v.x, v.y, v.z
+        if near:
+            v = open_part(Vec(lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2]), a, b, c)
+            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = v.x, v.y, v.z
+
+
+@inline
+def open_part(v, a, b, c):
+    """What of v is square to perpendicular vectors of length one or zero."""
+    return sub(v, add(scale(a, dot(a, v)), add(scale(b, dot(b, v)), scale(c, dot(c, v)))))
+
+
+@inline
+def add_block(J, d, end, r, k, A):
+    """Add what dofs d..end contribute to the nine elements of J J^T at (r, k), kept in registers meanwhile."""
+    a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
+    f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
+    o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
+    for i in range(d, end):
+        x, y, z = J[i, r], J[i, r + 1], J[i, r + 2]
+        u, v, w = J[i, k], J[i, k + 1], J[i, k + 2]
+        a, b, c = a + x * u, b + x * v, c + x * w
+        f, g, h = f + y * u, g + y * v, h + y * w
+        o, p, q = o + z * u, p + z * v, q + z * w
+    A[r, k], A[r, k + 1], A[r, k + 2] = a, b, c
+    A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2] = f, g, h
+    A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2] = o, p, q
+
+
+@part
+def normal_matrix(kind, tree, lanes, damping):
+    """A = J J^T + damping I, its lower triangle and diagonal blocks, over the rows that each dof moves only."""
+    ranges, zero = tree.row_ranges, fill(kind, 0.0)
+    for r in range(lanes.e.shape[0]):
+        for k in range(r - r % 3 + 3):
+            lanes.A[r, k] = zero
+        lanes.A[r, r] = damping
+    end = 0
+    for d in range(ranges.shape[0]):
+        if d < end:
+            continue  # it went with one before that moves the same rows
+        end = d + 1
+        while end < ranges.shape[0] and ranges[end, 0] == ranges[d, 0] and ranges[end, 1] == ranges[d, 1]:
+            end += 1
+        for r in range(ranges[d, 0], ranges[d, 1], 3):
+            for k in range(ranges[d, 0], r + 3, 3):
+                add_block(lanes.J, d, end, r, k, lanes.A)
+
+
+@inline
+def step_of(kind, tree, lanes, d, near):
+    """The step of a dof: sqrt(s) J y + b, J being scaled by sqrt(s) already."""
+    step = along(kind, tree, lanes.J, d, lanes.y)
+    if tree.dofs[d, EASE] != 1.0:
+        step = step * math.sqrt(tree.dofs[d, EASE])
+    return step + lanes.pull[d] if near else step
+
+
+@part
+def move(kind, tree, lanes, near):
+    """Take the step: hinges and slides clamped to their limits, balls by exp(delta) u. Returns the largest part of it.
+
+    exp is taken as (1, delta / 2) normalised, a turn by 2 atan(|delta| / 2): the same to second order, no sine, and a
+    step too large to be right turns less than half a turn.
+    """
+    most = fill(kind, 0.0)
+    for d in range(tree.dofs.shape[0]):
+        at = int(tree.dofs[d, NUMBER])
+        if at >= 0:
+            wanted = lanes.u[at] + step_of(kind, tree, lanes, d, near)
+            value = minimum(maximum(wanted, tree.dofs[d, LOW]), tree.dofs[d, HIGH])
+            most = maximum(most, maximum(value - lanes.u[at], lanes.u[at] - value))
+            lanes.u[at] = value
+    for i in range(tree.nodes.shape[0]):
+        motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        if motion == BALL or motion == MOVE:
+            x, y = step_of(kind, tree, lanes, dof, near), step_of(kind, tree, lanes, dof + 1, near)
+            z = step_of(kind, tree, lanes, dof + 2, near)
+            most = maximum(most, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
+            if motion == BALL:
+                q = multiply(Quat(fill(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), quat_in(lanes.u, at))
+                k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
+                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
+            else:
+                p = add(vec_in(lanes.u, at), Vec(x, y, z))
+                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
+    return most
+
+
+# --- balls inside their limits -----------------------------------------------------------------------------------
+
+
+@part
+def has_bound_turns(limits):
+    """Whether a hard limit bounds any ball."""
+    for i in range(limits.shape[0]):
+        if binds(limits[i]):
+            return True
+    return False
+
+
+@part
+def keep_turns(tree, u, w, l):
+    """Move the balls of lane l inside their limits; number i of a lane stands in u[i w + l]."""
+    for i in range(tree.nodes.shape[0]):
+        if binds(tree.limits[i]):
+            j = tree.nodes[i, AT] * w + l
+            q = nearest_turn(tree.limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
+            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

@@ -1,0 +1,62 @@
+# pyright: standard
+"""Critically damped springs, stepped exactly: the same after one step as after two of half the time."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import inline, part
+from poise.kernels.values.linear import Quat, Vec, multiply
+
+HALF = 1.6783469900166605  # (1 + h) exp(-h) = 1/2: half of an offset at rest is gone after h / rate seconds
+
+
+@inline
+def damped(x, v, rate, dt):
+    """An offset x with velocity v after dt seconds: x'' = -rate^2 x - 2 rate x'."""
+    j = v + rate * x
+    left = math.exp(-rate * dt)
+    return left * (x + j * dt), left * (v - rate * j * dt)
+
+
+@part
+def damped_vec(x, v, rate, dt):
+    """`damped` of three numbers."""
+    left = math.exp(-rate * dt)
+    jx, jy, jz = v.x + rate * x.x, v.y + rate * x.y, v.z + rate * x.z
+    k = rate * dt
+    return (
+        Vec(left * (x.x + jx * dt), left * (x.y + jy * dt), left * (x.z + jz * dt)),
+        Vec(left * (v.x - k * jx), left * (v.y - k * jy), left * (v.z - k * jz)),
+    )
+
+
+@part
+def followed(x, v, before, now, rate, dt):
+    """A value x that a spring draws to a goal, which goes in a straight line from `before` to `now` in dt seconds.
+
+    On a steady goal of speed u the spring hangs behind by 2 u / rate; what differs from that dies away.
+    """
+    if dt <= 0.0:
+        return x, v
+    u = (now - before) / dt
+    behind = 2.0 * u / rate
+    away, speed = damped(x - before + behind, v - u, rate, dt)
+    return now - behind + away, u + speed
+
+
+@part
+def turned_by(v):
+    """The rotation about v by |v|."""
+    angle = math.sqrt(v.x * v.x + v.y * v.y + v.z * v.z)
+    k = math.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
+    return Quat(math.cos(0.5 * angle), k * v.x, k * v.y, k * v.z)
+
+
+@part
+def way_between(a, b):
+    """The vector v, at most half a turn long, with b = turned_by(v) a."""
+    q = multiply(b, Quat(a.w, -a.x, -a.y, -a.z))
+    s = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
+    k = 2.0 * math.atan2(math.copysign(s, q.w), abs(q.w)) / s if s > 1e-12 else math.copysign(2.0, q.w)
+    return Vec(k * q.x, k * q.y, k * q.z)

@@ -1,0 +1,55 @@
+# pyright: standard
+"""Rotation matrices as quaternions."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.compiled import kernel, part
+from poise.kernels.values.linear import Quat, normalise
+
+ORTHOGONAL = 1e-6  # how far what should be 0 or 1 may be off
+
+
+@part
+def quaternion_of(t, n):
+    """The quaternion of a matrix, row-major in rows of length n, and whether it is a rotation at all.
+
+    Of the four ways to write it the one that divides by a large number (Shepperd, J. Guidance and Control 1(3), 1978).
+    """
+    a, b, c = t[0], t[1], t[2]
+    d, e, f = t[n], t[n + 1], t[n + 2]
+    g, h, i = t[2 * n], t[2 * n + 1], t[2 * n + 2]
+    off = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
+    off = max(off, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
+    trace = a + e + i
+    if trace > 0.0:
+        s = math.sqrt(trace + 1.0)
+        k = 0.5 / s
+        q = Quat(0.5 * s, (h - f) * k, (c - g) * k, (d - b) * k)
+    elif a >= e and a >= i:
+        s = math.sqrt(1.0 + a - e - i)
+        k = 0.5 / s
+        q = Quat((h - f) * k, 0.5 * s, (b + d) * k, (c + g) * k)
+    elif e >= i:
+        s = math.sqrt(1.0 - a + e - i)
+        k = 0.5 / s
+        q = Quat((c - g) * k, (b + d) * k, 0.5 * s, (f + h) * k)
+    else:
+        s = math.sqrt(1.0 - a - e + i)
+        k = 0.5 / s
+        q = Quat((d - b) * k, (c + g) * k, (f + h) * k, 0.5 * s)
+    return q, off <= ORTHOGONAL
+
+
+@kernel
+def quaternions(matrices, out):
+    """Fill out (k, 4), w >= 0, from matrices (k, 9). Returns the first that is no rotation, or -1."""
+    for k in range(matrices.shape[0]):
+        q, is_rotation = quaternion_of(matrices[k], 3)
+        if not is_rotation:
+            return k
+        q = normalise(q)
+        sign = -1.0 if q.w < 0.0 else 1.0
+        out[k, 0], out[k, 1], out[k, 2], out[k, 3] = sign * q.w, sign * q.x, sign * q.y, sign * q.z
+    return -1

@@ -1,0 +1,218 @@
+"""The library's own figures, measured on this machine with the bundled rigs: `poise bench`.
+
+Targets come from forward kinematics of random poses, so that each can be reached; what counts as solved is what the
+judge says. Times are medians over repeats, after the kernels are compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.io import samples
+from poise.io.registry import load
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.lanes import lane_width
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Place, Position
+from poise.solving.solve import prepare, solve
+
+_REPEATS = 5
+_HUMANOID_TIPS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
+_TURN = 0.25  # [rad]
+_FIGURE_TOLERANCE = 1e-6  # the bundled figure is in metres
+_BONES = 10
+_BONES_TOLERANCE = 1e-3  # of a chain of length 10: the setting of the CCD comparisons in the README
+
+
+class Size(NamedTuple):
+    """How much is measured."""
+
+    arm: int
+    calls: int
+    figure: int
+    bones: int
+    poses: int
+
+
+FULL = Size(arm=100_000, calls=2000, figure=2000, bones=1000, poses=100_000)
+QUICK = Size(arm=200, calls=20, figure=8, bones=20, poses=100)
+
+
+class Row(NamedTuple):
+    """One figure: what was measured, the share solved [%] or None, the median, the 99th percentile or None, a unit."""
+
+    what: str
+    solved: float | None
+    median: float
+    p99: float | None
+    unit: str
+
+
+def machine() -> dict[str, str | int]:
+    """What the figures depend on."""
+    return {
+        "cpu": _processor(),
+        "cores": os.cpu_count() or 1,
+        "lanes": lane_width(),
+        "python": platform.python_version(),
+        "numba": version("numba"),
+        "numpy": version("numpy"),
+        "poise": version("poise"),
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def groups() -> list[tuple[str, Callable[[Size], list[Row]]]]:
+    """What there is to measure: (name, function) pairs."""
+    return [("arm", arm), ("figure", figure), ("bones", bones), ("forward kinematics", forward)]
+
+
+def arm(size: Size) -> list[Row]:
+    """Six hinges: Place goals for the tool of the bundled arm; a batch and single calls from its rest, and a path."""
+    start = load(samples.path("arm.urdf")).rest
+    low, high = start.skeleton.value_ranges.T
+    q = np.random.default_rng(1).uniform(low, high, (size.arm, len(low)))
+    tool = Pose(start.skeleton, q).world_of("tool")
+    targets = np.concatenate([tool.positions, tool.rotations], axis=-1)
+    goal = Place("tool", targets[:, :3], targets[:, 3:])
+    cores = os.cpu_count() or 1
+    rows = [
+        _batch(f"arm, {size.arm:,} targets, {count} thread{'s' * (count > 1)}", start, goal, threads=count)
+        for count in sorted({1, cores})
+    ]
+    example = goal.with_target(targets[0])
+    single = list(targets[: size.calls])
+    rows.append(_calls("arm, prepared call", prepare(start, example), single))
+    rows.append(_calls("arm, plain solve", lambda target: solve(start, goal.with_target(target)), single))
+    rows.append(_calls("arm, tracking a circle, waypoint", _Follower(start), list(_circle(start, size.calls))))
+    return rows
+
+
+class _Follower:
+    """Solves each waypoint from the answer before."""
+
+    def __init__(self, start: Pose) -> None:
+        self.reach = prepare(start, Place("tool", (0, 0, 0), (1, 0, 0, 0)))
+        self.q = start.q
+
+    def __call__(self, waypoint: Floats) -> Any:
+        result = self.reach(waypoint, self.q)
+        self.q = result.q
+        return result
+
+
+def _circle(start: Pose, count: int) -> Iterator[Floats]:
+    """Places (7,) on a level circle of 10 cm, the tool turned as it is in a pose with bent joints."""
+    bent = start.replace({"shoulder": 0.4, "elbow": 0.9, "wrist_bend": -0.8})
+    at = bent.world["tool"]
+    for angle in np.linspace(0.0, 2 * np.pi, count):
+        yield np.concatenate([at.positions + 0.1 * np.array([np.cos(angle) - 1, np.sin(angle), 0.0]), at.rotations])
+
+
+def figure(size: Size) -> list[Row]:
+    """A whole figure without limits, root included: Place goals for hands, feet and head, from rest."""
+    rig = load(samples.path("humanoid.bvh"))
+    skeleton = rig.skeleton.limited(dict.fromkeys(_limited(rig.skeleton)))
+    start = Pose(skeleton, skeleton.rest_q)
+    poses = Pose(skeleton, _scattered(start, size.figure))
+    goals = [_place(poses, joint) for joint in _HUMANOID_TIPS]
+    what = f"figure, {len(goals)} places, {size.figure:,} frames"
+    options: dict[str, Any] = {"free_root": True, "tolerance": _FIGURE_TOLERANCE, "angle_tolerance": _FIGURE_TOLERANCE}
+    cores = os.cpu_count() or 1
+    return [
+        _batch(f"{what}, {count} thread{'s' * (count > 1)}", start, goals, threads=count, **options)
+        for count in sorted({1, cores})
+    ]
+
+
+def _limited(skeleton: Skeleton) -> list[str]:
+    return [name for name, limit in zip(skeleton.names, skeleton.limits, strict=True) if limit]
+
+
+def _place(poses: Pose, joint: str) -> Place:
+    """Where a joint is, to be reached with the whole body: the spine moves too."""
+    at = poses.world[joint]
+    return Place(joint, at.positions, at.rotations, root=poses.skeleton.names[0])
+
+
+def _scattered(start: Pose, count: int) -> Floats:
+    """q (count, nq): every ball or free joint turned by a random vector, normal with 0.25 rad along each axis."""
+    skeleton, rng = start.skeleton, np.random.default_rng(2)
+    q = np.repeat(start.q[None], count, axis=0)
+    for row in np.flatnonzero(skeleton.kinds >= Kind.BALL):
+        vector = rng.normal(scale=_TURN, size=(count, 3))
+        half = np.linalg.norm(vector, axis=1, keepdims=True) / 2
+        turn = np.concatenate([np.cos(half), vector * np.sinc(half / np.pi) / 2], axis=1)
+        columns = skeleton.q_slice(skeleton.names[row])
+        where = slice(columns.stop - 4, columns.stop)
+        q[:, where] = rotations.multiply(turn, q[:, where])
+    return q
+
+
+def bones(size: Size) -> list[Row]:
+    """Ten ball joints, straight at the start: Position goals within reach, joint by joint (ccd)."""
+    names = [*(f"bone_{i}" for i in range(_BONES)), "tip"]
+    kinds = [Kind.BALL] * _BONES + [Kind.FIXED]
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(_BONES + 1)]
+    skeleton = Skeleton.build(names, range(-1, _BONES), kinds, offsets=offsets)
+    start, rng = Pose(skeleton, skeleton.rest_q), np.random.default_rng(3)
+    way = rng.normal(size=(size.bones, 3))
+    away = 0.95 * _BONES * rng.random((size.bones, 1)) ** (1 / 3)
+    goal = Position("tip", away * way / np.linalg.norm(way, axis=1, keepdims=True), root="bone_0")
+    return [_batch(f"ten bones, ccd, {size.bones:,} targets", start, goal, solver="ccd", tolerance=_BONES_TOLERANCE)]
+
+
+def forward(size: Size) -> list[Row]:
+    """World transforms of every joint of a batch of poses."""
+    rows: list[Row] = []
+    for name in ("arm.urdf", "humanoid.bvh"):
+        start = load(samples.path(name)).rest
+        q = np.repeat(start.q[None], size.poses, axis=0)
+        times = [_seconds(lambda q=q, s=start.skeleton: Pose(s, q).world) / size.poses for _ in range(_REPEATS)]
+        what = f"{name}, {len(start.skeleton)} joints, all world transforms, pose"
+        rows.append(Row(what, None, float(np.median(times)) * 1e9, None, "ns"))
+    return rows
+
+
+def _batch(what: str, start: Pose, goals: Any, **options: Any) -> Row:
+    """Solve a batch a few times: microseconds for one of it."""
+    result = solve(start, goals, **options)
+    times = [_seconds(lambda: solve(start, goals, **options)) / len(result) for _ in range(_REPEATS)]
+    return Row(what, 100.0 * float(np.mean(result.reached)), float(np.median(times)) * 1e6, None, "us")
+
+
+def _calls(what: str, call: Callable[[Floats], Any], targets: list[Floats]) -> Row:
+    """Solve one after the other: microseconds of a call."""
+    times, reached = np.zeros(len(targets)), 0
+    call(targets[0])
+    for i, target in enumerate(targets):
+        began = time.perf_counter()
+        result = call(target)
+        times[i] = time.perf_counter() - began
+        reached += bool(result.reached)
+    solved = 100.0 * reached / len(targets)
+    return Row(what, solved, float(np.median(times)) * 1e6, float(np.percentile(times, 99)) * 1e6, "us")
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -1,0 +1,195 @@
+"""Compile every kernel ahead of time, by solving tiny problems; a later run finds them in the cache on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.grounder import Grounder
+from poise.ground.plant import lock_feet
+from poise.ground.terrain.terrain import Terrain
+from poise.io.registry import load
+from poise.maths.lanes import lane_width
+from poise.model.clip import Clip
+from poise.model.limits import Range
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+from poise.problem.goals import Orientation, Place, Position
+from poise.solving.solve import prepare, solve
+
+Step: TypeAlias = tuple[str, Callable[[], Any]]
+
+_WIDE = 8  # lanes
+_NEAR, _FAR = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
+_UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def steps() -> list[Step]:
+    """What there is to compile: (name, function) pairs. A step takes seconds once, then milliseconds."""
+    return [
+        ("poses", _poses),
+        ("Jacobians", _jacobians),
+        ("joint by joint: ccd", _ccd),
+        ("joint by joint: fabrik", _fabrik),
+        ("limbs of two bones", _two_bone),
+        ("arms: one target", _arm_one),
+        ("arms: many targets", _arm_many),
+        ("figures: any goals", _figure),
+        ("Jacobian methods", _jacobian_methods),
+        ("feet of clips", _feet),
+        ("feet, live", _live_feet),
+    ]
+
+
+def warmup(progress: Callable[[str], None] | None = None) -> Path:
+    """Compile what solving on this machine needs, and return the folder that the compiled kernels are kept in.
+
+    progress  called with the name of each step before it begins
+
+    Numba keeps them beside the package, in a folder of the user's where that cannot be written, or where the
+    environment variable NUMBA_CACHE_DIR says. They are compiled for this processor and this version of Poise.
+    """
+    for name, compile_kernels in steps():
+        if progress is not None:
+            progress(name)
+        compile_kernels()
+    return Path(kernels.chain.ccd.solve.stats.cache_path)
+
+
+def compiled() -> dict[str, int]:
+    """For each kernel of this machine's lane width how many kinds of arguments it is compiled for."""
+    width = "8" if lane_width() == _WIDE else "4"
+    found = {
+        "forward.local_transforms": kernels.forward.local_transforms,
+        "forward.turns_of_similar": kernels.forward.turns_of_similar,
+        "forward.world_maps": getattr(kernels.forward, f"world_maps{width}"),
+        "jacobian.jacobians": getattr(kernels.jacobian, f"jacobians{width}"),
+        "chain.tips": kernels.chain.links.tips,
+        "ccd.solve": kernels.chain.ccd.solve,
+        "ccd_goals.solve": kernels.chain.ccd_goals.solve,
+        "ccd.probe": kernels.chain.ccd.probe,
+        "fabrik.solve": kernels.chain.fabrik.solve,
+        "fabrik_limited.solve": kernels.chain.fabrik_limited.solve,
+        "fabrik_tree.solve": kernels.tree.fabrik_tree.solve,
+        "legs.bend_all": kernels.ground.legs.bend_all,
+        "legs.passed_down": kernels.ground.legs.passed_down,
+        "grounder.step": kernels.ground.grounder.step,
+        "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
+        "two_bone_planar.solve": kernels.limb.planar.solve,
+        "serial.tips": kernels.arm.serial.tips,
+        "serial_many.solve": getattr(kernels.serial_many, f"solve{width}"),
+        "reach.reach": getattr(kernels.reach, f"reach{width}"),
+        "tree_many.solve": getattr(kernels.tree_many, f"solve{width}"),
+        "tree_steps.solve": getattr(kernels.tree_steps, f"solve{width}"),
+        "violation.largest": kernels.limits.violation.largest,
+        "paths.measure": getattr(kernels.paths, f"measure{width}"),
+    }
+    return {name: len(getattr(kernel, "signatures", ())) for name, kernel in found.items()}
+
+
+def _arm() -> Pose:
+    return _rest("arm.urdf")
+
+
+def _humanoid() -> Pose:
+    return _rest("humanoid.bvh")
+
+
+def _rest(name: str) -> Pose:
+    from poise.io import samples  # noqa: PLC0415  (`import poise` need not wait for it)
+
+    return load(samples.path(name)).rest
+
+
+def _poses() -> None:
+    for pose in (_arm(), _humanoid()):
+        assert pose.world.rotations.size
+        assert pose.world_of(pose.skeleton.names[-1]).rotations.size
+        assert pose.local_positions.size
+        Pose(pose.skeleton, np.repeat(pose.q[None], 2, axis=0)).world.matrices  # noqa: B018  (computed when read)
+
+
+def _jacobians() -> None:
+    pose = _arm()
+    pose.jacobian("tool")
+    pose.jacobian("tool", np.zeros(3))
+
+
+def _ccd() -> None:
+    for pose, joint, goal in ((_arm(), "tool", _NEAR), (_humanoid(), "LeftHand", (0.4, 1.2, 0.35))):
+        for target in (goal, _FAR):  # what is out of reach is looked into further
+            solve(pose, Position(joint, target), solver="ccd").message()
+            solve(pose, Position(joint, [target, target]), solver="ccd")
+    solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
+    solve(_humanoid(), Place("LeftHand", (0.4, 1.2, 0.35), _UPRIGHT), solver="ccd")
+
+
+def _fabrik() -> None:
+    limited, goal = _humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
+    free = Pose(limited.skeleton.limited({"*": None}), limited.q)
+    for pose in (free, limited):
+        solve(pose, goal, solver="fabrik")
+        solve(pose, goal.with_target(np.array([goal.target, _FAR])), solver="fabrik")
+    solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
+
+
+def _two_bone() -> None:
+    leg = Position("LeftFoot", (0.1, 0.3, 0.2), root="LeftUpLeg")
+    solve(_humanoid(), leg, solver="two_bone").message()
+    solve(_humanoid(), Place("LeftFoot", (0.1, 0.3, 0.2), _UPRIGHT, root="LeftUpLeg"), solver="two_bone")
+    arm = Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
+    solve(Pose(arm, arm.rest_q), Position("c", (1.5, 0.5, 0.0)), solver="two_bone")
+
+
+def _arm_one() -> None:
+    for goal in (Position("tool", _NEAR), Orientation("tool", _UPRIGHT), Place("tool", _NEAR, _UPRIGHT)):
+        for target in (goal.rows(), _far(goal)):
+            aimed = goal.with_target(target)
+            solve(_arm(), aimed).message()
+            prepare(_arm(), goal)(target)
+
+
+def _arm_many() -> None:
+    for goal in (Position("tool", _NEAR), Orientation("tool", _UPRIGHT), Place("tool", _NEAR, _UPRIGHT)):
+        solve(_arm(), goal.with_target(np.repeat(goal.rows()[None], 2, axis=0))).message()
+        solve(_arm(), goal, prefer="closest", seeds=2)
+    solve(_arm(), Place("tool", _FAR, _UPRIGHT), trace=True)
+
+
+def _far(goal: Position | Orientation | Place) -> Any:
+    target = goal.rows().copy()
+    target[..., :3] += _FAR if "position" in goal.measures else 0.0
+    return target
+
+
+def _figure() -> None:
+    pose = _humanoid()
+    joints = [pose.skeleton.names[-1], "LeftHand"]
+    goals = [Place(joint, pose.world[joint].positions + 0.01, pose.world[joint].rotations) for joint in joints]
+    solve(pose, goals, free_root=True).message()
+    solve(pose, [Place(goal.joint, _FAR, _UPRIGHT) for goal in goals]).message()
+    solve(_bent(pose.skeleton), goals, free_root=True)
+    solve(pose, goals[:1], prefer="closest", seeds=2)
+
+
+def _jacobian_methods() -> None:
+    solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
+
+
+def _feet() -> None:
+    pose = _humanoid()
+    lock_feet(Clip.at_rate(Pose(pose.skeleton, np.tile(pose.q, (3, 1))), 60))
+
+
+def _live_feet() -> None:
+    Grounder(_humanoid(), Terrain.flat()).step(_humanoid(), 0.0)
+
+
+def _bent(skeleton: Skeleton) -> Pose:
+    """The figure with a hinge for a knee."""
+    hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
+    return Pose(hinged, hinged.rest_q)

@@ -1,0 +1,61 @@
+"""The angles that goals leave, over arrays: of rotations, of axes to directions, and of limbs to their poles."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+
+_STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in kernels/paths.py
+_TINY = 1e-150  # what a length is divided by at least
+
+
+class Side(NamedTuple):
+    """Where a limb bends to (k,), and its pole.
+
+    line    (k, 3) the unit vector from the first joint to the tip
+    reach   (k,)   from the first joint to the tip
+    bend    (k, 3) from the line to the joint that bends
+    pole    (k, 3) from the line to the pole
+    shares  (k, 2) of the line that lie before the feet of these two
+    angle   (k,)   about the line from bend to pole, -pi to pi; 0 where there is no side
+    """
+
+    line: Floats
+    reach: Floats
+    bend: Floats
+    pole: Floats
+    shares: Floats
+    angle: Floats
+
+
+def rotation_left(turned: Floats, wanted: Floats) -> Floats:
+    """Angles (k,) from rotations (k, 4) to others."""
+    left = rotations.multiply(wanted, rotations.inverse(turned))
+    return 2.0 * np.arctan2(length(left[:, 1:]), np.abs(left[:, 0]))
+
+
+def direction_left(axis: Floats, wanted: Floats) -> Floats:
+    """Angles (k,) between vectors (k, 3); 0 where one has no length."""
+    return np.arctan2(length(np.cross(axis, wanted)), (axis * wanted).sum(axis=-1) + 0.0)  # no -0: half a turn
+
+
+def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:
+    """How limbs (k, 3) stand to their poles: the definition is in problem/goals/pole.py."""
+    line, bend, away = tip - first, middle - first, target - first
+    reach, limb = length(line), length(bend) + length(tip - middle)
+    n = line / np.maximum(reach, _TINY)[:, None]
+    feet = np.stack([(n * bend).sum(axis=-1), (n * away).sum(axis=-1)], axis=-1)
+    k, p = bend - n * feet[:, :1], away - n * feet[:, 1:]
+    straight: Bools = np.minimum(np.minimum(length(k), length(p)), reach) <= _STRAIGHT * limb
+    angle = np.arctan2((n * np.cross(k, p)).sum(axis=-1), (k * p).sum(axis=-1))
+    shares = feet / np.maximum(reach, _TINY)[:, None]
+    return Side(n, reach, k, p, shares, np.where(straight, 0.0, angle))
+
+
+def length(v: Floats) -> Floats:
+    """|v| (...)."""
+    return np.sqrt((v**2).sum(axis=-1))

@@ -1,0 +1,102 @@
+"""Euler angles <-> quaternions for the six orders of three different axes, intrinsic, as motion files use them.
+
+An order is read like the product of matrices: "ZXY" with angles (a, b, c) is Rz(a) Rx(b) Ry(c): first a turn
+about z, then about the turned x, then about the twice turned y. Angles [rad] have any leading axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, finite
+
+ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+_LOCKED = 1e-12  # the cosine of the middle angle below this is zero to rounding: only one of the outer two counts
+
+
+def to_quaternion(angles: ArrayLike, order: str) -> Floats:
+    """Quaternions w x y z (..., 4) of angles [rad] (..., 3) in an order such as "ZXY".
+
+    The product of the three half-angle quaternions, written out. An unknown order or angles that are not
+    finite are an InputError.
+    """
+    i, j, k, sign = axes_of(order)
+    half = 0.5 * finite(angles, "Euler angles", last=3)
+    (ca, cb, cc), (sa, sb, sc) = np.moveaxis(np.cos(half), -1, 0), np.moveaxis(np.sin(half), -1, 0)
+    cacb, sasb, sacb, casb = ca * cb, sa * sb, sa * cb, ca * sb
+    q = np.empty((*half.shape[:-1], 4))
+    q[..., 0] = cacb * cc - sign * sasb * sc
+    q[..., 1 + i] = sacb * cc + sign * casb * sc
+    q[..., 1 + j] = casb * cc - sign * sacb * sc
+    q[..., 1 + k] = cacb * sc + sign * sasb * cc
+    return q
+
+
+def from_quaternion(q: ArrayLike, order: str) -> Floats:
+    """Angles [rad] (..., 3) of unit quaternions w x y z (..., 4); the middle one is in -pi/2..pi/2.
+
+    With half sums and differences of the outer angles: (w + y', x + z') = (cos b/2 + sin b/2)(cos, sin)((a + c)/2)
+    and (w - y', x - z') = (cos b/2 - sin b/2)(cos, sin)((a - c)/2), where x y z are the components along the
+    order's axes. No digits are lost anywhere. With the middle angle at a quarter turn (gimbal lock) only a + c
+    or a - c is defined; c is 0 there and the rotation is still the same.
+    """
+    i, j, k, sign = axes_of(order)
+    w, *xyz = np.moveaxis(finite(q, "a quaternion", last=4), -1, 0)
+    x, y, z = xyz[i], sign * xyz[j], xyz[k]
+    long, short = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
+    middle = 2.0 * np.arctan2(long, short) - 0.5 * np.pi
+    total, difference = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
+    size = np.hypot(long, short)
+    difference = np.where(short <= _LOCKED * size, total, difference)
+    total = np.where(long <= _LOCKED * size, difference, total)
+    return np.stack([wrapped(total + difference), sign * middle, wrapped(total - difference)], axis=-1)
+
+
+def wrapped(angle: ArrayLike) -> Floats:
+    """The same angles [rad] modulo a turn, in -pi..pi."""
+    angle = np.asarray(angle, dtype=np.float64)
+    return angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
+
+
+def nearest(angles: Floats, reference: Floats) -> Floats:
+    """The equal rotations' angles [rad] (..., 3) that are nearest to reference angles (..., 3), in any order.
+
+    Every rotation has two triples modulo turns, (a, b, c) and (a + pi, pi - b, c + pi).
+    """
+    both = np.stack([angles, other(angles)])
+    both = reference + wrapped(both - reference)
+    far = np.abs(both - reference).sum(axis=-1)
+    return np.where((far[1] < far[0])[..., None], both[1], both[0])
+
+
+def continuous(angles: Floats) -> Floats:
+    """The same rotations (frames, ..., 3) with angles [rad] that go on from frame to frame without a jump.
+
+    At each frame the triple nearest to that of the frame before is taken; the first frame stays.
+    """
+    if len(angles) < 2:  # noqa: PLR2004  (nothing to go on from)
+        return angles
+    both = np.stack([angles, other(angles)], axis=1)  # (frames, 2, ..., 3)
+    steps = wrapped(both[1:, :, None] - both[:-1, None])  # (frames - 1, to, from, ..., 3)
+    best = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): where to go on from either triple
+    chosen = np.zeros(angles.shape[:-1], dtype=np.int64)
+    for frame, (from_first, from_second) in enumerate(zip(best[:, 0], best[:, 1], strict=True), start=1):
+        chosen[frame] = np.where(chosen[frame - 1] == 0, from_first, from_second)
+    path = np.where((chosen == 0)[..., None], both[:, 0], both[:, 1])
+    return np.unwrap(path, axis=0)
+
+
+def other(angles: Floats) -> Floats:
+    """The second triple of the same rotation in the same order: (a + pi, pi - b, c + pi)."""
+    return np.array([0.0, np.pi, 0.0]) + np.array([1.0, -1.0, 1.0]) * angles + np.array([np.pi, 0.0, np.pi])
+
+
+def axes_of(order: str) -> tuple[int, int, int, float]:
+    """Numbers of the three axes, and +1 where they follow each other cyclically, else -1."""
+    if order not in ORDERS:
+        message = f"unknown rotation order {order!r}; known: {', '.join(ORDERS)}"
+        raise InputError(message)
+    i, j, k = ("XYZ".index(letter) for letter in order)
+    return i, j, k, 1.0 if (j - i) % 3 == 1 else -1.0

@@ -1,0 +1,38 @@
+"""How wide this machine's SIMD registers are, and memory aligned for them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats
+
+_ALIGNMENT = 64  # bytes: a register of AVX-512
+_WIDTHS = ("4", "8")
+
+
+@cache
+def lane_width() -> int:
+    """How many problems the kernels solve side by side: 8 float64 where the processor has AVX-512, else 4.
+
+    The environment variable POISE_LANES (4 or 8) decides otherwise.
+    """
+    wanted = os.environ.get("POISE_LANES")
+    if wanted is not None:
+        if wanted not in _WIDTHS:
+            message = f"POISE_LANES must be 4 or 8, not {wanted!r}"
+            raise InputError(message)
+        return int(wanted)
+    from llvmlite import binding  # noqa: PLC0415  (only commands that solve pay for it)
+
+    return 8 if binding.get_host_cpu_features().get("avx512f", False) else 4
+
+
+def aligned(count: int) -> Floats:
+    """Uninitialised float64 numbers, the first on a 64-byte boundary."""
+    room = np.empty(count + _ALIGNMENT // 8)
+    skip = (-room.ctypes.data // 8) % (_ALIGNMENT // 8)
+    return room[skip : skip + count]

@@ -1,0 +1,28 @@
+"""Checks of solver options."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from poise.errors import InputError
+from poise.maths.arrays import short
+
+_MOST = 1_000_000  # iterations or restarts: more is a slip of the finger
+
+
+def count(option: str, value: Any) -> int:
+    """A whole number from 0 to 1,000,000."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= _MOST:
+        raise InputError(f"{option} must be a whole number from 0 to {_MOST}, not {short(value)}")
+    return number
+
+
+def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """One of these words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {short(value)}")

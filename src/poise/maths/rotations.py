@@ -1,0 +1,183 @@
+"""Rotations as arrays: unit quaternions w x y z with any leading axes.
+
+`q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
+The scalar twins that the solvers use are in `poise.kernels.linear`; tests hold both to the same values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, finite
+
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+IDENTITY.setflags(write=False)
+_STRAIGHT = 1e-9  # [rad] below this the weights of slerp equal those of a straight line to rounding
+_OPPOSITE = 1e-30  # |a + b|^2 of two unit vectors below this: opposite to rounding, any perpendicular axis will do
+
+
+def normalised(q: ArrayLike) -> Floats:
+    """Scale quaternions (..., 4) to unit length. Zero length is an InputError, never a NaN."""
+    given = finite(q, "a quaternion", last=4)
+    largest = np.abs(given).max(axis=-1, keepdims=True)
+    if (largest == 0.0).any():
+        message = "a quaternion of zero length is no rotation; the identity is (1, 0, 0, 0)"
+        raise InputError(message)
+    scaled = given / largest  # first, so that squares of huge or tiny numbers stay representable
+    return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
+
+
+def multiply(a: Floats, b: Floats) -> Floats:
+    """Compose two rotations (..., 4): the result rotates by b, then by a."""
+    aw, ax, ay, az = np.moveaxis(a, -1, 0)
+    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by + ay * bw + az * bx - ax * bz,
+            aw * bz + az * bw + ax * by - ay * bx,
+        ],
+        axis=-1,
+    )
+
+
+def inverse(q: Floats) -> Floats:
+    """Invert unit quaternions (..., 4): negate the vector part."""
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(q: Floats, v: Floats) -> Floats:
+    """Rotate vectors (..., 3) by unit quaternions (..., 4): v + 2 w (u x v) + 2 u x (u x v)."""
+    w, x, y, z = (q[..., i] for i in range(4))
+    a, b, c = (v[..., i] for i in range(3))
+    s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)  # np.cross takes twice as long
+    return np.stack([a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)], axis=-1)
+
+
+def about(axis: Floats, angle: ArrayLike) -> Floats:
+    """Rotation by `angle` [rad] about unit axes (..., 3): (cos a/2, sin a/2 axis)."""
+    half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
+    return _join(np.cos(half), np.sin(half) * axis)
+
+
+def _join(w: Floats, v: Floats) -> Floats:
+    shape = np.broadcast_shapes(w.shape[:-1], v.shape[:-1])
+    return np.concatenate([np.broadcast_to(w, (*shape, 1)), np.broadcast_to(v, (*shape, 3))], axis=-1)
+
+
+def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Shortest rotation (..., 4) that turns direction `a` (..., 3) onto direction `b` (..., 3).
+
+    With unit vectors and m = a + b, the quaternion is (m.m / 2, a x m) normalised: half the angle comes
+    from the half vector, so there is no trigonometry and no loss of digits near half a turn.
+
+    Lengths do not matter, however tiny or huge. Parallel: the identity. Opposite: half a turn about an
+    axis perpendicular to `a` (there is no shortest one; the choice depends on `a` only). A zero vector
+    has no direction: the identity. Not finite: InputError.
+    """
+    a, b = np.broadcast_arrays(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
+    a, a_is_zero = _direction(a)
+    b, b_is_zero = _direction(b)
+    m = a + b
+    square = (m * m).sum(axis=-1, keepdims=True)
+    q = np.concatenate([0.5 * square, np.cross(a, m)], axis=-1)
+    half_turn = np.concatenate([np.zeros_like(square), _perpendicular(a)], axis=-1)
+    q = np.where(square < _OPPOSITE, half_turn, q)
+    return normalised(np.where(a_is_zero | b_is_zero, IDENTITY, q))
+
+
+def _direction(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Unit vectors of v (..., 3), and (..., 1) where v is zero (there the first axis is returned)."""
+    largest = np.abs(v).max(axis=-1, keepdims=True)
+    zero = largest == 0.0
+    v = np.where(zero, [1.0, 0.0, 0.0], v / np.where(zero, 1.0, largest))
+    return v / np.sqrt((v * v).sum(axis=-1, keepdims=True)), zero
+
+
+def _perpendicular(v: Floats) -> Floats:
+    """A unit vector perpendicular to each unit v (..., 3): v x the axis that v is least along."""
+    axis = np.eye(3)[np.abs(v).argmin(axis=-1)]
+    return _direction(np.cross(v, axis))[0]
+
+
+def as_matrix(q: Floats) -> Floats:
+    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4); columns are the rotated axes."""
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def from_matrix(m: Floats) -> Floats:
+    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
+
+    Of the four ways to write the quaternion, the one that divides by its largest component
+    (Shepperd, J. Guidance and Control 1(3), 1978).
+    """
+    d = np.diagonal(m, axis1=-2, axis2=-1)
+    trace = d.sum(axis=-1)
+    squares = np.concatenate([trace[..., None], 2 * d - trace[..., None]], axis=-1)  # 4 w^2 - 1, 4 x^2 - 1, ...
+    x, y, z = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    xy, yz, zx = m[..., 0, 1] + m[..., 1, 0], m[..., 1, 2] + m[..., 2, 1], m[..., 2, 0] + m[..., 0, 2]
+    candidates = np.stack(
+        [
+            np.stack([1 + squares[..., 0], x, y, z], axis=-1),
+            np.stack([x, 1 + squares[..., 1], xy, zx], axis=-1),
+            np.stack([y, xy, 1 + squares[..., 2], yz], axis=-1),
+            np.stack([z, zx, yz, 1 + squares[..., 3]], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = squares.argmax(axis=-1)[..., None, None]
+    q = normalised(np.take_along_axis(candidates, best, axis=-2)[..., 0, :])
+    return np.where(q[..., :1] < 0, -q, q)
+
+
+def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
+    """Rotate from a to b (..., 4) by the fraction t (...) along the shorter arc, at constant speed.
+
+    sin((1-t) h) a + sin(t h) b, over sin h, with h the angle between the two quaternions, taken from
+    chord lengths so that it is exact near 0; equal ends return that end (Shoemake, SIGGRAPH 1985).
+    """
+    t = np.asarray(t, dtype=np.float64)[..., None]
+    b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
+    chord, sum_ = a - b, a + b
+    h = 2 * np.arctan2(np.sqrt((chord * chord).sum(-1, keepdims=True)), np.sqrt((sum_ * sum_).sum(-1, keepdims=True)))
+    small = h < _STRAIGHT
+    safe = np.where(small, 1.0, np.sin(h))
+    weight_a = np.where(small, 1 - t, np.sin((1 - t) * h) / safe)
+    weight_b = np.where(small, t, np.sin(t * h) / safe)
+    return normalised(weight_a * a + weight_b * b)
+
+
+def as_vector(q: Floats) -> Floats:
+    """Rotation vectors (..., 3) of unit quaternions (..., 4): axis times angle, of the shorter way, at most pi long."""
+    q = np.where(q[..., :1] < 0, -q, q)
+    sine = np.sqrt((q[..., 1:] ** 2).sum(axis=-1, keepdims=True))
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    return q[..., 1:] * np.where(sine > _STRAIGHT, angle / np.maximum(sine, _STRAIGHT), 2.0)
+
+
+def from_vector(v: Floats) -> Floats:
+    """Unit quaternions (..., 4) of rotation vectors (..., 3): cos |v|/2, and v/|v| sin |v|/2. Zero: the identity."""
+    angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
+    half = 0.5 * angle
+    k = np.where(angle > _STRAIGHT, np.sin(half) / np.maximum(angle, _STRAIGHT), 0.5)
+    return _join(np.cos(half), k * v)
+
+
+def twist_angle(q: Floats, axis: Floats) -> Floats:
+    """Angle [rad] in (-pi, pi] of the twist of q (..., 4) about the unit `axis` (..., 3).
+
+    2 atan2(v.axis, w), the rotation about the axis that is nearest to q. At half a turn about a
+    perpendicular axis every twist is equally near; 0 is returned.
+    """
+    along = (q[..., 1:] * axis).sum(axis=-1)
+    angle = 2 * np.arctan2(along, q[..., 0])
+    return np.where(angle > np.pi, angle - 2 * np.pi, np.where(angle <= -np.pi, angle + 2 * np.pi, angle))

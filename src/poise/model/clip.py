@@ -1,0 +1,224 @@
+"""Clips: poses over time. A Clip has a pose at each of its times; a KeyedClip keeps the file's own keys."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, finite, frozen
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """Poses at given times.
+
+    times  (frames,) [s], not decreasing
+    poses  a Pose with one batch axis, a pose per time
+
+    Between times values run in straight lines and rotations along the shorter arc; outside, the nearest
+    end holds.
+    """
+
+    times: Floats
+    poses: Pose
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        times = finite(self.times, "times").copy()
+        if times.ndim != 1 or self.poses.shape != times.shape:
+            message = f"{times.shape} times do not match poses with batch axes {self.poses.shape}"
+            raise InputError(message)
+        if (np.diff(times) < 0).any():
+            message = "the times of a clip must not decrease"
+            raise InputError(message)
+        frozen(times)
+        object.__setattr__(self, "times", times)
+
+    @classmethod
+    def at_rate(cls, poses: Pose, fps: float, name: str = "") -> Clip:
+        """Make a clip of poses at a constant rate [frames/s], the first at time 0."""
+        if not fps > 0 or not np.isfinite(fps):
+            message = f"frames per second must be above zero and finite, not {fps}"
+            raise InputError(message)
+        return cls(np.arange(len(poses)) / fps, poses, name)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton of the poses."""
+        return self.poses.skeleton
+
+    @property
+    def duration(self) -> float:
+        """The last time [s]; 0 for an empty clip."""
+        return float(self.times[-1]) if len(self.times) else 0.0
+
+    @property
+    def fps(self) -> float:
+        """Frames per second: the inverse of the median time step; 0 with fewer than two frames."""
+        steps = np.diff(self.times)
+        steps = steps[steps > 0]
+        return float(1.0 / np.median(steps)) if len(steps) else 0.0
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self)} frames, {self.duration:.3g} s)"
+
+    def at(self, seconds: ArrayLike) -> Pose:
+        """Return the pose at a time, or a batch of poses at an array of times [s]."""
+        t = finite(seconds, "seconds")
+        if not len(self.times):
+            message = f"clip {self.name!r} has no frames"
+            raise InputError(message)
+        lower, weight = bracket(self.times, t)
+        if not weight.any():
+            return self.poses[lower]
+        return self.poses[lower].blended(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
+
+    def on(self, skeleton: Skeleton) -> Clip:
+        """Return the same motion on the same skeleton with other limits."""
+        return Clip(self.times, dataclasses.replace(self.poses, skeleton=skeleton), self.name)
+
+    def resampled(self, fps: float) -> Clip:
+        """Return the clip at a constant rate [frames/s], both ends of its time kept as near as the rate allows."""
+        if not fps > 0 or not np.isfinite(fps):
+            message = f"frames per second must be above zero and finite, not {fps}"
+            raise InputError(message)
+        frames = round(self.duration * fps) + 1
+        return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)
+
+
+def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
+    """Index of the time at or before t, and the fraction 0..1 of the way to the next; held at both ends."""
+    lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
+    upper = np.minimum(lower + 1, len(times) - 1)
+    span = times[upper] - times[lower]
+    weight = np.where(span > 0, (t - times[lower]) / np.where(span > 0, span, 1.0), (t > times[lower]) * 1.0)
+    return lower, np.clip(weight, 0.0, 1.0)
+
+
+class Track(NamedTuple):
+    """Keys of one channel of one joint, as a file stores them.
+
+    path           "translation" (k, 3), "rotation" (k, 4) w x y z, both relative to the parent, or "scale" (k, 3)
+    interpolation  "LINEAR", "STEP", or "CUBICSPLINE" with values (k, 3, 3 or 4): in-tangent, value, out-tangent
+    times          (k,) [s], increasing
+    """
+
+    joint: int
+    path: Literal["translation", "rotation", "scale"]
+    interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"]
+    times: Floats
+    values: Floats
+
+    def at(self, t: Floats) -> Floats:
+        """Values at times t; before the first key and after the last one their values hold."""
+        lower, weight = bracket(self.times, t)
+        upper = np.minimum(lower + 1, len(self.times) - 1)
+        if self.interpolation == "STEP":
+            last = (weight >= 1.0)[..., None]
+            return np.where(last, self.values[upper], self.values[lower])
+        if self.interpolation == "CUBICSPLINE":
+            return self._spline(lower, upper, weight[..., None])
+        a, b = self.values[lower], self.values[upper]
+        return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
+
+    def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
+        """Cubic Hermite spline with tangents scaled by the key distance (glTF 2.0, appendix C)."""
+        span = (self.times[upper] - self.times[lower])[..., None]
+        p0, m0 = self.values[lower, 1], self.values[lower, 2] * span
+        p1, m1 = self.values[upper, 1], self.values[upper, 0] * span
+        s2, s3 = s * s, s * s * s
+        value = (2 * s3 - 3 * s2 + 1) * p0 + (s3 - 2 * s2 + s) * m0 + (3 * s2 - 2 * s3) * p1 + (s3 - s2) * m1
+        return rotations.normalised(value) if self.path == "rotation" else value
+
+
+class KeyedClip(Clip):
+    """A clip that keeps the keys of its file, channel by channel, and samples them when asked.
+
+    `times` are all the key times of all the tracks; `poses` are sampled there on first use. `at` samples
+    the tracks themselves, so that steps and splines are exact.
+    """
+
+    def __init__(self, skeleton: Skeleton, tracks: tuple[Track, ...], name: str = "") -> None:
+        self.__dict__.update(_skeleton=skeleton, tracks=tracks, name=name)
+
+    tracks: tuple[Track, ...]
+    _skeleton: Skeleton
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton that the tracks move."""
+        return self._skeleton
+
+    @cached_property
+    def times(self) -> Floats:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """All key times of all tracks (frames,) [s]."""
+        keys = [track.times for track in self.tracks]
+        return np.unique(np.concatenate(keys)) if keys else np.zeros(0)
+
+    @cached_property
+    def poses(self) -> Pose:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A pose at each of the times."""
+        return self.at(self.times)
+
+    @property
+    def duration(self) -> float:
+        """The largest key time [s]."""
+        return max((float(track.times[-1]) for track in self.tracks), default=0.0)
+
+    def on(self, skeleton: Skeleton) -> Clip:
+        """Return the same motion on the same skeleton with other limits."""
+        return KeyedClip(skeleton, self.tracks, self.name)
+
+    def at(self, seconds: ArrayLike) -> Pose:
+        """Return the pose at a time, or a batch of poses at an array of times [s]."""
+        t = finite(seconds, "seconds")
+        s = self.skeleton
+        q = np.broadcast_to(s.rest_q, (*t.shape, s.nq)).copy()
+        translations, scales = _rest_rows(s, t.shape)
+        animated = {"translation": False, "scale": False}
+        for track in self.tracks:
+            values = track.at(t)
+            if track.path == "rotation":
+                _put_rotation(s, q, track.joint, values)
+            elif track.path == "translation":
+                animated["translation"] |= _put_translation(s, q, translations, track.joint, values)
+            else:
+                animated["scale"] = True
+                scales[..., track.joint, :] = values
+        return Pose(s, q, translations if animated["translation"] else None, scales if animated["scale"] else None)
+
+
+def _rest_rows(skeleton: Skeleton, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    size = (*shape, len(skeleton), 3)
+    scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    return np.broadcast_to(skeleton.A[:, :3], size).copy(), np.broadcast_to(scales, size).copy()
+
+
+def _put_rotation(skeleton: Skeleton, q: Floats, joint: int, values: Floats) -> None:
+    """Store parent-relative rotations as q: A's rotation is taken out."""
+    start = skeleton.q_start[joint] + (3 if skeleton.kinds[joint] == Kind.FREE else 0)
+    rest = rotations.inverse(skeleton.A[joint, 3:])
+    q[..., start : start + 4] = rotations.multiply(np.broadcast_to(rest, values.shape), values)
+
+
+def _put_translation(skeleton: Skeleton, q: Floats, translations: Floats, joint: int, values: Floats) -> bool:
+    """Store parent-relative translations; a free joint carries them in q. Return whether beside q."""
+    if skeleton.kinds[joint] != Kind.FREE:
+        translations[..., joint, :] = values
+        return True
+    start = skeleton.q_start[joint]
+    turned = rotations.rotate(rotations.inverse(skeleton.A[joint, 3:]), values - skeleton.A[joint, :3])
+    q[..., start : start + 3] = turned
+    return False

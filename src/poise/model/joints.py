@@ -1,0 +1,161 @@
+"""One row of a skeleton: the kinds of joints, couplings, and the checks and defaults of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, Ints, finite
+from poise.maths.rotations import normalised
+from poise.model.limits import Limit, unit_axis
+
+_UNIT = 1e-12  # a squared length this near to one is one to rounding
+
+
+class Kind(IntEnum):
+    """How a joint moves: fixed not at all, hinge about an axis, slide along it, ball, free (ball and move)."""
+
+    FIXED = 0
+    HINGE = 1
+    SLIDE = 2
+    BALL = 3
+    FREE = 4
+
+    @property
+    def nq(self) -> int:
+        """Numbers in q: hinge and slide 1, ball 4 (w x y z), free 7 (x y z w x y z)."""
+        return (0, 1, 1, 4, 7)[self]
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom: hinge and slide 1, ball 3, free 6."""
+        return (0, 1, 1, 3, 6)[self]
+
+
+_COUPLED = {Kind.HINGE, Kind.SLIDE}
+
+
+class Coupling(NamedTuple):
+    """A linear coupling (URDF mimic): this joint's value is ratio * value of `leader` + offset.
+
+    A coupled joint has no numbers of its own in q. `leader` is a row of the skeleton with numbers of
+    its own: a mimic of a mimic is composed when the skeleton is made.
+    """
+
+    leader: int
+    ratio: float
+    offset: float
+
+
+class Joint(NamedTuple):
+    """A read-only view of one row of a Skeleton."""
+
+    name: str
+    row: int
+    kind: Kind
+    parent: str | None
+    children: tuple[str, ...]
+    axis: tuple[float, float, float] | None
+    limit: Limit | None
+    coupling: Coupling | None
+    source_id: object
+
+
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Make names unique in order by appending _1, _2, ...: the first keeps its name."""
+    names = list(names)
+    taken = set(names)
+    counts: dict[str, int] = {}
+    result: list[str] = []
+    seen: set[str] = set()
+    for name in names:
+        new = name
+        while new in seen:
+            counts[name] = counts.get(name, 0) + 1
+            candidate = f"{name}_{counts[name]}"
+            new = candidate if candidate not in taken else name
+        seen.add(new)
+        result.append(new)
+    return tuple(result)
+
+
+def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
+    """Refuse rows whose numbers differ, whose parents do not come first, or whose kinds do not exist."""
+    if not len(names) == len(parents) == len(kinds):
+        message = f"{len(names)} names, {len(parents)} parents and {len(kinds)} kinds do not match"
+        raise InputError(message)
+    for i, parent in enumerate(parents):
+        if not -1 <= parent < i:
+            message = f"joint {names[i]!r} (row {i}) has parent row {parent}; parents come first, a root has -1"
+            raise InputError(message)
+    if not np.isin(kinds, list(Kind)).all():
+        message = f"joint kinds are {', '.join(f'{k.value} {k.name.lower()}' for k in Kind)}"
+        raise InputError(message)
+
+
+def composed(
+    names: tuple[str, ...], kinds: Ints, couplings: tuple[Coupling | None, ...]
+) -> tuple[Coupling | None, ...]:
+    """Follow each coupling to a joint with numbers of its own, composing ratios and offsets."""
+    for i, coupling in enumerate(couplings):
+        exists = coupling is None or 0 <= coupling.leader < len(names)
+        if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= _COUPLED):
+            raise InputError(f"joint {names[i]!r} is coupled to row {coupling.leader}; both must be hinges or slides")
+    result: list[Coupling | None] = []
+    for i, start in enumerate(couplings):
+        coupling, seen = start, {i}
+        while coupling and (further := couplings[coupling.leader]):
+            if coupling.leader in seen:
+                break
+            seen.add(coupling.leader)
+            ratio, offset = coupling.ratio * further.ratio, coupling.ratio * further.offset + coupling.offset
+            coupling = Coupling(further.leader, ratio, offset)
+        if coupling and coupling.leader in seen:
+            message = f"joint {names[i]!r} is coupled in a cycle through {names[coupling.leader]!r}"
+            raise InputError(message)
+        result.append(coupling)
+    return tuple(result)
+
+
+def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
+    """Unit axes (n, 3) of the hinges and slides, zero for other kinds; a hinge without an axis is refused."""
+    result = np.zeros((len(names), 3))
+    given = np.zeros_like(result) if axes is None else _rows(len(names), axes, "axes", 3)
+    for i in np.flatnonzero((kinds == Kind.HINGE) | (kinds == Kind.SLIDE)):
+        try:
+            result[i] = unit_axis(given[i])
+        except InputError as error:
+            message = f"joint {names[i]!r}: {error}"
+            raise InputError(message) from error
+    return result
+
+
+def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
+    """The constant transforms A (n, 7) from offsets and rotations; the identity where one is left out."""
+    A = np.tile([0.0, 0, 0, 1, 0, 0, 0], (n, 1))  # noqa: N806  (the letter of the formula)
+    if offsets is not None:
+        A[:, :3] = _rows(n, offsets, "offsets", 3)
+    if rotations is not None:
+        given = _rows(n, rotations, "rotations", 4)
+        off = np.abs((given**2).sum(axis=-1, keepdims=True) - 1.0) > _UNIT
+        A[:, 3:] = np.where(off, normalised(given), given)  # what is of unit length to rounding stays bit for bit
+    return A
+
+
+def affine(n: int, scales: Any) -> Floats:
+    """The constant transforms B (n, 3, 4) from scales; the identity where they are left out."""
+    B = np.zeros((n, 3, 4))  # noqa: N806  (the letter of the formula)
+    B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else _rows(n, scales, "scales", 3)
+    return B
+
+
+def _rows(n: int, values: Any, what: str, width: int) -> Floats:
+    """Values (n, width), one row a joint."""
+    array = finite(values, what, last=width)
+    if array.shape != (n, width):
+        raise InputError(f"{what} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
+    return array

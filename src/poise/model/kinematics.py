@@ -1,0 +1,166 @@
+"""Forward kinematics and Jacobians: a skeleton's rows become the kernels' tables (kernels/forward.py, jacobian.py)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import UnsupportedError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.maths.lanes import aligned, lane_width
+from poise.model.skeleton import Kind, Skeleton
+
+_WIDE = 8  # lanes
+_SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
+
+
+class Given(NamedTuple):
+    """What a batch of poses has instead of A's translation and of B: (k, n, 3) each, or None."""
+
+    translations: Floats | None
+    scales: Floats | None
+
+
+class Table(NamedTuple):
+    """Rows of a skeleton as the kernels read them; see kernels/forward.py and kernels/jacobian.py."""
+
+    rows: list[int]
+    constants: Floats
+    used: Ints
+    dofs: Floats
+
+
+def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given) -> Floats:
+    """World transforms (k, n, 3, 4) of every joint, or (k, 1, 3, 4) of one, for poses q (k, nq)."""
+    table = _table(skeleton, row, given)
+    r, u = len(table.rows), len(table.used)
+    count = r if row is None else 1
+    out = np.empty((len(q), count * 12))
+    width = lane_width()
+    work = aligned((u + 12 * (r + 1) + 6 * r) * width)
+    kernel = kernels.forward.world_maps8 if width == _WIDE else kernels.forward.world_maps4
+    kernel(table.constants, q, table.used, _given_rows(skeleton, table.rows, given), work, out)
+    return out.reshape(len(q), count, 3, 4)
+
+
+def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats) -> Floats:
+    """Jacobians (k, 6, nv) of one joint and of points (1|k, 3) in its frame, for poses q (k, nq)."""
+    table, nv = _table(skeleton, row, given), skeleton.nv
+    r, u = len(table.rows), len(table.used)
+    gains = _gains(skeleton, row, given)
+    out = np.empty((len(q), 6 * nv))
+    width = lane_width()
+    work = aligned((u + 12 + 6 * nv + 31 * r + 3) * width)
+    kernel = kernels.jacobian.jacobians8 if width == _WIDE else kernels.jacobian.jacobians4
+    extra = _given_rows(skeleton, table.rows, given)
+    kernel(table.constants, table.dofs, q, table.used, extra, gains, points, work, out)
+    return out.reshape(len(q), 6, nv)
+
+
+def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
+    """The table of all rows, or of the path to one, without what is given; remembered per skeleton."""
+    known: dict[object, Table] = skeleton.__dict__.setdefault("_tables", {})
+    key = (row, given.translations is None, given.scales is None)
+    if key not in known:
+        rows = list(range(len(skeleton))) if row is None else skeleton.way(row)
+        known[key] = table_of(skeleton, rows, moved=not key[1], scaled=not key[2])
+    return known[key]
+
+
+def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled: bool = False) -> Table:
+    """The table of these rows, parents first, for poses that say translations or scales or neither."""
+    offsets, after = skeleton.A[:, :3].copy(), skeleton.B
+    if moved:
+        offsets[skeleton.kinds != Kind.FREE] = 0.0
+    if scaled:
+        after = np.broadcast_to(np.eye(3, 4), after.shape)
+    return _new_table(skeleton, rows, offsets[rows], after[rows])
+
+
+def _gains(skeleton: Skeleton, row: int, given: Given) -> Floats:
+    """1 / scale (1|k, r) of what stands above each row of the path to one; remembered per skeleton."""
+    if given.scales is not None:
+        rows = skeleton.way(row)
+        return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))
+    known: dict[int, Floats] = skeleton.__dict__.setdefault("_gains", {})
+    if row not in known:
+        rows = skeleton.way(row)
+        known[row] = _new_gains(skeleton, rows, skeleton.B[None, rows, :, :3])
+    return known[row]
+
+
+def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floats) -> Table:
+    """The table of these rows, parents first, with the translations (r, 3) of A and with B (r, 3, 4)."""
+    s = skeleton
+    kinds, axes = s.kinds[rows], s.axes[rows]
+    needed = {int(s.q_start[row]) + j for row in rows for j in range(Kind(s.kinds[row]).nq)}
+    used = np.array(sorted(needed), dtype=np.int64)
+    turn = rotations.as_matrix(s.A[rows, 3:])
+    slot = {row: i + 1 for i, row in enumerate(rows)}
+    constants = np.zeros((len(rows), 41))
+    constants[:, 0] = kinds
+    constants[:, 1] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
+    constants[:, 2] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
+    constants[:, 3:5] = s.coupling_rows[rows]
+    constants[:, 5:] = _parts(kinds, axes, turn, after).reshape(len(rows), 36)
+    constants[:, [8, 12, 16]] += offsets
+    ways = np.swapaxes(turn, 1, 2).copy()
+    one = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
+    ways[one, 0] = (turn @ axes[:, :, None])[one, :, 0]
+    dofs = np.zeros((len(rows), 13))
+    dofs[:, 0], dofs[:, 1:4], dofs[:, 4:] = s.v_start[rows], offsets, ways.reshape(len(rows), 9)
+    return Table(rows, constants, used, dofs)
+
+
+def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:
+    """What the kernel calls still, sine and cosine (r, 3, 3, 4), without A's translation; turn (r, 3, 3) is A's."""
+    along = axes[:, :, None] * axes[:, None, :]
+    across = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: across @ v is a x v
+    parts = np.zeros((len(kinds), 3, 3, 4))
+    parts[:, 0] = turn @ after
+    hinge, slide, ball = kinds == Kind.HINGE, kinds == Kind.SLIDE, kinds >= Kind.BALL
+    for j, spin in enumerate((along, across, np.eye(3) - along)):
+        parts[hinge, j] = (turn @ spin @ after)[hinge]
+    parts[slide, 1, :, 3] = (turn @ axes[:, :, None])[slide, :, 0]
+    parts[ball, 0] = np.eye(3, 4)
+    parts[ball, 0, :, :3] = turn[ball]
+    parts[ball, 1] = after[ball]
+    parts[ball, 2, 0, 0] = (after[ball] != np.eye(3, 4)).any(axis=(1, 2))
+    return parts
+
+
+def _given_rows(skeleton: Skeleton, rows: list[int], given: Given) -> Floats:
+    """Translations and scales of these rows as the kernels read them, (0|k, 6 r); a free joint's stand in q."""
+    first = given.scales if given.translations is None else given.translations
+    if first is None:
+        return np.empty((0, 6 * len(rows)))
+    numbers = np.zeros((len(first), len(rows), 6))
+    numbers[..., 3:] = 1.0 if given.scales is None else given.scales[:, rows]
+    if given.translations is not None:
+        free = skeleton.kinds[rows, None] == Kind.FREE
+        numbers[..., :3] = np.where(free, 0.0, given.translations[:, rows])
+    return numbers.reshape(len(first), 6 * len(rows))
+
+
+def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> Floats:
+    """1 / scale of what stands above, from B's linear parts (k, r, 3, 3).
+
+    UnsupportedError where a row that turns stands below a scale that is zero or not uniform.
+    """
+    scale = np.cbrt(np.linalg.det(linear))
+    flat = scale == 0.0
+    scale = np.where(flat, 1.0, scale)
+    unit = linear / scale[..., None, None]
+    bad = flat | (np.abs(unit @ np.swapaxes(unit, -1, -2) - np.eye(3)).max(axis=(2, 3)) > _SIMILAR)
+    bad = bad.any(axis=0)
+    turns = ~np.isin(skeleton.kinds[rows], (Kind.FIXED, Kind.SLIDE))
+    sheared = np.flatnonzero(turns & (np.cumsum(bad) > bad))  # rows that turn below a bad one
+    if len(sheared):
+        name = skeleton.names[rows[int(sheared[0])]]
+        raise UnsupportedError(f"the scale above {name!r} is zero or not uniform; turning {name!r} is then no rotation")
+    gains = np.ones(scale.shape)
+    gains[:, 1:] = 1.0 / np.cumprod(scale, axis=1)[:, :-1]
+    return gains

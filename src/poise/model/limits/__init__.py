@@ -1,0 +1,43 @@
+"""Joint limits as values. One meaning for every solver: the kernels of `kernels/limits/` apply them.
+
+A limit is relative to the rest rotation of a ball joint, whose quaternion in q is the identity there; for a hinge or a
+slide it bounds q itself, so its zero is the zero pose of the file.
+
+A limit is hard (`soft=0`): no result is ever outside. With `soft` > 0 it is a wish instead: it costs soft * excess^2,
+comes after all goals, and is reported as `Result.cost`.
+
+The folder is the registry: one file per limit, whose class is named like the file (swing_twist.py has SwingTwist).
+What they share stands in `base/`.
+"""
+
+import importlib
+import pkgutil
+from typing import TypeAlias
+
+from poise.model.limits.base.checks import Axis as Axis
+from poise.model.limits.base.checks import unit_axis as unit_axis
+from poise.model.limits.euler_box import EulerBox as EulerBox
+from poise.model.limits.range import Range as Range
+from poise.model.limits.swing_twist import SwingTwist as SwingTwist
+
+Limit: TypeAlias = Range | SwingTwist | EulerBox
+
+
+def _class_in(file: str) -> type[Limit]:
+    """The limit that a file of this folder holds."""
+    module = importlib.import_module(f"{__name__}.{file}")
+    return getattr(module, file.title().replace("_", ""))
+
+
+LIMITS = tuple(_class_in(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
+NAMES = tuple(limit.__name__ for limit in LIMITS)
+
+
+def hinge_axis(limit: Limit | None) -> Axis | None:
+    """The axis of a limit that makes a ball joint a hinge; None for every other limit."""
+    return limit.axis if isinstance(limit, Range) else None
+
+
+def is_soft(limit: Limit | None) -> bool:
+    """Whether a limit is a wish, not a bound."""
+    return limit is not None and limit.soft > 0.0

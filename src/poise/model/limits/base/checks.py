@@ -1,0 +1,55 @@
+"""The checks of numbers that the limits share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import finite, real
+
+_UNIT = 1e-15  # a squared length this near to one is one to rounding
+
+Axis: TypeAlias = tuple[float, float, float]
+
+
+def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
+    """Scale an axis to length one; zero length or anything but three finite numbers is an InputError."""
+    x, y, z = _three(axis)
+    if abs(x * x + y * y + z * z - 1.0) < _UNIT:
+        return (x, y, z)  # unchanged, so that an axis survives saving and loading bit for bit
+    largest = max(abs(x), abs(y), abs(z))
+    if largest == 0.0:
+        message = "an axis of zero length has no direction"
+        raise InputError(message)
+    x, y, z = x / largest, y / largest, z / largest
+    length = math.sqrt(x * x + y * y + z * z)
+    return (x / length, y / length, z / length)
+
+
+def _three(axis: ArrayLike) -> list[float]:
+    values = finite(axis, "an axis", last=3)
+    if values.shape != (3,):
+        message = f"an axis is three numbers; got an array of shape {values.shape}"
+        raise InputError(message)
+    return values.tolist()
+
+
+def checked_soft(soft: float) -> float:
+    """The weight of a soft limit as a float; InputError unless it is finite and at least 0."""
+    soft = real(soft, "the weight of a soft limit")
+    if not (math.isfinite(soft) and soft >= 0.0):
+        message = f"soft must be 0 (a hard limit) or a positive weight; got {soft:g}"
+        raise InputError(message)
+    return soft
+
+
+def in_radians(degrees: Any, what: str) -> Any:
+    """Numbers, nested in any way, from degrees to radians."""
+    if isinstance(degrees, Sequence | np.ndarray) and not isinstance(degrees, str):
+        return tuple(in_radians(each, what) for each in degrees)
+    return math.radians(real(degrees, f"the {what}"))

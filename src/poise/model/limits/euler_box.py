@@ -1,0 +1,72 @@
+"""The limit of a ball joint's three Euler angles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from poise.errors import InputError
+from poise.maths.euler import ORDERS
+from poise.model.limits.base.checks import checked_soft, in_radians
+from poise.model.limits.range import checked_ends
+
+
+@dataclass(frozen=True)
+class EulerBox:
+    """Ranges of the three angles [rad] of a ball joint, each about its own axis, as artists type them.
+
+    order    "XYZ", "XZY", "YXZ", "YZX", "ZXY" or "ZYX", read like the product of matrices: in "ZXY" the rotation from
+             rest is Rz(z) Rx(x) Ry(y), first a turn about z, then about the turned x, then about the twice turned y
+    x, y, z  (low, high) of the angle about that axis, measured as Range does; one that is left out is free
+    source, soft  as for Range; the excess that `soft` weighs is the angle [rad] to the nearest legal rotation
+
+    Every rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) in the order's sequence. It is
+    legal if one of them is in the box, so that the middle angle may go past +-90 degrees. A rotation outside is moved
+    to the nearest one inside, beginning with the triple whose angles, each moved into its range, come nearer.
+
+    With the middle angle at +-90 degrees (gimbal lock) the outer two turn about the same axis: only their sum or
+    difference counts, and every pair in the box with that sum is the same rotation. Close to it a small turn is a large
+    change of the outer angles, so that what is moved inside may jump. Choose the order so that the
+    middle angle stays away from there, or SwingTwist.
+    """
+
+    order: str
+    x: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True)
+    y: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True)
+    z: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True)
+    source: str = field(default="argument", compare=False, kw_only=True)
+    soft: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            message = f"unknown rotation order {self.order!r}; a box has three different axes: {', '.join(ORDERS)}"
+            raise InputError(message)
+        for letter in "xyz":
+            object.__setattr__(self, letter, checked_ends(getattr(self, letter), f"{letter} angle"))
+        object.__setattr__(self, "soft", checked_soft(self.soft))
+
+    @classmethod
+    def degrees(
+        cls,
+        order: str,
+        *,
+        x: tuple[float, float] = (-math.inf, math.inf),
+        y: tuple[float, float] = (-math.inf, math.inf),
+        z: tuple[float, float] = (-math.inf, math.inf),
+        source: str = "argument",
+        soft: float = 0.0,
+    ) -> Self:
+        """Make a limit from degrees; `soft` weighs squared radians all the same."""
+        ranges: Any = {name: in_radians(pair, f"{name} angle") for name, pair in (("x", x), ("y", y), ("z", z))}
+        return cls(order, **ranges, source=source, soft=soft)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """(low, high) of the three angles in the sequence of the order."""
+        return tuple({"X": self.x, "Y": self.y, "Z": self.z}[letter] for letter in self.order)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether any angle has an end."""
+        return any(math.isfinite(end) for pair in self.ranges for end in pair)

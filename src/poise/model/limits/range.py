@@ -1,0 +1,74 @@
+"""The limit of one value: of a hinge, of a slide, or of a ball joint that it makes a hinge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import real
+from poise.model.limits.base.checks import checked_soft, unit_axis
+
+
+@dataclass(frozen=True)
+class Range:
+    """low <= q <= high: an angle [rad] of a hinge, a distance [file units] of a slide.
+
+    A range may straddle +-pi and may be wider than a turn: angles are not wrapped. An infinite end is
+    no limit on that side. With `axis` (x, y, z in the joint's rest frame) it turns a ball joint into a
+    hinge about that axis; its angle is measured from rest and found modulo a turn.
+
+    `soft` is the weight of a soft limit, 0 of a hard one; the excess that it weighs is in radians or file units. The
+    axis is kept in any case. `source` says where the limit came from ("argument", "sidecar", "extras", "file"); it is
+    not compared.
+    """
+
+    low: float
+    high: float
+    axis: tuple[float, float, float] | None = None
+    source: str = field(default="argument", compare=False)
+    soft: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", real(self.low, "the low end of a range"))
+        object.__setattr__(self, "high", real(self.high, "the high end of a range"))
+        if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
+            message = f"an empty range: low {self.low:g} is not at or below high {self.high:g}"
+            raise InputError(message)
+        if self.low == math.inf or self.high == -math.inf:
+            message = f"a range needs a finite value in it; this one is {self.low:g} to {self.high:g}"
+            raise InputError(message)
+        if self.axis is not None:
+            object.__setattr__(self, "axis", unit_axis(self.axis))
+        object.__setattr__(self, "soft", checked_soft(self.soft))
+
+    @classmethod
+    def degrees(
+        cls, low: float, high: float, axis: ArrayLike | None = None, source: str = "argument", soft: float = 0.0
+    ) -> Self:
+        """Make a range of an angle from degrees; `soft` weighs squared radians all the same."""
+        low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
+        return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether at least one side is finite."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
+
+    def nearest(self, value: float) -> float:
+        """Return the legal value nearest to `value`; for an angle this does not look at other turns."""
+        return min(max(value, self.low), self.high)
+
+
+def checked_ends(pair: Any, what: str) -> tuple[float, float]:
+    """(low, high) of what a range may be: no NaN, not empty, with a finite value in it."""
+    if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:  # noqa: PLR2004
+        message = f"the {what} is a pair (low, high); got {pair!r}"
+        raise InputError(message)
+    checked = Range(pair[0], pair[1])
+    return (checked.low, checked.high)

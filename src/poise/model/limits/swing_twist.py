@@ -1,0 +1,122 @@
+"""The limit of a ball joint's swing and twist."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import real
+from poise.model.limits.base.checks import Axis, checked_soft, in_radians, unit_axis
+from poise.model.limits.range import checked_ends
+
+_PARALLEL = 1e-9  # what is left of a unit axis [-] when it is along another one, to rounding
+
+Side: TypeAlias = float | tuple[float, float]
+Swing: TypeAlias = Side | tuple[Side, Side]
+
+
+@dataclass(frozen=True)
+class SwingTwist:
+    """How far a ball joint may swing its bone, and how far it may turn it about itself [rad].
+
+    The rotation from rest is a twist about `axis` (x, y, z in the joint's rest frame; usually along the bone), then a
+    swing about an axis across it. The swing is a rotation vector s = (s_1, s_2) along the two swing axes and must lie
+    in an elliptic cone, (s_1 / a)^2 + (s_2 / b)^2 <= 1; each side may have its own half-angle.
+
+    axis    the twist axis
+    swing   one half-angle of a round cone; or two of an elliptic one, about the first and the second swing axis; each
+            may be a pair (low, high) for two different sides, -pi <= low <= 0 <= high <= pi. pi everywhere: no limit
+    twist   (low, high), measured as Range does: it may straddle +-pi; without it the twist is free
+    across  the first swing axis; what of it is along `axis` is taken away. By default the coordinate axis that follows
+            (x y z x) the one that `axis` is most along. The second is axis x across: for an axis along x, y or z the
+            swing axes are y z, z x or x y
+    source, soft  as for Range; the excess that `soft` weighs is the angle [rad] to the nearest legal rotation
+
+    A rotation outside is moved to the nearest legal swing (nearest as rotation vectors) and the nearest legal twist. At
+    a swing of half a turn the twist is not defined and 0 counts; what is moved there ends 0.3 degrees before
+    it. (Baerlocher and Boulic, in Deformable Avatars, 2001)
+    """
+
+    axis: tuple[float, float, float]
+    swing: Swing = math.pi
+    twist: tuple[float, float] = (-math.inf, math.inf)
+    across: tuple[float, float, float] | None = None
+    source: str = field(default="argument", compare=False)
+    soft: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+        object.__setattr__(self, "swing", _sides(self.swing))
+        object.__setattr__(self, "twist", checked_ends(self.twist, "twist"))
+        object.__setattr__(self, "soft", checked_soft(self.soft))
+        if self.across is not None:
+            object.__setattr__(self, "across", unit_axis(self.across))
+        _ = self.swing_axes  # an `across` along the axis is refused here
+
+    @classmethod
+    def degrees(
+        cls,
+        axis: ArrayLike,
+        swing: Swing = 180.0,
+        twist: tuple[float, float] = (-math.inf, math.inf),
+        across: ArrayLike | None = None,
+        source: str = "argument",
+        soft: float = 0.0,
+    ) -> Self:
+        """Make a limit from degrees; `soft` weighs squared radians all the same."""
+        across = None if across is None else unit_axis(across)
+        return cls(unit_axis(axis), in_radians(swing, "swing"), in_radians(twist, "twist"), across, source, soft)
+
+    @property
+    def sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """(low, high) of the swing about the first and about the second swing axis."""
+        return self.swing  # pyright: ignore[reportReturnType]  (made so when it was checked)
+
+    @property
+    def swing_axes(self) -> tuple[Axis, Axis]:
+        """The first and the second swing axis: unit length, perpendicular to the twist axis and to each other."""
+        t, across = self.axis, self.across
+        if across is None:
+            most = max(range(3), key=lambda i: abs(t[i]))
+            across = tuple(float(i == (most + 1) % 3) for i in range(3))
+        along = sum(a * b for a, b in zip(t, across, strict=True))
+        x, y, z = (b - along * a for a, b in zip(t, across, strict=True))
+        if math.sqrt(x * x + y * y + z * z) < _PARALLEL:
+            message = f"across {self.across} is along the twist axis {t}; give an axis that points across it"
+            raise InputError(message)
+        x, y, z = unit_axis((x, y, z))
+        return (x, y, z), (t[1] * z - t[2] * y, t[2] * x - t[0] * z, t[0] * y - t[1] * x)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it forbids any rotation."""
+        low, high = self.twist
+        return high - low < 2 * math.pi or any(abs(end) < math.pi for side in self.sides for end in side)
+
+
+def _sides(swing: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The swing as two pairs (low, high), from one half-angle, two, or two pairs."""
+    both = swing if isinstance(swing, Sequence | np.ndarray) and not isinstance(swing, str) else (swing, swing)
+    if len(both) != 2:  # noqa: PLR2004
+        message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {swing!r}"
+        raise InputError(message)
+    first, second = (_side(each) for each in both)
+    return first, second
+
+
+def _side(side: Any) -> tuple[float, float]:
+    if isinstance(side, Sequence | np.ndarray) and not isinstance(side, str):
+        low, high = checked_ends(side, "swing about an axis")
+    else:
+        high = real(side, "a half-angle of the swing")
+        low = -high
+    if not -math.pi <= low <= 0.0 <= high <= math.pi:
+        message = f"a swing goes from at least -180 to at most 180 degrees, with 0 in it; got {low:g} to {high:g} rad"
+        raise InputError(message)
+    return (low, high)

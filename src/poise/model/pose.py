@@ -1,0 +1,328 @@
+"""Pose: a skeleton and a q. Leading axes of q are a batch. It knows its local and world transforms."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, finite, frozen
+from poise.model import kinematics
+from poise.model.skeleton import Kind, Skeleton
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_UNIT = 1e-12  # a squared length this near to one is one to rounding
+_SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Transforms:
+    """Affine transforms of the joints of a skeleton, with the pose's leading batch axes.
+
+    `transforms["hand.L"]` is the same for one joint: its arrays lose the joint axis.
+    """
+
+    skeleton: Skeleton
+    affine: Floats  # (..., n, 3, 4), or (..., 3, 4) for one joint
+
+    def __getitem__(self, joint: str) -> Transforms:
+        return Transforms(self.skeleton, self.affine[..., self.skeleton.index(joint), :, :])
+
+    @property
+    def positions(self) -> Floats:
+        """(..., n, 3) in file units."""
+        return self.affine[..., 3]
+
+    @cached_property
+    def rotations(self) -> Floats:
+        """(..., n, 4) w x y z, w >= 0: the nearest rotation to the linear part, scale and mirroring taken out."""
+        maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
+        turns = np.empty((len(maps), 4))
+        kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
+        others = turns[:, 0] < 0
+        if others.any():
+            turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
+        return turns.reshape(*self.affine.shape[:-2], 4)
+
+    @cached_property
+    def matrices(self) -> Floats:
+        """(..., n, 4, 4) acting on column vectors."""
+        bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*self.affine.shape[:-2], 1, 4))
+        return np.concatenate([self.affine, bottom], axis=-2)
+
+
+def rotation_part(linear: Floats) -> Floats:
+    """Nearest proper rotations (..., 3, 3) of linear maps; a mirrored map is negated first.
+
+    Similar maps (uniform scale) are divided by their scale; others go through the polar decomposition.
+    A map that flattens space to a line or point has no rotation: the identity is returned.
+    """
+    determinant = np.linalg.det(linear)
+    signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
+    lengths = np.sqrt((signed**2).sum(axis=-2))
+    longest = lengths.max(axis=-1)
+    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _SIMILAR * longest)
+    uniform &= np.abs(np.abs(determinant) - longest**3) <= _SIMILAR * longest**3
+    result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
+    if not uniform.all():
+        u, s, vt = np.linalg.svd(result[~uniform])
+        turn = np.sign(np.linalg.det(u @ vt))
+        u[..., 2] *= turn[..., None]
+        flat = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
+        result[~uniform] = np.where(flat[..., None, None], np.eye(3), u @ vt)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A configuration of a skeleton.
+
+    q             (..., nq); see Skeleton.q_start for the layout
+    translations  (..., n, 3) or None: replaces the translation of A, as clips do that animate it
+    scales        (..., n, 3) or None: replaces B by this scale
+
+    Forward kinematics and saving use translations and scales; solvers never change them.
+    """
+
+    skeleton: Skeleton
+    q: Floats
+    translations: Floats | None = None
+    scales: Floats | None = None
+
+    def __post_init__(self) -> None:
+        q = unit_turns(self.skeleton, finite(self.q, "q", last=self.skeleton.nq).copy())
+        object.__setattr__(self, "q", q)
+        frozen(q)
+        for name in ("translations", "scales"):
+            value = getattr(self, name)
+            if value is not None:
+                shape = (*q.shape[:-1], len(self.skeleton), 3)
+                object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3).copy(), shape))
+
+    @classmethod
+    def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
+        """A pose of arrays that nobody else writes to and that are known to be right: checks take time."""
+        pose = cls.__new__(cls)
+        pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
+        frozen(q)
+        return pose
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # not what was worked out from them
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes; () for a single pose."""
+        return self.q.shape[:-1]
+
+    @property
+    def flat_q(self) -> Floats:
+        """(k, nq) the batch axes flattened to one."""
+        return self.q.reshape(int(np.prod(self.shape)), self.skeleton.nq)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            message = "a single pose has no length; a batch of poses has"
+            raise TypeError(message)
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Pose:
+        if not self.shape:
+            message = "a single pose cannot be indexed; a batch of poses can"
+            raise TypeError(message)
+        parts = [None if value is None else value[index] for value in (self.translations, self.scales)]
+        return Pose(self.skeleton, self.q[index], *parts)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.shape}" if self.shape else ""
+        return f"Pose({self.skeleton!r}{batch})"
+
+    @cached_property
+    def _locals(self) -> tuple[Floats, Floats]:
+        """Positions (k, n, 3) and rotations (k, n, 4) of A . J, the batch flattened to k."""
+        s = self.skeleton
+        # a copy, because Numba would compile again for a read-only array
+        q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
+        positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
+        kernels.forward.local_transforms(s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions)
+        if self.translations is not None:
+            given = self.translations.reshape(-1, len(s), 3)
+            kinds = s.kinds[:, None]
+            slid = np.where(kinds == Kind.SLIDE, positions - s.A[:, :3] + given, given)
+            positions = np.where(kinds == Kind.FREE, positions, slid)  # a free joint's translation is in q
+        return positions, quaternions
+
+    @property
+    def _given(self) -> kinematics.Given:
+        """Translations and scales (k, n, 3), the batch flattened to k."""
+        shape = (math.prod(self.shape), len(self.skeleton), 3)
+        flat = [None if value is None else value.reshape(shape) for value in (self.translations, self.scales)]
+        return kinematics.Given(*flat)
+
+    @cached_property
+    def world(self) -> Transforms:
+        """World transforms of every joint, in file units: world_i = world_parent . A_i . J_i(q) . B_i.
+
+        A pose gives the same bits in any batch. Of one joint in a large batch: see `world_of`.
+        """
+        affine = kinematics.world_maps(self.skeleton, None, self.flat_q.copy(), self._given)
+        return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+
+    def world_of(self, joint: str) -> Transforms:
+        """`world[joint]`, the same bits, by way of the joints above it only: for large batches."""
+        row = self.skeleton.index(joint)
+        affine = kinematics.world_maps(self.skeleton, row, self.flat_q.copy(), self._given)
+        return Transforms(self.skeleton, affine.reshape(*self.shape, 3, 4))
+
+    def jacobian(self, joint: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
+        """Geometric Jacobian (..., 6, nv) of a joint, in world axes.
+
+        Rows 0-2: velocity of `point`, (3,) or with the pose's batch axes (..., 3), given in the joint's own frame
+        [file units]. Rows 3-5: angular velocity of the joint, that of `world[joint].rotations`. Columns: one per
+        degree of freedom, `skeleton.v_slice(name)`, per unit of:
+
+            hinge, slide   its number in q [rad, file units]; coupled joints count in their leader's column
+            ball           d in q <- exp(d) q: a small rotation [rad] about the axes of the frame after A, which the
+                           joint turns in
+            free           a translation along the axes of that frame [file units], then a rotation as a ball's
+
+        Joints that are not above `joint` have columns of zeros. Scale counts, mirrored or not. Where it is not
+        uniform velocities are right, but a joint that turns below such a scale has no angular velocity to speak of:
+        UnsupportedError (scales within 1e-3 of uniform pass; angular velocities are then so accurate).
+        """
+        s = self.skeleton
+        row, k = s.index(joint), math.prod(self.shape)
+        points = finite(point, "point", last=3)
+        try:
+            rows = np.broadcast_to(points, (*self.shape, 3)) if points.ndim > 1 else points
+        except ValueError as error:
+            message = f"point has the batch shape {points.shape[:-1]}, which does not go with the pose's, {self.shape}"
+            raise InputError(message) from error
+        points = np.array(rows.reshape(k if points.ndim > 1 else 1, 3))
+        columns = kinematics.jacobians(s, row, self.flat_q.copy(), self._given, points)
+        return columns.reshape(*self.shape, 6, s.nv)
+
+    @cached_property
+    def local(self) -> Transforms:
+        """Transforms of every joint relative to its parent: A . J . B."""
+        positions, quaternions = self._locals
+        linear = rotations.as_matrix(quaternions) @ self.b_affine[..., :3]
+        affine = np.concatenate([linear, positions[..., None]], axis=-1)
+        return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+
+    @property
+    def local_positions(self) -> Floats:
+        """(..., n, 3) translations relative to the parent, as a file stores them."""
+        return self._locals[0].reshape(*self.shape, len(self.skeleton), 3)
+
+    @property
+    def local_rotations(self) -> Floats:
+        """(..., n, 4) rotations w x y z relative to the parent, as a file stores them (no scale in them)."""
+        return self._locals[1].reshape(*self.shape, len(self.skeleton), 4)
+
+    @property
+    def b_affine(self) -> Floats:
+        """(1, n, 3, 4), or one per pose where scales are given: what stands after each joint's motion."""
+        if self.scales is None:
+            return self.skeleton.B[None].copy()  # writable like the other, so that one compiled kernel serves both
+        b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
+        b[..., [0, 1, 2], [0, 1, 2]] = self.scales.reshape(-1, len(self.skeleton), 3)
+        return b
+
+    def with_q(self, q: Floats) -> Pose:
+        """Return this pose with another q (..., nq), translations and scales kept."""
+        return dataclasses.replace(self, q=q)
+
+    def replace(self, values: Mapping[str, ArrayLike]) -> Pose:
+        """Return this pose with the q of some joints replaced.
+
+        By joint name: a number for a hinge [rad] or slide [file units], a quaternion w x y z relative to
+        rest for a ball, seven numbers x y z w x y z for a free joint.
+        """
+        q = self.q.copy()
+        for name, value in values.items():
+            joint = self.skeleton[name]
+            if joint.coupling or joint.kind == Kind.FIXED:
+                why = f"follows {self.skeleton.names[joint.coupling.leader]!r}" if joint.coupling else "is fixed"
+                message = f"joint {name!r} {why}; it has no numbers of its own in q"
+                raise InputError(message)
+            numbers = finite(value, f"the value of {name!r}")
+            if joint.kind in (Kind.HINGE, Kind.SLIDE):
+                numbers = numbers[..., None]
+            elif numbers.shape[-1:] == (joint.kind.nq,):
+                turned = rotations.normalised(numbers[..., -4:])
+                numbers = np.concatenate([numbers[..., :-4], turned], axis=-1)
+            else:
+                message = f"the value of {name!r} ({joint.kind.name.lower()}) needs {joint.kind.nq} numbers"
+                raise InputError(message)
+            try:
+                q[..., self.skeleton.q_slice(name)] = numbers
+            except ValueError as error:
+                message = (
+                    f"the value of {name!r} ({joint.kind.name.lower()}) has the batch shape {numbers.shape[:-1]}, "
+                    f"which does not go with the pose's, {self.shape}"
+                )
+                raise InputError(message) from error
+        return self.with_q(q)
+
+    def blended(self, other: Pose, weight: ArrayLike) -> Pose:
+        """Blend towards `other` by weight 0..1: numbers in straight lines, rotations by slerp."""
+        if other.skeleton is not self.skeleton and other.skeleton != self.skeleton:
+            message = "two poses can be blended only on the same skeleton"
+            raise InputError(message)
+        weight = finite(weight, "weight")
+        q = blend_q(self.skeleton, self.q, other.q, weight)
+        return Pose(
+            self.skeleton,
+            q,
+            _mixed(self._translations(), other._translations(), weight, self.translations, other.translations),
+            _mixed(self._scales(), other._scales(), weight, self.scales, other.scales),
+        )
+
+    def _translations(self) -> Floats:
+        return self.skeleton.A[:, :3] if self.translations is None else self.translations
+
+    def _scales(self) -> Floats:
+        return np.diagonal(self.skeleton.B[:, :, :3], axis1=1, axis2=2) if self.scales is None else self.scales
+
+
+def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
+    """Scale the quaternions in q (..., nq) to unit length; those that are so to rounding stay bit for bit."""
+    columns = skeleton.turn_columns
+    turns = q[..., columns]
+    off = np.abs((turns**2).sum(axis=-1) - 1.0) > _UNIT
+    if off.any():
+        if (turns == 0.0).all(axis=-1).any():
+            row = int(np.argwhere((turns == 0.0).all(axis=-1))[0, -1])
+            joint = skeleton.names[np.flatnonzero(skeleton.kinds >= Kind.BALL)[row]]
+            message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
+            raise InputError(message)
+        q[..., columns] = np.where(off[..., None], rotations.normalised(turns), turns)
+    return q
+
+
+def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
+    """Interpolate configurations (..., nq): straight lines for numbers, slerp for rotations."""
+    q = a + weight[..., None] * (b - a)
+    for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
+        start = skeleton.q_start[i] + (3 if skeleton.kinds[i] == Kind.FREE else 0)
+        part = slice(int(start), int(start) + 4)
+        q[..., part] = rotations.slerp(a[..., part], b[..., part], weight)
+    return q
+
+
+def _mixed(a: Floats, b: Floats, weight: Floats, *given: Floats | None) -> Floats | None:
+    if all(value is None for value in given):
+        return None
+    return a + weight[..., None, None] * (b - a)

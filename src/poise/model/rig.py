@@ -1,0 +1,74 @@
+"""Rig: what a file holds."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from poise.errors import UnknownNameError
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """Which joints deform a mesh, and their world transforms when it was bound to them.
+
+    bind  (k, 4, 4) world bind matrices, in the order of `joints`: the inverses of glTF's inverse bind
+    matrices. They may differ from the rest pose.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    bind: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Rig:
+    """What a file holds.
+
+    skeleton  the joints, with limits from the file and its sidecar
+    pose      the pose the file shows; differs from `rest` in a file that a solved pose was saved to: the
+              nodes of a glTF file, the only frame of a BVH file
+    clips     the animations
+    skins     bind poses
+    humanoid  VRM 1.0 bone names -> joint names, from the sidecar and the file's own map; see `poise.humanoid`
+    notes     what was repaired or ignored while reading, a sentence each
+    sidecar_roles  the roles in `humanoid` that the sidecar gives
+    """
+
+    skeleton: Skeleton
+    pose: Pose
+    clips: tuple[Clip, ...] = ()
+    skins: tuple[Skin, ...] = ()
+    humanoid: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
+    path: Path | None = None
+    sidecar_roles: frozenset[str] = frozenset()
+
+    @cached_property  # one value, so that what is packed for it is found again
+    def rest(self) -> Pose:
+        """The rest pose; for a robot, zero moved to the nearest legal value."""
+        return Pose(self.skeleton, self.skeleton.rest_q)
+
+    def clip(self, name: str) -> Clip:
+        """Find a clip by name."""
+        for clip in self.clips:
+            if clip.name == name:
+                return clip
+        raise UnknownNameError("clip", name, [clip.name for clip in self.clips])
+
+    def with_skeleton(self, skeleton: Skeleton) -> Rig:
+        """Return the rig with other limits on its skeleton, in its pose and clips too."""
+        clips = tuple(clip.on(skeleton) for clip in self.clips)
+        return dataclasses.replace(
+            self, skeleton=skeleton, pose=dataclasses.replace(self.pose, skeleton=skeleton), clips=clips
+        )
+
+
+Saveable: TypeAlias = Rig | Clip | Pose

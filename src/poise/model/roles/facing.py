@@ -1,0 +1,100 @@
+"""Which way a figure looks, and so which of two limbs is the left one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.roles.figure import Figure
+from poise.model.roles.structure import unit
+
+_CLEAR = 0.25  # of a foot's length must lie level, or of a leg's length the knee stand out, to say where forward is
+_BENT = 0.01
+_SNAP = 0.9  # cosine: an up direction so near to an axis is that axis
+
+
+class Facing(NamedTuple):
+    """Unit vectors (3,) up, forward and to the left; in which points (n, 3), and by what, they were seen."""
+
+    up: Floats
+    forward: Floats
+    left: Floats
+    points: Floats
+    source: str
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the figure itself shows it, not only the habit of its file format."""
+        return self.source != _HABIT
+
+
+_HABIT = "the file's axes"
+
+
+def facing(figure: Figure, legs: list[list[int]]) -> Facing:
+    """Where a figure on two legs looks, given the rows of each from the thigh out.
+
+    Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Where the pose at rest shows neither, the
+    first frame of a clip may; else, and for every robot, the habit of the format holds: see `habitual`.
+    """
+    for points, where in ((figure.positions, ""), (figure.moved, " in the first frame")):
+        if points is None or not legs or figure.is_robot:
+            continue
+        up = _up(figure, points, legs)
+        for source, ahead, least in _signs(figure, points, legs):
+            level = ahead - up * float(ahead @ up)
+            if float(np.linalg.norm(level)) > least:
+                return Facing(up, unit(level), _across(up, unit(level)), points, source + where)
+    up = figure.up if figure.up is not None else _up(figure, figure.positions, legs) if legs else np.eye(3)[1]
+    habit = habitual(figure, up)
+    return Facing(up, habit, _across(up, habit), figure.positions, _HABIT)
+
+
+def habitual(figure: Figure, up: Floats) -> Floats:
+    """Forward (3,) by habit: +Z with Y up (glTF, BVH), with Z up +X of robots (REP 103) and -Y of characters."""
+    x, y, z = np.eye(3)
+    return z if abs(up[2]) < _SNAP else x if figure.is_robot else -y
+
+
+def _across(up: Floats, forward: Floats) -> Floats:
+    """To the left (3,)."""
+    return np.asarray(np.cross(up, forward), dtype=np.float64)
+
+
+def _up(figure: Figure, points: Floats, legs: list[list[int]]) -> Floats:
+    """Up: what the file says, else from the ankles to the hips, along an axis where that is near one."""
+    if figure.up is not None:
+        return figure.up
+    up = unit(np.mean([points[rows[0]] - points[rows[2]] for rows in legs], axis=0))
+    axis = int(np.argmax(np.abs(up)))
+    return np.eye(3)[axis] * np.sign(up[axis]) if abs(up[axis]) > _SNAP else up
+
+
+def _signs(figure: Figure, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:
+    """What shows where forward is, with the least length that counts: feet, then knees."""
+    feet = [points[_end(figure, points, rows)] - points[rows[2]] for rows in legs]
+    knees = [_bulge(points[rows[0]], points[rows[1]], points[rows[2]]) for rows in legs]
+    lengths = [float(np.linalg.norm(points[rows[2]] - points[rows[0]])) for rows in legs]
+    longest = max(float(np.linalg.norm(foot)) for foot in feet)
+    return [
+        ("the feet", np.mean(feet, axis=0), max(_CLEAR * longest, 1e-9 * max(lengths))),
+        ("the knees", np.mean(knees, axis=0), _BENT * max(lengths)),
+    ]
+
+
+def _end(figure: Figure, points: Floats, rows: list[int]) -> int:
+    """The toes, or else what the foot ends in at rest: the end sites of a BVH file count here."""
+    if len(rows) > 3:  # noqa: PLR2004  (upper, lower, foot, toes)
+        return rows[3]
+    if points is not figure.positions:
+        return rows[2]  # an end site straight below the ankle says nothing of a leg that swings
+    ends = figure.skeleton.children[rows[2]]
+    return max(ends, key=lambda row: figure.bones[row], default=rows[2])
+
+
+def _bulge(hip: Floats, knee: Floats, ankle: Floats) -> Floats:
+    """How far the knee stands off the line from hip to ankle."""
+    along = unit(ankle - hip)
+    return (knee - hip) - along * float((knee - hip) @ along)

@@ -1,0 +1,178 @@
+"""A skeleton as the search for roles sees it: who is above whom, where, and what the names say."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.roles.words import Word, cut, read
+from poise.model.skeleton import Kind, Skeleton
+
+_SHARED = 0.4  # a word in this share of all names says nothing: an actor's name, "Bip01", "Skeleton"
+
+_LONGEST = 48  # joints in a line: a limb has ten
+
+
+class Found(NamedTuple):
+    """A joint found for a role: its row, how sure that is, and why."""
+
+    row: int
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A skeleton in one pose.
+
+    positions  (n, 3) of the joints at rest, in a unit of the figure's own size
+    moved      (n, 3) the same in the first frame of a clip, where rest poses cannot be relied on; or None
+    skinned    rows of the joints that deform a mesh; empty where the file has none
+    """
+
+    skeleton: Skeleton
+    positions: Floats
+    moved: Floats | None = None
+    skinned: frozenset[int] = frozenset()
+
+    @cached_property
+    def parents(self) -> list[int]:
+        """The row above each row, -1 above a root."""
+        return self.skeleton.parents.tolist()
+
+    @cached_property
+    def up(self) -> Floats | None:
+        """The unit vector (3,) that the file says is up, or None."""
+        return None if self.skeleton.up is None else np.eye(3)["xyz".index(self.skeleton.up)]
+
+    @cached_property
+    def depth(self) -> list[int]:
+        """How many joints are above each one."""
+        depth: list[int] = []
+        for parent in self.parents:
+            depth.append(depth[parent] + 1 if parent >= 0 else 0)
+        return depth
+
+    @cached_property
+    def hinged(self) -> list[bool]:
+        """Which joints are hinges."""
+        return (self.skeleton.kinds == Kind.HINGE).tolist()
+
+    @cached_property
+    def is_robot(self) -> bool:
+        """Whether it has no ball joints: it is made of hinges."""
+        return not (self.skeleton.kinds == Kind.BALL).any()
+
+    @cached_property
+    def usable(self) -> list[bool]:
+        """Which joints may have a role: those that move; of robots also those that are fixed.
+
+        Fixed nodes of a character are meshes, props and the ends of bones.
+        """
+        return [self.is_robot or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """What each name says, words that most names share left out."""
+        names = self.skeleton.names
+        axes = any({"pitch", "yaw"} & set(cut(name)) for name in names)
+        words = [read(name, roll_is_axis=axes) for name in names]
+        counts = Counter(word for one in words for word in set(one.unknown))
+        shared = {word for word, count in counts.items() if count > _SHARED * len(names)}
+        return [one._replace(unknown=tuple(w for w in one.unknown if w not in shared)) for one in words]
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The rows below each row that count: usable joints, helpers only where they carry one that is none."""
+        below: list[list[int]] = [[] for _ in self.parents]
+        for row in reversed(range(len(below))):
+            below[row].reverse()
+            counts = self.usable[row] and (below[row] or not self.words[row].helper)
+            if counts and self.parents[row] >= 0:
+                below[self.parents[row]].append(row)
+        return below
+
+    @cached_property
+    def _reach(self) -> list[float]:
+        """The length of the longest way down from each joint."""
+        reach = [0.0] * len(self.parents)
+        for row in reversed(range(len(reach))):
+            reach[row] = max((reach[child] + self.bones[child] for child in self.children[row]), default=0.0)
+        return reach
+
+    @cached_property
+    def bones(self) -> list[float]:
+        """The distance of each joint from its parent; 0 of a root."""
+        parents = np.array(self.parents, dtype=np.int64)
+        return (np.linalg.norm(self.positions - self.positions[parents], axis=1) * (parents >= 0)).tolist()
+
+    @cached_property
+    def below(self) -> list[int]:
+        """How many joints the longest way down from each one has, itself included."""
+        below = [1] * len(self.parents)
+        for row in reversed(range(len(below))):
+            child = self._next(row)
+            below[row] += below[child] if child >= 0 else 0
+        return below
+
+    def _next(self, row: int) -> int:
+        """The child that the longest way down leads on to, or -1."""
+        return max(self.children[row], key=lambda child: self._reach[child] + self.bones[child], default=-1)
+
+    def longest_way(self, row: int) -> list[int]:
+        """Rows of the longest way down from a joint, itself included; no more than a limb can have."""
+        rows: list[int] = []
+        while row >= 0 and len(rows) < _LONGEST:
+            rows.append(row)
+            row = self._next(row)
+        return rows
+
+    def named(self, part: str, side: str = "") -> list[int]:
+        """Rows that a name gives this part and side; loose matches only where there are no strict ones."""
+        rows = [
+            row
+            for row, word in enumerate(self.words)
+            if word.part == part and word.side == side and not word.helper and self.usable[row]
+        ]
+        strict = [row for row in rows if not self.words[row].unknown]
+        return strict or rows
+
+    def is_above(self, upper: int, lower: int) -> bool:
+        """Whether `upper` is `lower` or one of its ancestors."""
+        while lower > upper:  # parents come before children
+            lower = self.parents[lower]
+        return lower == upper
+
+    def common(self, rows: list[int]) -> int:
+        """The lowest joint above all of these, or -1."""
+        joint = rows[0] if rows else -1
+        while joint >= 0 and not all(self.is_above(joint, row) for row in rows):
+            joint = self.parents[joint]
+        return joint
+
+    def path(self, top: int, bottom: int) -> list[int]:
+        """Rows from `top` down to `bottom`, both included; [] where `top` is not above it."""
+        rows: list[int] = []
+        while bottom > top:
+            rows.append(bottom)
+            bottom = self.parents[bottom]
+        return [top, *reversed(rows)] if bottom == top else []
+
+    def between(self, start: int, end: int) -> list[int]:
+        """Rows on the way from one joint to another, both included: up to where both hang, then down."""
+        fork = self.common([start, end])
+        return [*reversed(self.path(fork, start)), *self.path(fork, end)[1:]] if fork >= 0 else []
+
+    def distance(self, a: int, b: int) -> float:
+        """How far apart two joints are."""
+        return math.dist(self._points[a], self._points[b])
+
+    @cached_property
+    def _points(self) -> list[list[float]]:
+        return self.positions.tolist()

@@ -1,0 +1,54 @@
+"""Fingers, eyes and the jaw by their names."""
+
+from __future__ import annotations
+
+from poise.model.roles.figure import Figure
+from poise.model.roles.words import FINGERS
+
+_SEGMENTS = ("Proximal", "Intermediate", "Distal")
+_THUMB = ("Metacarpal", "Proximal", "Distal")
+
+
+def fingers(figure: Figure, side: str) -> dict[str, int]:
+    """The fingers of a side: IndexProximal ... -> row. The first three joints of each, the palm's bones left out."""
+    found: dict[str, int] = {}
+    for place, finger in enumerate(FINGERS):
+        rows = figure.named(finger, side) or _numbered(figure, place, side)
+        thumb = finger == "thumb"
+        rows = [row for row in rows if thumb or not figure.words[row].metacarpal]
+        chain = [row for row in rows if figure.is_above(rows[0], row)] if rows else []
+        if len(chain) <= 1:  # a flat file, or one bone for a whole finger
+            chain = sorted(rows, key=lambda row: figure.words[row].numbers)
+        segments = _THUMB if thumb else _SEGMENTS
+        found |= {f"{finger.capitalize()}{segment}": row for segment, row in zip(segments, chain, strict=False)}
+    return found
+
+
+def _numbered(figure: Figure, place: int, side: str) -> list[int]:
+    """Joints of the finger at this place from the thumb on, in rigs that number them.
+
+    MakeHuman counts from one and writes the segment apart (finger1-1, finger1-2); Biped counts from zero and
+    appends it (Finger0, Finger01, Finger1, Finger11).
+    """
+    rows = [row for row in figure.named("finger", side) if figure.words[row].numbers]
+    digits = {row: figure.words[row].numbers for row in rows}
+    if any(len(numbers) > 1 for numbers in digits.values()):
+        return [row for row in rows if digits[row][0] == place + 1]
+    return [row for row in rows if _digits(figure, row)[:1] == str(place)]
+
+
+def _digits(figure: Figure, row: int) -> str:
+    """The digits that end a name, with their zeros: Finger01 is the thumb's second joint."""
+    name = figure.skeleton.names[row]
+    return name[len(name.rstrip("0123456789")) :]
+
+
+def face(figure: Figure, head: int) -> dict[str, int]:
+    """Eyes and jaw below the head, by their names."""
+    places = {"leftEye": ("eye", "left"), "rightEye": ("eye", "right"), "jaw": ("jaw", "")}
+    found: dict[str, int] = {}
+    for role, (part, side) in places.items():
+        rows = [row for row in figure.named(part, side) if figure.is_above(head, row) and row != head]
+        if rows:
+            found[role] = min(rows, key=lambda row: (figure.depth[row], row))
+    return found

@@ -1,0 +1,198 @@
+"""Limbs and trunk from the tree and the lengths of its bones, whatever the joints are called.
+
+A limb is a branch with at least two bones; its partner is a sibling whose bones have the same lengths. Lengths do not
+depend on the pose: rest poses of motion capture are often no pose at all. Where limbs are is asked only where the tree
+leaves it open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.roles.figure import Figure
+
+_ALIKE = 0.12  # of their lengths: bones of partners differ by less on average (2 to 6 % in captured rigs)
+_LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, controls
+_BRANCHES = 32  # at one joint: more are the spokes of a wheel, or fur
+_JOINTS = 3  # a limb turns at two joints and ends at a third
+_TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
+_TINY = 1e-300
+_PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35  # cosines, and of a limb's length: what makes four limbs legs
+
+
+class Pair(NamedTuple):
+    """Two limbs that mirror each other: the joint that carries both, and each one's rows from there out."""
+
+    attach: int
+    limbs: tuple[list[int], list[int]]
+    length: float
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """The limbs of a figure: `legs` carry it, or are its hind legs; `arms` are its arms or front legs."""
+
+    legs: Pair | None
+    arms: Pair | None
+    four_legs: bool = False
+
+
+def body(figure: Figure) -> Body:
+    """The two longest pairs of limbs and what they are."""
+    found = sorted(pairs(figure), key=lambda pair: -pair.length)
+    found = [pair for pair in found if pair.length >= _LONG * found[0].length]
+    if not found or len(found) > 2:  # noqa: PLR2004  (six legs: none of our figures)
+        return Body(None, None)
+    if len(found) == 1:
+        return Body(found[0], None) if _hangs(figure, found[0]) else Body(None, found[0])
+    if _is_four_legged(figure, found):
+        lower, upper = _in_order(figure, found)
+        return Body(lower, upper, four_legs=True)
+    if found[0].attach == found[1].attach:  # fingers of a hand; no body has arms and legs at one joint
+        return Body(None, None)
+    return Body(*_in_order(figure, found))
+
+
+def pairs(figure: Figure) -> list[Pair]:
+    """Every pair of limbs that is not part of another limb."""
+    inside: set[int] = set()
+    found: list[Pair] = []
+    for attach, children in enumerate(figure.children):
+        if attach in inside:
+            inside.update(children)
+            continue
+        branches = [child for child in children if figure.below[child] >= _JOINTS]
+        if not 1 < len(branches) <= _BRANCHES:
+            continue
+        ways = [figure.longest_way(child) for child in branches]
+        limbs = [limb for limb in (_places(figure, way) for way in ways) if len(limb) >= _JOINTS]
+        for a, b in _partners(figure, limbs):
+            length = (_length(figure, a) + _length(figure, b)) / 2.0
+            found.append(Pair(attach, (a, b), length))
+            inside.update(child for child in children for row in (a[0], b[0]) if figure.is_above(child, row))
+    return found
+
+
+def _partners(figure: Figure, limbs: list[list[int]]) -> list[tuple[list[int], list[int]]]:
+    """Pairs of siblings with the same bones, the most alike first; equally alike ones where they are nearest."""
+    order = sorted(
+        (_difference(figure, a, b), figure.distance(a[0], b[0]), i, j)
+        for i, a in enumerate(limbs)
+        for j, b in enumerate(limbs[:i])
+    )
+    chosen: list[tuple[list[int], list[int]]] = []
+    used: set[int] = set()
+    for difference, _, i, j in order:
+        if difference < _ALIKE and not used & {i, j}:
+            used |= {i, j}
+            chosen.append((limbs[j], limbs[i]))
+    return chosen
+
+
+def bones(figure: Figure, rows: list[int]) -> list[float]:
+    """The distances from each joint of a limb to the next."""
+    return [figure.distance(a, b) for a, b in pairwise(rows)]
+
+
+def _length(figure: Figure, rows: list[int]) -> float:
+    return sum(bones(figure, rows))
+
+
+def _difference(figure: Figure, a: list[int], b: list[int]) -> float:
+    """Mean difference of two limbs' bone lengths, 0 alike to 1."""
+    both = list(zip_longest(bones(figure, a), bones(figure, b), fillvalue=0.0))
+    total = sum(first + second for first, second in both)
+    return round(sum(abs(first - second) for first, second in both) / total, 4) if total > 0.0 else 1.0
+
+
+def _direction(figure: Figure, pair: Pair) -> Floats:
+    """Where a pair's limbs point, as the mean of their unit vectors: short where they point apart."""
+    ways = [figure.positions[rows[-1]] - figure.positions[rows[0]] for rows in pair.limbs]
+    return np.mean([unit(way) for way in ways], axis=0)
+
+
+def unit(vector: Floats) -> Floats:
+    """A vector at unit length; zero stays zero."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0.0 else vector
+
+
+def start(figure: Figure, pair: Pair) -> Floats:
+    """The point (3,) midway between where both limbs begin."""
+    return figure.positions[[rows[0] for rows in pair.limbs]].mean(axis=0)
+
+
+def _hangs(figure: Figure, pair: Pair) -> bool:
+    """Whether a pair points down; where no file says what down is, whether both limbs are parallel."""
+    direction = _direction(figure, pair)
+    if figure.up is not None:
+        return float(direction @ figure.up) < -_PARALLEL
+    return float(np.linalg.norm(direction)) > _PARALLEL
+
+
+def _is_four_legged(figure: Figure, found: list[Pair]) -> bool:
+    """Four limbs that are parallel, across the trunk, and end at one level."""
+    first, second = (_direction(figure, pair) for pair in found)
+    down = unit(first + second)
+    ends = [figure.positions[rows[-1]] @ down for pair in found for rows in pair.limbs]
+    if found[0].attach == found[1].attach:  # legs at four corners of one body: all alike, which fingers are not
+        limbs = [child for child in figure.children[found[0].attach] if figure.below[child] >= _JOINTS]
+        across = len(limbs) == 4 and _difference(figure, found[0].limbs[0], found[1].limbs[0]) < _ALIKE  # noqa: PLR2004
+    else:
+        trunk = unit(start(figure, found[1]) - start(figure, found[0]))
+        across = abs(float(trunk @ down)) < _ACROSS
+    return bool(
+        across
+        and min(float(first @ down), float(second @ down)) > _PARALLEL
+        and np.ptp(ends) < _LEVEL * found[0].length
+        and (figure.up is None or float(down @ figure.up) < -_PARALLEL)
+    )
+
+
+def _in_order(figure: Figure, found: list[Pair]) -> tuple[Pair, Pair]:
+    """Legs before arms, hind legs before front legs.
+
+    Of two legs and two arms the legs end lower, where the file says which way is up. Else the joint that also carries
+    something else, a neck and a head, carries the arms; else the one further from the root.
+    """
+    a, b = found
+    if figure.up is not None and not _is_four_legged(figure, found):
+        ends = [np.mean([figure.positions[rows[-1]] for rows in pair.limbs], axis=0) for pair in found]
+        rise = float((ends[1] - ends[0]) @ figure.up)
+        if abs(rise) > _LEVEL * a.length / 2.0:
+            return (a, b) if rise > 0.0 else (b, a)
+    fork = figure.common([a.attach, b.attach])
+    if a.attach != b.attach and fork in {a.attach, b.attach}:
+        return (a, b) if a.attach == fork else (b, a)
+    more = [sum(1 for child in figure.children[pair.attach] if figure.below[child]) for pair in found]
+    return (a, b) if (more[0], figure.depth[a.attach]) <= (more[1], figure.depth[b.attach]) else (b, a)
+
+
+def _places(figure: Figure, rows: list[int]) -> list[int]:
+    """One joint for each place: of hinges that stand together the last, which carries the bone; of others the first."""
+    near = _TOGETHER * _length(figure, rows)
+    places: list[list[int]] = []
+    for row in rows:
+        if places and figure.distance(places[-1][-1], row) <= near:
+            places[-1].append(row)
+        else:
+            places.append([row])
+    return [place[-1] if figure.hinged[place[-1]] else place[0] for place in places]
+
+
+def upper_bone(figure: Figure, rows: list[int], along: Floats | None = None) -> int:
+    """Where in a limb's rows its upper bone begins: the two bones in line that take it furthest.
+
+    Lengths are measured along a direction (3,), the limb's own if none is given, so that a collar bone, a shoulder
+    blade or a long foot, which point elsewhere, count little.
+    """
+    points = figure.positions[rows]
+    along = unit(points[-1] - points[0]) if along is None else along
+    steps = np.abs(np.diff(points, axis=0) @ along)
+    sums = steps[:-1] + steps[1:]
+    return int(np.argmax(np.round(sums / max(float(sums.max()), _TINY), 6)))

@@ -1,0 +1,130 @@
+"""Hips, spine, chest, neck and head: the way from the joint that carries the legs up to the head.
+
+The ends of that way are found by names and limbs, what lies between by its order: "Spine", "Spine1", "Chest2" and
+"spine05" ... "spine01" mean other bones in other rigs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from poise.model.roles.figure import Figure, Found
+from poise.model.roles.vrm import SIDES
+
+ORDER = 0.8  # confidence in what the order of joints says, between ends that are known
+TOWER = 0.5  # and in a head that nothing is known of but its place
+_DOUBT = 0.6  # a name and the tree say different things
+_FAR = 0.25  # of a leg's length: a joint so far from the hips by name is a root on the ground or in the chest
+
+
+def trunk(figure: Figure, limbs: Mapping[str, Found], sure: float) -> dict[str, Found]:
+    """The trunk's roles, given the limbs that are known; `sure` is the confidence in this rig's names."""
+    shoulders = _first(limbs, ("Shoulder", "UpperArm", "LowerArm"))
+    chest = figure.common(shoulders) if len(shoulders) == len(SIDES) else -1
+    found = _head(figure, chest, limbs, sure)
+    top = found["head"].row if found else chest
+    hips = _hips(figure, limbs, top, sure)
+    if hips is None:
+        return found
+    found["hips"] = hips
+    way = [row for row in figure.between(hips.row, top)[1:] if row != found.get("head", hips).row]
+    above = way[way.index(chest) + 1 :] if chest in way else []
+    necks = [row for row in way if figure.words[row].part == "neck" or row in above]
+    if necks:
+        found["neck"] = Found(necks[0], min(sure, ORDER), "the first joint between the arms and the head")
+    bones = [row for row in way if row not in necks and _is_spine(figure, row)]
+    return found | _spine(_one_of_hinges(figure, bones), min(sure, ORDER))
+
+
+def _first(limbs: Mapping[str, Found], roles: tuple[str, ...]) -> list[int]:
+    """The first joint of each side's limb that is known, from the trunk out."""
+    sides = [[limbs[f"{side}{role}"].row for role in roles if f"{side}{role}" in limbs] for side in SIDES]
+    return [rows[0] for rows in sides if rows]
+
+
+def _is_below(figure: Figure, above: int, row: int) -> bool:
+    return above >= 0 and row != above and figure.is_above(above, row)
+
+
+def _is_spine(figure: Figure, row: int) -> bool:
+    word = figure.words[row]
+    return figure.usable[row] and not word.helper and word.part != "hips"
+
+
+def _one_of_hinges(figure: Figure, rows: list[int]) -> list[int]:
+    """Of hinges with the same name but for their axes (waist yaw, roll, pitch), the last: it carries the bone."""
+
+    def is_one_joint(row: int, after: int) -> bool:
+        words = figure.words
+        return figure.hinged[row] and figure.hinged[after] and words[row].part == words[after].part != ""
+
+    pairs = zip(rows, [*rows, -1][1:], strict=True)
+    return [row for row, after in pairs if after < 0 or not is_one_joint(row, after)]
+
+
+def _spine(rows: list[int], sure: float) -> dict[str, Found]:
+    """Spine, chest and upper chest: the first joint, the middle one and the last, as far as there are joints."""
+    chosen = {"spine": rows[:1], "chest": rows[len(rows) // 2 :][:1] * (len(rows) > 1), "upperChest": rows[2:][-1:]}
+    return {
+        role: Found(row, sure, f"joint {rows.index(row) + 1} of {len(rows)} between the hips and the neck")
+        for role, one in chosen.items()
+        for row in one
+    }
+
+
+def _head(figure: Figure, chest: int, limbs: Mapping[str, Found], sure: float) -> dict[str, Found]:
+    """The head by name, else the top of what stands between the arms."""
+    named = figure.named("head")
+    named = [row for row in named if _is_below(figure, chest, row)] or named
+    if named:
+        words, skinned = figure.words, figure.skinned
+        row = min(named, key=lambda row: (not words[row].deform, row not in skinned, figure.depth[row], row))
+        return {"head": Found(row, sure, f"named {figure.skeleton.names[row]!r}")}
+    ends = [one.row for one in limbs.values()]
+    stands = figure.children[chest] if chest >= 0 else []
+    stands = [child for child in stands if not any(figure.is_above(child, row) for row in ends)]
+    if not stands:
+        return {}
+    tower = _tower(figure, max(stands, key=lambda row: (figure.below[row], figure.bones[row])))
+    if len(tower) > 1 and not figure.children[tower[-1]] and _has_leaves(figure, limbs):
+        tower = tower[:-1]
+    return {"head": Found(tower[-1], TOWER, "the top of the joints between the arms")}
+
+
+def _tower(figure: Figure, row: int) -> list[int]:
+    """The way up from the first joint above the arms, to where it parts into eyes, jaw or hair."""
+    tower = [row]
+    while len(figure.children[row]) == 1:
+        row = figure.children[row][0]
+        tower.append(row)
+    return tower
+
+
+def _has_leaves(figure: Figure, limbs: Mapping[str, Found]) -> bool:
+    """Whether bones of this rig end in joints of their own, which carry nothing: then the toes do too."""
+    return any(figure.children[limbs[role].row] for role in ("leftToes", "rightToes") if role in limbs)
+
+
+def _hips(figure: Figure, limbs: Mapping[str, Found], top: int, sure: float) -> Found | None:
+    """The hips: by name, if that joint carries the legs and the spine; else the one that does."""
+    names, named = figure.skeleton.names, figure.named("hips")
+    thighs = _first(limbs, ("UpperLeg", "LowerLeg"))
+    fork = figure.common([*thighs, *([top] if top >= 0 else [])]) if len(thighs) == len(SIDES) else -1
+    above = [row for row in named if fork < 0 or figure.is_above(row, fork)]
+    if above:
+        row = min(above, key=lambda row: figure.depth[row] if fork < 0 else -figure.depth[row])
+        return Found(row, sure, f"named {names[row]!r}")
+    if fork < 0 or not figure.usable[fork]:
+        return None
+    if not named:
+        return Found(fork, min(sure, ORDER), "carries the legs and the spine")
+    row = min(named, key=lambda row: figure.depth[row])
+    if figure.distance(row, fork) > _FAR * _leg_length(figure, limbs):
+        return Found(row, _DOUBT, f"named {names[row]!r}; {names[fork]!r} carries legs and spine, but far from them")
+    return Found(fork, min(sure, ORDER), f"carries the legs and the spine, which {names[row]!r} does not")
+
+
+def _leg_length(figure: Figure, limbs: Mapping[str, Found]) -> float:
+    """From the thigh to the knee, twice: feet may hang elsewhere."""
+    ends = [(limbs.get(f"{side}UpperLeg"), limbs.get(f"{side}LowerLeg")) for side in SIDES]
+    return max((2.0 * figure.distance(a.row, b.row) for a, b in ends if a and b), default=0.0)

@@ -1,0 +1,84 @@
+"""The limbs of a rig that people are likely to mean: offered by the viewer, compared where none is named."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from poise.model.rig import Rig
+from poise.model.roles import humanoid
+from poise.model.skeleton import Kind, Skeleton
+
+_ROBOT_TIPS, _OTHER_TIPS = 2, 4  # chains that are offered where neither sidecar nor roles name limbs
+_LONGEST = 12  # joints of such a chain; ropes and tails get the last ones
+_SIX = 6  # degrees of freedom from which on an arm can bring a tool to any place
+_LIMBS = (
+    ("left hand", "leftUpperArm", "leftHand", "leftLowerArm"),
+    ("right hand", "rightUpperArm", "rightHand", "rightLowerArm"),
+    ("left foot", "leftUpperLeg", "leftFoot", "leftLowerLeg"),
+    ("right foot", "rightUpperLeg", "rightFoot", "rightLowerLeg"),
+)  # fmt: skip
+
+
+class UsualLimb(NamedTuple):
+    """A limb: its name, the first joint that moves (None: the limb's own), its tip, and what is wanted of that."""
+
+    name: str
+    root: str | None
+    tip: str
+    kind: Literal["position", "place"] = "position"
+
+
+def usual_limbs(rig: Rig) -> tuple[UsualLimb, ...]:
+    """The chains of the sidecar; else arms and legs; else the longest chains that move."""
+    if rig.skeleton.chains:
+        return tuple(UsualLimb(name, root, tip) for name, (root, tip) in rig.skeleton.chains.items())
+    limbs = _limbs(rig) if len(rig.skeleton) else []
+    if limbs:
+        return tuple(UsualLimb(name, _root(rig.skeleton, root), tip) for name, root, tip in limbs)
+    return _longest(rig.skeleton)
+
+
+def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
+    """Name, first joint and tip of arms and legs; of a quadruped of its legs."""
+    found = humanoid(rig)
+    roles = found.joints
+    if found.kind == "quadruped":
+        return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in found.legs]
+    limbs = [(name, roles.get(first), [roles.get(last) for last in tips]) for name, first, *tips in _LIMBS]
+    return [
+        (name, root, tip)
+        for name, root, tips in limbs
+        if root is not None and (tip := _below(rig.skeleton, root, tips)) is not None
+    ]
+
+
+def _below(skeleton: Skeleton, root: str, tips: list[str | None]) -> str | None:
+    """The first of these joints that hangs below the root: hands and feet of control rigs may hang elsewhere."""
+    return next((tip for tip in tips if tip is not None and root in skeleton.ancestors(tip)), None)
+
+
+def _root(skeleton: Skeleton, first: str) -> str | None:
+    """The joint itself; None, the limb's own, for robots, whose shoulders and hips are several hinges in a row."""
+    return first if skeleton[first].kind == Kind.BALL else None
+
+
+def usual_kind(skeleton: Skeleton, root: str | None, tip: str) -> Literal["position", "place"]:
+    """What is usually wanted of a tip: a place of a robot's arm that can bring it to any, else a point."""
+    moving = [skeleton[name].kind for name in skeleton.chain(root, tip) if skeleton[name].kind != Kind.FIXED]
+    robot = any(kind in (Kind.HINGE, Kind.SLIDE) for kind in moving)
+    return "place" if robot and len(moving) >= _SIX else "position"
+
+
+def _longest(skeleton: Skeleton) -> tuple[UsualLimb, ...]:
+    robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
+    found: dict[str, tuple[str, ...]] = {}
+    for row, name in enumerate(skeleton.names):
+        if not skeleton.children[row]:
+            moving = [joint for joint in skeleton.chain(None, name) if skeleton[joint].kind != Kind.FIXED]
+            if moving and moving[0] not in found:
+                found[moving[0]] = (name, *moving[-_LONGEST:])
+    most = _ROBOT_TIPS if robot else _OTHER_TIPS
+    longest = sorted(found.values(), key=len, reverse=True)[:most]
+    return tuple(UsualLimb(tip, moving[0], tip, usual_kind(skeleton, moving[0], tip)) for tip, *moving in longest)

@@ -1,0 +1,388 @@
+"""The joint tree that every format maps into without loss.
+
+    local_i(q) = A_i . J_i(q_i) . B_i          world_i = world_parent . local_i
+
+A is rigid, B is affine, both are constant; J is the joint's motion, the identity at q = 0 (ball: at
+w = 1). Rows are joints, parents before children, so that forward kinematics is one loop.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poise.errors import InputError, UnknownNameError, listed
+from poise.maths.arrays import Floats, Ints, finite, frozen, short
+from poise.model.joints import Coupling, Joint, Kind, affine, check_tree, composed, rigid, unique_names, unit_axes
+from poise.model.limits import NAMES as LIMIT_NAMES
+from poise.model.limits import Limit, Range, hinge_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from poise.model.limits.base.bounds import BallHinges, BallLimits
+
+
+LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """The joint tree, parents before children; frozen. n joints, nq numbers in q.
+
+    names       unique, in row order
+    parents     (n,) row of the parent, -1 for a root
+    kinds       (n,) Kind
+    axes        (n, 3) unit axis of a hinge or slide in the frame after A; zero for other kinds
+    A           (n, 7) x y z [file units] and w x y z: the constant rigid transform before the motion
+    B           (n, 3, 4) the constant affine transform after the motion (glTF: scale)
+    rest_q      (nq,) the configuration at rest; kept inside the limits by the readers
+    limits      per joint a Limit or None
+    couplings   per joint a Coupling or None
+    aliases     further names of rows (URDF: links)
+    source_ids  what the file calls the row (glTF node index, URDF joint name); None where made here
+    euler       per joint the rotation order the file is written in ("ZXY"); empty where it has none
+    chains      named (root, tip) pairs, from a sidecar
+    metres_per_unit, up   None where the file does not say; up is "x", "y" or "z"
+    source      the document the skeleton was read from, for writing back; not compared, not pickled
+    """
+
+    names: tuple[str, ...]
+    parents: Ints
+    kinds: Ints
+    axes: Floats
+    A: Floats
+    B: Floats
+    rest_q: Floats
+    limits: tuple[Limit | None, ...]
+    couplings: tuple[Coupling | None, ...]
+    aliases: Mapping[str, int] = field(default_factory=dict[str, int])
+    source_ids: tuple[object, ...] = ()
+    euler: tuple[str, ...] = ()
+    chains: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    metres_per_unit: float | None = None
+    up: str | None = None
+    source: Any = None
+
+    @classmethod
+    def build(
+        cls,
+        names: Iterable[str],
+        parents: Iterable[int],
+        kinds: Iterable[int],
+        *,
+        offsets: Any = None,
+        rotations: Any = None,
+        axes: Any = None,
+        scales: Any = None,
+        rest_q: Any = None,
+        limits: Iterable[Limit | None] | None = None,
+        couplings: Iterable[Coupling | None] | None = None,
+        **metadata: Any,
+    ) -> Skeleton:
+        """Make a skeleton from rows with parents first; what is left out is zero, identity or None.
+
+        `offsets` (n, 3) and `rotations` (n, 4) make A, `scales` (n, 3) make B, `axes` (n, 3) need not
+        be of unit length. Names are made unique (`Spine`, `Spine_1`). A rest_q outside its limits is
+        moved to the nearest legal value.
+        """
+        names = unique_names(names)
+        n = len(names)
+        kinds_ = np.array([int(kind) for kind in kinds], dtype=np.int64)
+        parents_ = np.array([int(parent) for parent in parents], dtype=np.int64)
+        check_tree(names, parents_, kinds_)
+        couplings_ = composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
+        skeleton = cls(
+            names=names,
+            parents=parents_,
+            kinds=kinds_,
+            axes=unit_axes(names, kinds_, axes),
+            A=rigid(n, offsets, rotations),
+            B=affine(n, scales),
+            rest_q=np.zeros(0),
+            limits=(None,) * n,
+            couplings=couplings_,
+            source_ids=tuple(metadata.pop("source_ids", (None,) * n)),
+            euler=tuple(metadata.pop("euler", ("",) * n)),
+            **metadata,
+        )
+        rest = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq).copy()
+        skeleton = dataclasses.replace(skeleton, rest_q=rest)
+        rows = tuple(limits) if limits is not None else (None,) * n
+        return skeleton.limited({name: limit for name, limit in zip(names, rows, strict=True) if limit})
+
+    def __post_init__(self) -> None:
+        for array in (self.parents, self.kinds, self.axes, self.A, self.B, self.rest_q):
+            frozen(array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return state | {"source": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Skeleton):
+            return NotImplemented
+        names = [f.name for f in dataclasses.fields(self) if f.name != "source"]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.parents.tobytes(), self.kinds.tobytes()))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Skeleton({len(self)} joints, nq {self.nq}, nv {self.nv})"
+
+    # --- q ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def q_start(self) -> Ints:
+        """(n,) where each joint's numbers begin in q; a coupled joint points at its leader's."""
+        return self._starts([Kind(k).nq for k in self.kinds])
+
+    @cached_property
+    def v_start(self) -> Ints:
+        """(n,) where each joint's degrees of freedom begin among the nv; a coupled joint points at its leader's.
+
+        A velocity, or a column of a Jacobian: hinge [rad] and slide [file units] one; ball three, small rotations
+        about the axes of the frame that it turns in; free six, a translation along those axes and then a rotation.
+        """
+        return self._starts([Kind(k).nv for k in self.kinds])
+
+    def _starts(self, sizes: list[int]) -> Ints:
+        own = [0 if coupling else size for size, coupling in zip(sizes, self.couplings, strict=True)]
+        start = np.cumsum([0, *own])[:-1].astype(np.int64)
+        for i, coupling in enumerate(self.couplings):
+            if coupling:
+                start[i] = start[coupling.leader]
+        frozen(start)
+        return start
+
+    @cached_property
+    def nq(self) -> int:
+        """How many numbers q has."""
+        return sum(Kind(k).nq for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
+
+    @cached_property
+    def nv(self) -> int:
+        """How many degrees of freedom there are; a coupled joint has none of its own."""
+        return sum(Kind(k).nv for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
+
+    @cached_property
+    def turn_columns(self) -> Ints:
+        """(b, 4) where the quaternions of ball and free joints stand in q."""
+        balls = np.flatnonzero(self.kinds >= Kind.BALL)
+        starts = self.q_start[balls] + np.where(self.kinds[balls] == Kind.FREE, 3, 0)
+        return starts[:, None] + np.arange(4)
+
+    @cached_property
+    def coupling_rows(self) -> Floats:
+        """(n, 2) ratio and offset of each joint's value; 1 and 0 where it is not coupled."""
+        rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
+        frozen(rows)
+        return rows
+
+    def zero_q(self) -> Floats:
+        """q (nq,) with every value zero and every rotation the identity."""
+        q = np.zeros(self.nq)
+        for i, kind in enumerate(self.kinds.tolist()):
+            if kind in (Kind.BALL, Kind.FREE):
+                q[self.q_start[i] + (3 if kind == Kind.FREE else 0)] = 1.0
+        return q
+
+    def q_slice(self, joint: str) -> slice:
+        """Where a joint's numbers stand in q (a coupled joint: its leader's)."""
+        i = self.index(joint)
+        return slice(int(self.q_start[i]), int(self.q_start[i]) + Kind(self.kinds[i]).nq)
+
+    def v_slice(self, joint: str) -> slice:
+        """Where a joint's degrees of freedom stand among the nv (a coupled joint: its leader's)."""
+        i = self.index(joint)
+        return slice(int(self.v_start[i]), int(self.v_start[i]) + Kind(self.kinds[i]).nv)
+
+    # --- names -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return dict(self.aliases) | {name: i for i, name in enumerate(self.names)}
+
+    def index(self, joint: str) -> int:
+        """Row of a joint by name or alias; an unknown name is an UnknownNameError that lists what exists."""
+        try:
+            return self._rows[joint]
+        except (KeyError, TypeError):
+            raise UnknownNameError("joint", str(joint), [*self.names, *self.aliases]) from None
+
+    def __contains__(self, joint: object) -> bool:
+        return joint in self._rows
+
+    def __getitem__(self, joint: str) -> Joint:
+        i = self.index(joint)
+        parent = int(self.parents[i])
+        moves = self.kinds[i] in (Kind.HINGE, Kind.SLIDE)
+        return Joint(
+            name=self.names[i],
+            row=i,
+            kind=Kind(self.kinds[i]),
+            parent=None if parent < 0 else self.names[parent],
+            children=tuple(self.names[child] for child in self.children[i]),
+            axis=tuple(self.axes[i].tolist()) if moves else None,  # pyright: ignore[reportArgumentType]
+            limit=self.limits[i],
+            coupling=self.couplings[i],
+            source_id=self.source_ids[i],
+        )
+
+    # --- the tree --------------------------------------------------------------------------------
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Rows of the children of each joint."""
+        lists: list[list[int]] = [[] for _ in self.names]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                lists[parent].append(i)
+        return tuple(map(tuple, lists))
+
+    @cached_property
+    def moving_depth(self) -> Ints:
+        """(n,) the most joints that move in one line from this joint down, itself included."""
+        depth = (self.kinds != Kind.FIXED).astype(np.int64)
+        for i in range(len(self) - 1, -1, -1):
+            if self.children[i]:
+                depth[i] += max(depth[child] for child in self.children[i])
+        return depth
+
+    def ancestors(self, joint: str) -> tuple[str, ...]:
+        """Names from the root down to the joint's parent."""
+        return tuple(self.names[row] for row in self.way(self.index(joint))[:-1])
+
+    def way(self, row: int) -> list[int]:
+        """Rows from the root down to `row`, itself included; none for -1."""
+        rows: list[int] = []
+        while row >= 0:
+            rows.append(row)
+            row = int(self.parents[row])
+        return rows[::-1]
+
+    def chain(self, root: str | None, tip: str) -> tuple[str, ...]:
+        """Names of the joints that move so that `tip` gets somewhere: ROOT ... parent of TIP.
+
+        Without a root: from the tip up to, not including, the first joint that leads on to other limbs
+        too. A limb is a branch with two or more joints in a line that move; leaves such as twist or
+        helper bones are none. A free root joint is left out unless it is named.
+        """
+        above = self.ancestors(tip)
+        if root is None:
+            return self._default_chain(tip, above)
+        root = self.names[self.index(root)]
+        if root == self.names[self.index(tip)]:
+            message = f"the chain's root and tip are both {root!r}; the root must be above the tip"
+            raise InputError(message)
+        if root not in above:
+            message = f"{root!r} is not above {tip!r}; above it are: {listed(above)}"
+            raise InputError(message)
+        return above[above.index(root) :]
+
+    def _default_chain(self, tip: str, above: tuple[str, ...]) -> tuple[str, ...]:
+        below = self.index(tip)
+        first = len(above)
+        for name in reversed(above):
+            i = self.index(name)
+            limbs = [child for child in self.children[i] if child != below and self.moving_depth[child] >= LIMB]
+            if limbs or (self.parents[i] < 0 and self.kinds[i] == Kind.FREE):
+                break
+            first, below = first - 1, i
+        return above[first:]
+
+    # --- limits ----------------------------------------------------------------------------------
+
+    def limited(self, limits: Mapping[str, Limit | None]) -> Skeleton:
+        """Return the same skeleton with other limits, keyed by joint name or glob ("*Knee*"); None removes.
+
+        A ball joint needs a SwingTwist, an EulerBox or a Range with an axis, a hinge or slide a Range without one.
+        rest_q is moved inside.
+        """
+        rows = list(self.limits)
+        for pattern, limit in limits.items():
+            for i in self._matching(pattern):
+                rows[i] = _checked(self.names[i], Kind(self.kinds[i]), limit)
+        skeleton = dataclasses.replace(self, limits=tuple(rows))
+        return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
+
+    @cached_property
+    def value_ranges(self) -> Floats:
+        """(nq, 2) lowest and highest legal value of each number in q, couplings carried over to their leaders."""
+        from poise.model.limits.base.bounds import value_ranges  # noqa: PLC0415  (legal needs the class defined here)
+
+        return value_ranges(self)
+
+    @cached_property
+    def bounded(self) -> Ints:
+        """The columns of q whose value a range bounds."""
+        return np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
+
+    @cached_property
+    def ball_hinges(self) -> BallHinges:
+        """The ball joints that a range with an axis makes hinges, as arrays."""
+        from poise.model.limits.base.bounds import ball_hinges  # noqa: PLC0415  (legal needs the class defined here)
+
+        return ball_hinges(self)
+
+    @cached_property
+    def ball_limits(self) -> BallLimits:
+        """The ball joints whose whole rotation a limit bounds, as arrays."""
+        from poise.model.limits.base.bounds import ball_limits  # noqa: PLC0415  (legal needs the class defined here)
+
+        return ball_limits(self)
+
+    def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
+        """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
+        from poise.model.limits.base.bounds import nearest_legal  # noqa: PLC0415  (legal needs the class defined here)
+
+        return nearest_legal(self, q)
+
+    def _matching(self, pattern: str) -> list[int]:
+        if pattern in self:
+            return [self.index(pattern)]
+        rows = [i for i, name in enumerate(self.names) if fnmatchcase(name, pattern)]
+        if not rows:
+            raise UnknownNameError("joint", pattern, [*self.names, *self.aliases])
+        return [i for i in rows if self.kinds[i] != Kind.FIXED]
+
+
+def _checked(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
+    if limit is None:
+        return None
+    if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
+        known = ", ".join(LIMIT_NAMES)
+        message = f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {short(limit)}"
+        raise InputError(message)
+    if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
+        message = (
+            f"{name!r} is a {kind.name.lower()}; a {type(limit).__name__} is for ball joints, a Range for this one"
+        )
+        raise InputError(message)
+    if kind in (Kind.HINGE, Kind.SLIDE) and hinge_axis(limit) is not None:
+        message = f"{name!r} is a {kind.name.lower()} and has its axis already; give its Range without one"
+        raise InputError(message)
+    if kind in (Kind.BALL, Kind.FREE) and isinstance(limit, Range) and limit.axis is None:
+        message = f"{name!r} is a {kind.name.lower()} joint; its Range needs axis=(x, y, z) to make it a hinge"
+        raise InputError(message)
+    if kind == Kind.FIXED:
+        message = f"{name!r} is fixed; a limit means nothing there"
+        raise InputError(message)
+    return limit
+
+
+def _same(a: Any, b: Any) -> bool:
+    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)

@@ -1,0 +1,1 @@
+"""What is solved: goals, and a start pose packed for the kernels."""

@@ -1,0 +1,34 @@
+"""Goals: what is wanted of a pose. Values; a new target is a new goal. `base/goal.py` has what all offer.
+
+The folder is the registry: one file per goal, whose class is named like the file (look_at.py has LookAt). What
+they share stands in `base/`.
+"""
+
+import importlib
+import pkgutil
+from typing import TypeAlias
+
+from poise.problem.goals.aim import Aim as Aim
+from poise.problem.goals.base.goal import AnyGoal as AnyGoal
+from poise.problem.goals.base.goal import JointGoal as JointGoal
+from poise.problem.goals.base.targets import FARTHEST as FARTHEST
+from poise.problem.goals.direction import Direction as Direction
+from poise.problem.goals.look_at import LookAt as LookAt
+from poise.problem.goals.near import Near as Near
+from poise.problem.goals.orientation import Orientation as Orientation
+from poise.problem.goals.pin import Pin as Pin
+from poise.problem.goals.place import Place as Place
+from poise.problem.goals.pole import Pole as Pole
+from poise.problem.goals.position import Position as Position
+
+Goal: TypeAlias = JointGoal | Near
+
+
+def _class_in(file: str) -> type[Goal]:
+    """The goal that a file of this folder holds."""
+    module = importlib.import_module(f"{__name__}.{file}")
+    return getattr(module, file.title().replace("_", ""))
+
+
+GOALS = tuple(_class_in(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
+NAMES = tuple(goal.__name__ for goal in GOALS)

@@ -1,0 +1,57 @@
+"""The goal that a joint points at a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from poise.maths.arrays import Floats
+from poise.model.limits import unit_axis
+from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.point_target import PointTarget
+
+
+@dataclass(frozen=True, eq=False)
+class Aim(PointTarget):
+    """The ray from the joint's point `offset` along its own `axis` goes through the world point `target`.
+
+    target  (..., 3) [file units]; leading axes are a batch
+    axis    (x, y, z) in the frame of `joint`, of any length but zero, stored with length one
+    offset  where the ray begins, a point in the frame of `joint` (its children are placed in the same units)
+    root    the first joint that may move; by default the limb's own (see Skeleton.chain)
+    weight  > 0; multiplies the residual where several goals compete
+
+    Error: the angle [rad] between the axis in the world and target - offset point, 0 to pi. Where the target is that
+    point itself (to 1e-12 of their coordinates), every ray from it goes through it: the error is 0. Turning the joint
+    alone cannot aim at a target that is nearer to the joint than the line along the axis passes it by; then the
+    joints above it must help.
+    """
+
+    measures = ("aim",)
+
+    joint: str
+    target: Floats
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    root: str | None = None
+    weight: float = 1.0
+
+    def __init__(
+        self,
+        joint: str,
+        target: ArrayLike,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        root: str | None = None,
+        weight: float = 1.0,
+    ) -> None:
+        set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
+        set_fields(self, root=root, weight=checked_weight(weight, repr(joint)))
+        self._keep_target(target)
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return the same goal for other points."""
+        return type(self)(self.joint, value, axis=self.axis, offset=self.offset, root=self.root, weight=self.weight)

@@ -1,0 +1,123 @@
+"""What every goal offers to the code that packs it, and the few lines that all of them share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Protocol, Self
+
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, finite, real, short
+from poise.problem.goals.base.targets import FARTHEST
+
+_PAIR = 2
+
+
+class AnyGoal(Protocol):
+    """A wish for the pose: a frozen value."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What is measured of the joint, in order: the names in `tree_layout.TERMS`; empty for a mere preference.
+
+        The error of a position is a distance [file units], of all others an angle [rad], 0 to pi.
+        """
+        ...
+
+    @property
+    def weight(self) -> float:
+        """A factor > 0 of the goal's residual."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes of the target; () for a single one and where there is none."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many numbers one target has in `rows`; 0 where there is none."""
+        ...
+
+    def rows(self) -> Floats:
+        """Return the targets as numbers (*shape, width); read-only where the goal holds them so."""
+        ...
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Turn another target into a new array (..., width), with the checks of the constructor; nothing is kept.
+
+        Rows that `rows` or `parse` gave come back bit for bit. InputError where the goal has no target.
+        """
+        ...
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return a goal that differs in its target only; what `parse` takes. InputError where it has none."""
+        ...
+
+
+class JointGoal(AnyGoal, Protocol):
+    """A goal for one joint.
+
+    A goal that measures a position or an aim may have an `offset`, the point in the frame of its joint that it speaks
+    of; one that measures a direction or an aim has the `axis` in that frame that points. A field of another name is
+    not packed: it may only change what the targets are.
+    """
+
+    @property
+    def joint(self) -> str:
+        """The name of the joint."""
+        ...
+
+    @property
+    def root(self) -> str | None:
+        """The first joint that may move for it; None is the limb's own (see Skeleton.chain)."""
+        ...
+
+
+def set_fields(goal: object, **values: object) -> None:
+    """Set fields of a frozen value; only its own __init__ may."""
+    for name, value in values.items():
+        object.__setattr__(goal, name, value)
+
+
+def checked_weight(weight: float, what: str) -> float:
+    """Return a weight as a float; InputError unless it is finite and above 0."""
+    number = real(weight, f"the weight of {what}")
+    if not 0.0 < number < math.inf:
+        message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
+        raise InputError(message)
+    return number
+
+
+def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
+    """Return a point in the frame of a joint; InputError unless it is three finite numbers."""
+    numbers = finite(offset, f"the offset of {joint!r}", last=3)
+    if numbers.ndim != 1:
+        message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"
+        raise InputError(message)
+    x, y, z = numbers.tolist()
+    if max(abs(x), abs(y), abs(z)) > FARTHEST:
+        message = f"the offset of {joint!r} lies beyond {FARTHEST:g}: no length is meant by that"
+        raise InputError(message)
+    return (x, y, z)
+
+
+def names_and_weights(given: Any, what: str) -> dict[str, float | None]:
+    """Names and their weights > 0 from a mapping or from pairs; None for names alone. Repeats count once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        message = f"{what} are several names, such as ['spine', 'head'], not {short(given)}"
+        raise InputError(message)
+    items: Iterable[Any] = given.items() if isinstance(given, Mapping) else given
+    pairs: list[Any] = [item if isinstance(item, tuple) and len(item) == _PAIR else (item, None) for item in items]
+    found: dict[str, float | None] = {}
+    for name, weight in pairs:
+        found[name] = None if weight is None else checked_weight(weight, f"{name!r} among {what}")
+    return found
+
+
+def refuse_target(what: str) -> NoReturn:
+    """Raise InputError for a new target where there is none."""
+    message = f"{what} has no target that could be replaced; make a new goal instead"
+    raise InputError(message)

@@ -1,0 +1,43 @@
+"""What the goals share whose target is a point in the world."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from poise.maths.arrays import Floats, frozen
+from poise.problem.goals.base.goal import set_fields
+from poise.problem.goals.base.targets import points
+
+
+class PointTarget:
+    """A target of one point (..., 3) [file units, world]; leading axes are a batch.
+
+    aimed   what the target is called where it cannot be used
+    planar  whether points (..., 2) do as well; z is then 0
+    """
+
+    width = 3
+    aimed = "target"
+    planar = False
+
+    joint: str
+    target: Floats
+
+    def _keep_target(self, value: ArrayLike) -> None:
+        """Keep checked points, read-only; the constructor's last step."""
+        rows = self.parse(value)
+        frozen(rows)
+        set_fields(self, target=rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes of the target."""
+        return self.target.shape[:-1]
+
+    def rows(self) -> Floats:
+        """Return the points (*shape, 3), read-only."""
+        return self.target
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Turn other points into rows (..., 3); InputError as in the constructor."""
+        return points(value, f"the {self.aimed} of {self.joint!r}", planar=self.planar)

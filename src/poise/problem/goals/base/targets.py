@@ -1,0 +1,151 @@
+"""What people type as a target becomes a new array of known shape, or one sentence that says what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, finite
+
+FARTHEST = 1e100  # file units: no length is meant beyond this, and squares stay finite
+_UNIT = 1e-12  # a squared length this near to one is one to rounding
+_ORTHOGONAL = 1e-6  # how far a dot product of two columns of a rotation matrix may be off
+_BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
+_NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
+
+
+def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
+    """Points (..., 3) from (..., 3), or where `planar` from (..., 2) in the plane (z is then 0).
+
+    InputError: another last axis, not finite, or a coordinate beyond FARTHEST.
+    """
+    given = _point_numbers(value if planar else finite(value, what, last=3), what)
+    result = np.zeros((*given.shape[:-1], 3))
+    result[..., : given.shape[-1]] = given
+    return result
+
+
+def directions(value: ArrayLike, what: str) -> Floats:
+    """Unit vectors (..., 3) along vectors (..., 3) of any length but zero (InputError)."""
+    result = finite(value, what, last=3).copy()
+    _scale_to_unit(result, f"{what} has zero length: that is no direction")
+    return result
+
+
+def quaternions(value: ArrayLike, what: str) -> Floats:
+    """Unit quaternions (..., 4) from quaternions of any length but zero, or from rotation matrices (..., 3, 3).
+
+    Quaternions of unit length to rounding stay bit for bit, sign included. A matrix M must be a proper rotation:
+    |M^T M - 1| <= 1e-6 in every number and det M > 0; its quaternion has w >= 0.
+    InputError: another shape, not finite, zero length, not orthogonal, mirrored.
+    """
+    result = _rotation_numbers(value, what).copy()
+    _scale_to_unit(result, f"{what} {_NO_ROTATION}")
+    return result
+
+
+def places(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
+    """Rows x y z w x y z (..., 7) of what `points` and `quaternions` take; InputError as there.
+
+    Leading axes are broadcast against each other; InputError where they do not go together.
+    """
+    there = _point_numbers(position, f"the position of {joint!r}")
+    turned = _rotation_numbers(rotation, f"the rotation of {joint!r}")
+    batches = there.shape[:-1], turned.shape[:-1]
+    try:
+        shape = np.broadcast_shapes(*batches)
+    except ValueError as error:
+        message = (
+            f"the position of {joint!r} has the batch shape {batches[0]}, which does not go with its "
+            f"rotation's, {batches[1]}"
+        )
+        raise InputError(message) from error
+    rows = np.zeros((*shape, 7))  # the only array made here: both parts are finished in place
+    rows[..., : there.shape[-1]] = there
+    rows[..., 3:] = turned
+    _scale_to_unit(rows[..., 3:], f"the rotation of {joint!r} {_NO_ROTATION}")
+    return rows
+
+
+def parted(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:
+    """Positions (..., 3) and linear parts (..., 3, 3) of rigid transforms (..., 4, 4) or (..., 3, 4).
+
+    InputError: another shape, not finite, or a last row of a 4 x 4 that is not 0 0 0 1 within 1e-9. The linear part
+    is checked by `quaternions`.
+    """
+    given = finite(matrices, what)
+    if given.shape[-2:] not in {(3, 4), (4, 4)}:
+        message = f"{what} needs a 4 x 4 or 3 x 4 matrix; its shape is {given.shape}"
+        raise InputError(message)
+    wrong = np.abs(given[..., 3:, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1, initial=0.0) > _BOTTOM
+    if wrong.any():
+        row = " ".join(f"{number:.12g}" for number in given[..., 3:, :][wrong][0])
+        message = f"{what} needs 0 0 0 1 as the last row of its matrix, not {row}; matrices act on column vectors"
+        raise InputError(message)
+    return given[..., :3, 3], given[..., :3, :3]
+
+
+def _point_numbers(value: ArrayLike, what: str) -> Floats:
+    """Checked points (..., 3) or (..., 2); may be the caller's own array."""
+    given = finite(value, what)
+    if given.shape[-1:] not in {(2,), (3,)}:
+        message = f"{what} needs 3 numbers (or 2 in the plane); its shape is {given.shape}"
+        raise InputError(message)
+    if max(given.max(initial=0.0), -given.min(initial=0.0)) > FARTHEST:
+        message = f"{what} lies beyond {FARTHEST:g}: no length is meant by that"
+        raise InputError(message)
+    return given
+
+
+def _rotation_numbers(value: ArrayLike, what: str) -> Floats:
+    """Quaternions (..., 4), matrices checked and turned into them, their lengths as given; may be the caller's own."""
+    given = finite(value, what)
+    if given.shape[-2:] == (3, 3):
+        return _of_matrices(given, what)
+    if given.shape[-1:] != (4,):
+        message = f"{what} needs 4 numbers w x y z or a 3 x 3 matrix; its shape is {given.shape}"
+        raise InputError(message)
+    return given
+
+
+def _of_matrices(matrices: Floats, what: str) -> Floats:
+    result = np.empty((*matrices.shape[:-2], 4))
+    rows = matrices.reshape(-1, 9)
+    rows = rows.copy() if not rows.flags.carray else rows  # Numba would compile again for other arrays
+    if kernels.values.turns.quaternions(rows, result.reshape(-1, 4)) >= 0:
+        _check_proper(matrices, what)  # which says what is wrong
+        return rotations.from_matrix(matrices)  # or finds it just good enough
+    return result
+
+
+def _check_proper(matrices: Floats, what: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers: the gap is then infinite or NaN
+        gaps = np.abs(np.swapaxes(matrices, -1, -2) @ matrices - np.eye(3)).max(axis=(-2, -1), initial=0.0)
+    if not (gaps <= _ORTHOGONAL).all():
+        message = (
+            f"{what} is no rotation matrix: it is not orthogonal, M^T M differs from the identity by "
+            f"{gaps.max():.3g}; scale and shear must be taken out first"
+        )
+        raise InputError(message)
+    if (np.linalg.det(matrices) < 0.0).any():
+        message = f"{what} is no rotation matrix: it is mirrored, its determinant is -1"
+        raise InputError(message)
+
+
+def _scale_to_unit(vectors: Floats, zero: str) -> None:
+    """Scale vectors (..., n) to length one, in place; InputError `zero` where one has no length."""
+    squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
+    off = np.abs(squares - 1.0) > _UNIT
+    if not off.any():
+        return
+    rest = vectors[off]
+    largest = np.abs(rest).max(axis=-1, keepdims=True)
+    if not largest.all():
+        raise InputError(zero)
+    rest /= largest  # first, so that squares of huge or tiny numbers stay representable
+    vectors[off] = rest / np.sqrt((rest * rest).sum(axis=-1, keepdims=True))

@@ -1,0 +1,90 @@
+"""The goal that a head looks at a point, neck and spine turning along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats
+from poise.model.limits import unit_axis
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals.base.goal import checked_offset, checked_weight, names_and_weights, set_fields
+from poise.problem.goals.base.point_target import PointTarget
+
+_TOGETHER = 3  # joints that turn where none are named: spine, neck, head
+
+
+@dataclass(frozen=True, eq=False)
+class LookAt(PointTarget):
+    """The ray from the joint's point `offset` along its own `axis` goes through `target`, several joints turning.
+
+    target  (..., 3) [file units, world]; leading axes are a batch
+    axis    (x, y, z) in the frame of `joint`, of any length but zero, stored with length one
+    over    the joints that turn, each `joint` itself or above it, and no others turn for this goal. Names: the first
+            takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") rises to the head. A
+            mapping (or pairs) of names and shares > 0: each turns by its share of the whole. Stored as pairs.
+            None: the joint and the two above it that can turn
+    offset  where the ray begins, such as between the eyes: a point in the frame of `joint`
+    weight  > 0; multiplies the residual where several goals compete
+
+    The shares are kept while no limit is in the way: what a joint at its limit cannot turn goes on to the others. A
+    joint that turns for other goals as well is held back there in the same way.
+
+    Error: as for Aim, the angle [rad] between the axis in the world and target - offset point, 0 to pi.
+    """
+
+    measures = ("aim",)
+    root = None
+
+    joint: str
+    target: Floats
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    over: tuple[tuple[str, float], ...] | None = None
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    weight: float = 1.0
+
+    def __init__(
+        self,
+        joint: str,
+        target: ArrayLike,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        weight: float = 1.0,
+    ) -> None:
+        set_fields(self, joint=joint, axis=unit_axis(axis), over=None if over is None else _shares(over, joint))
+        set_fields(self, offset=checked_offset(offset, joint), weight=checked_weight(weight, repr(joint)))
+        self._keep_target(target)
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return the same goal for other points."""
+        return type(self)(self.joint, value, axis=self.axis, over=self.over, offset=self.offset, weight=self.weight)
+
+    def shares(self, skeleton: Skeleton) -> dict[int, float]:
+        """The share of each row of the skeleton that turns; InputError for a joint that is not above the goal's."""
+        way = skeleton.way(skeleton.index(self.joint))
+        if self.over is None:
+            turning = [row for row in way if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
+            return {row: share for share, row in enumerate(turning[-_TOGETHER:], start=1)}
+        found: dict[int, float] = {}
+        for name, share in self.over:
+            row = skeleton.index(name)
+            if row not in way:
+                message = f"{name!r} is not above {self.joint!r}, so that turning it does not make {self.joint!r} look"
+                raise InputError(message)
+            found[row] = share
+        return found
+
+
+def _shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
+    """Names and shares > 0; names alone get 1, 2, 3 and so on."""
+    given = names_and_weights(over, f"the joints that look with {joint!r}")
+    if not given:
+        message = f"the joints that look with {joint!r} are none; name at least one, such as {joint!r} itself"
+        raise InputError(message)
+    return tuple((name, float(n) if share is None else share) for n, (name, share) in enumerate(given.items(), 1))

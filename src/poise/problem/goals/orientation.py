@@ -1,0 +1,56 @@
+"""The goal that a joint is turned in a given way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from poise.maths.arrays import Floats, frozen
+from poise.problem.goals.base.goal import checked_weight, set_fields
+from poise.problem.goals.base.targets import quaternions
+
+
+@dataclass(frozen=True, eq=False)
+class Orientation:
+    """The world rotation of `joint` is `rotation`.
+
+    rotation  (..., 4) quaternions w x y z of any length but zero, stored with length one; or (..., 3, 3) rotation
+              matrices (orthogonal within 1e-6, not mirrored), stored as quaternions; leading axes are a batch
+    root      the first joint that may move; by default the limb's own (see Skeleton.chain)
+    weight    > 0; multiplies the residual where several goals compete
+
+    Error: the angle [rad] of the rotation left, 0 to pi. q and -q are the same target.
+    """
+
+    measures = ("rotation",)
+    width = 4
+
+    joint: str
+    rotation: Floats
+    root: str | None = None
+    weight: float = 1.0
+
+    def __init__(self, joint: str, rotation: ArrayLike, *, root: str | None = None, weight: float = 1.0) -> None:
+        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+        rows = self.parse(rotation)
+        frozen(rows)
+        set_fields(self, rotation=rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes of the rotation."""
+        return self.rotation.shape[:-1]
+
+    def rows(self) -> Floats:
+        """Return the rotations (*shape, 4), read-only."""
+        return self.rotation
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Turn other rotations (..., 4) or (..., 3, 3) into rows (..., 4); InputError as in the constructor."""
+        return quaternions(value, f"the rotation of {self.joint!r}")
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return the same goal for other rotations."""
+        return type(self)(self.joint, value, root=self.root, weight=self.weight)

@@ -1,0 +1,64 @@
+"""The goal that a joint stays where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, short
+from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fields
+
+
+@dataclass(frozen=True, eq=False)
+class Pin:
+    """The joint stays where the start pose has it in the world.
+
+    rotation  whether its rotation stays too, or its position only
+    root      the first joint that may move; by default the limb's own (see Skeleton.chain)
+    weight    > 0; multiplies the residuals where several goals compete
+
+    It has no target: the start pose of each solve says where. Errors: the distance [file units] from there and,
+    with `rotation`, the angle [rad] of the rotation left, 0 to pi.
+    """
+
+    width = 0
+    shape = ()
+
+    joint: str
+    rotation: bool = True
+    root: str | None = None
+    weight: float = 1.0
+
+    def __init__(self, joint: str, *, rotation: bool = True, root: str | None = None, weight: float = 1.0) -> None:
+        keeps = _truth(rotation, joint)
+        set_fields(self, joint=joint, rotation=keeps, root=root, weight=checked_weight(weight, repr(joint)))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What is held: the position, and the rotation where it stays too."""
+        return ("position", "rotation") if self.rotation else ("position",)
+
+    def rows(self) -> Floats:
+        """Return no numbers (0,)."""
+        return np.zeros(0)
+
+    def parse(self, value: ArrayLike) -> NoReturn:
+        """Raise InputError: there is no target."""
+        refuse_target(f"the Pin of {self.joint!r}")
+
+    def with_target(self, value: ArrayLike) -> NoReturn:
+        """Raise InputError: there is no target."""
+        refuse_target(f"the Pin of {self.joint!r}")
+
+
+def _truth(value: Any, joint: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        message = (
+            f"the rotation of a Pin is True (it stays) or False, not {short(value)}; Place({joint!r}, ...) takes one"
+        )
+        raise InputError(message)
+    return bool(value)

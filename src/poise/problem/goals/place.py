@@ -1,0 +1,109 @@
+"""The goal that a joint is at a point and turned in a given way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, finite, frozen
+from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.targets import parted, places
+
+_PAIR = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The origin of `joint`, or its point `offset`, is at `position` [file units, world]; it is turned to `rotation`.
+
+    position  as for Position: (..., 3) or (..., 2)
+    rotation  as for Orientation: (..., 4) or (..., 3, 3); the leading axes of both are broadcast to one batch
+    offset    a point in the frame of `joint`, as for Position
+    root      the first joint that may move; by default the limb's own (see Skeleton.chain)
+    weight    > 0; multiplies both residuals where several goals compete
+
+    Errors: the distance |position - world position of the point| and the angle [rad] of the rotation left, 0 to pi.
+    """
+
+    measures = ("position", "rotation")
+    width = 7
+
+    joint: str
+    position: Floats
+    rotation: Floats
+    root: str | None = None
+    weight: float = 1.0
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __init__(
+        self,
+        joint: str,
+        position: ArrayLike,
+        rotation: ArrayLike,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+        set_fields(self, offset=checked_offset(offset, joint))
+        rows = places(position, rotation, joint)
+        frozen(rows)
+        set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
+
+    @classmethod
+    def from_matrix(
+        cls,
+        joint: str,
+        matrices: ArrayLike,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Self:
+        """Make the goal from rigid transforms (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
+
+        InputError: the last row of a 4 x 4 is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
+        """
+        parts = parted(matrices, f"the target of {joint!r}")
+        return cls(joint, *parts, root=root, weight=weight, offset=offset)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes that position and rotation share."""
+        return self.position.shape[:-1]
+
+    def rows(self) -> Floats:
+        """Return the targets x y z w x y z (*shape, 7)."""
+        return np.concatenate([self.position, self.rotation], axis=-1)
+
+    def parse(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Floats:
+        """Turn other places into rows x y z w x y z (..., 7); InputError as in the constructor.
+
+        Places are matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of two: position and rotation,
+        as in the constructor.
+        """
+        return places(*self._parts(value), self.joint)
+
+    def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
+        """Return the same goal for other places; see `parse`."""
+        return type(self)(self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset)
+
+    def _parts(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:
+        if isinstance(value, tuple) and len(value) == _PAIR:
+            return value
+        what = f"the target of {self.joint!r}"
+        given = finite(value, what)
+        if given.shape[-1:] == (self.width,):
+            return given[..., :3], given[..., 3:]
+        if given.shape[-2:] in {(3, 4), (4, 4)}:
+            return parted(given, what)
+        message = (
+            f"{what} needs a 4 x 4 or 3 x 4 matrix, 7 numbers x y z w x y z, or a tuple (position, rotation); "
+            f"its shape is {given.shape}"
+        )
+        raise InputError(message)

@@ -1,0 +1,53 @@
+"""The goal that a joint is at a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from poise.maths.arrays import Floats
+from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.point_target import PointTarget
+
+
+@dataclass(frozen=True, eq=False)
+class Position(PointTarget):
+    """The origin of `joint`, or its point `offset`, is at `target` [file units, world].
+
+    target  (..., 3), or (..., 2) for planar chains (z is then 0); leading axes are a batch of targets
+            no coordinate is beyond 1e100
+    offset  a point in the frame of `joint`, such as a heel or the tip of a tool (its children are placed in the same
+            units). Where it is not zero, `joint` itself turns too
+    root    the first joint that may move; by default the limb's own (see Skeleton.chain)
+    weight  > 0; multiplies the residual where several goals compete
+
+    Error: |target - world position of the point|.
+    """
+
+    measures = ("position",)
+    planar = True
+
+    joint: str
+    target: Floats
+    root: str | None = None
+    weight: float = 1.0
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __init__(
+        self,
+        joint: str,
+        target: ArrayLike,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+        set_fields(self, offset=checked_offset(offset, joint))
+        self._keep_target(target)
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return the same goal for other points."""
+        return type(self)(self.joint, value, root=self.root, weight=self.weight, offset=self.offset)

@@ -1,0 +1,348 @@
+"""Which joints move for a set of goals, and what is measured of them: the part of packing that no pose changes.
+
+node   one motion: a hinge, slide, ball or move, or a fixed place that a goal stands in
+u      the configuration as the kernels see it: numbers of the joints that move
+dof    one degree of freedom of the step: a hinge or slide 1, a ball or move 3
+term   one thing that a goal measures of its joint; three rows of the residual each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats, Ints
+from poise.model.limits import Range, hinge_axis
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import AnyGoal, JointGoal, LookAt, Near, Pole
+
+FIXED, HINGE, SLIDE, BALL, MOVE = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # of nodes, as in kernels/tree/arrays.py, which brings Numba in
+POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4  # kinds of terms
+TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE}
+NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3}  # of a target
+SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
+DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
+
+
+class Node(NamedTuple):
+    """A motion: its row in the skeleton, kind, parent node, where it begins in u, the dofs and q."""
+
+    row: int
+    kind: int
+    parent: int
+    at: int
+    dof: int
+    q_start: int
+
+
+class Measure(NamedTuple):
+    """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target.
+
+    A pole's row is that of its tip, and `limb` has the rows of the first joint and of the one that bends.
+    """
+
+    kind: int
+    goal: int
+    row: int
+    column: int
+    limb: tuple[int, ...] = ()
+
+
+class Term(NamedTuple):
+    """What goal number `goal` measures of the joint in `row`, which node `node` carries; `column` of a target row.
+
+    `limb` and `limb_nodes` are the same of a pole's two other joints.
+    """
+
+    kind: int
+    goal: int
+    row: int
+    node: int
+    column: int
+    limb: tuple[int, ...] = ()
+    limb_nodes: tuple[int, ...] = ()
+
+
+class Layout(NamedTuple):
+    """The tree of a set of goals. `base` is the row that everything hangs in, -1 for the world.
+
+    terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
+    move each term for its goal. `constant`: frames between the nodes are the same in every pose.
+    """
+
+    nodes: tuple[Node, ...]
+    terms: tuple[Term, ...]
+    base: int
+    nu: int
+    dofs: Floats
+    paths: tuple[tuple[int, ...], ...]
+    constant: bool
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Rows of the joints that can move."""
+        return tuple(dict.fromkeys(node.row for node in self.nodes if node.kind != FIXED))
+
+
+def tree_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    """The layout of these goals; remembered per skeleton, because packing costs more than solving."""
+    known: dict[object, Layout] = skeleton.__dict__.setdefault("_tree_layouts", {})
+    key = (*(_kind_of(goal) for goal in goals), free_root)
+    if key not in known:
+        known[key] = _new_layout(skeleton, goals, free_root=free_root)
+    return known[key]
+
+
+def _kind_of(goal: AnyGoal) -> tuple[object, ...]:
+    """All that a layout depends on."""
+    if isinstance(goal, Near):
+        return ("Near",)
+    joint: JointGoal = goal  # pyright: ignore[reportAssignmentType]
+    more = getattr(goal, "over", None), getattr(goal, "tip", None)
+    return (type(goal).__name__, goal.measures, joint.joint, joint.root, turns_itself(joint), *more)
+
+
+def turns_itself(goal: JointGoal) -> bool:
+    """Whether turning the goal's own joint changes what is measured."""
+    if goal.measures == ("position",):
+        return any(getattr(goal, "offset", ()))
+    return goal.measures != ("pole",)
+
+
+def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    aimed: list[tuple[int, JointGoal]] = [(i, goal) for i, goal in enumerate(goals) if not isinstance(goal, Near)]  # pyright: ignore[reportAssignmentType]
+    measures = measures_of(skeleton, goals)
+    tips = [_tip(skeleton, goal) for _, goal in aimed]
+    moving = _moving_rows(skeleton, [goal for _, goal in aimed], tips, free_root=free_root)
+    stands = [*tips, *(row for measure in measures for row in measure.limb)]
+    nodes, of_row = _nodes(skeleton, moving, stands, free_root=free_root)
+    terms = [
+        Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple(of_row[row] for row in m.limb))
+        for m in measures
+    ]
+    order = _depth_first(nodes)
+    terms = tuple(sorted(terms, key=lambda term: order[term.node]))
+    base = _base(skeleton, nodes)
+    return Layout(
+        nodes=nodes,
+        terms=terms,
+        base=base,
+        nu=max((node.at + SIZES[node.kind] for node in nodes), default=0),
+        dofs=_eased(skeleton, nodes, goals),
+        paths=tuple(_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms),
+        constant=_is_constant(skeleton, nodes, terms, base, free_root=free_root),
+    )
+
+
+# --- which joints move -------------------------------------------------------------------------------------------
+
+
+def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[int], *, free_root: bool) -> set[int]:
+    """Rows that move: each goal's chain; its own joint where its rotation counts; what is coupled to them."""
+    rows: set[int] = set()
+    for goal, tip in zip(goals, tips, strict=True):
+        if isinstance(goal, LookAt):
+            rows.update(goal.shares(skeleton))
+            continue
+        turns = turns_itself(goal)
+        if turns:
+            rows.add(tip)
+        if not (turns and goal.root is not None and skeleton.index(goal.root) == tip):
+            rows.update(skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip]))
+    if not goals:
+        rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
+    rows |= _free_rows(skeleton, tips) if free_root else set()
+    ratios = skeleton.coupling_rows[:, 0]
+    rows = {row for row in rows if skeleton.kinds[row] != Kind.FIXED and ratios[row] != 0.0}
+    return rows | _coupled(skeleton, rows, tips)
+
+
+def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
+    """The free joints at or above the goals' joints (with none: all of them)."""
+    found = {row for tip in tips for row in skeleton.way(tip) if skeleton.kinds[row] == Kind.FREE}
+    if not tips:
+        found = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
+    if not found:
+        above = f" above {skeleton.names[next(iter(tips))]!r}" if tips else ""
+        message = f"free_root=True needs a free joint{above}; there is none"
+        raise UnsupportedError(message)
+    return found
+
+
+def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
+    """Joints on the way to a goal that share their numbers with one that moves."""
+    starts = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
+    ways = {row for tip in tips for row in skeleton.way(tip)}
+    ratios = skeleton.coupling_rows[:, 0]
+    kinds = (Kind.HINGE, Kind.SLIDE)
+    return {r for r in ways if skeleton.kinds[r] in kinds and ratios[r] != 0.0 and int(skeleton.q_start[r]) in starts}
+
+
+# --- nodes and terms ---------------------------------------------------------------------------------------------
+
+
+def _nodes(
+    skeleton: Skeleton, moving: set[int], tips: Sequence[int], *, free_root: bool
+) -> tuple[tuple[Node, ...], dict[int, int]]:
+    """The nodes, parents first, and the node that carries each row on the way to a goal (or that moves)."""
+    grounded = {tip for tip in tips if not moving.intersection(skeleton.way(tip))}
+    wanted = {row for tip in [*tips, *moving] for row in skeleton.way(tip)}
+    nodes: list[Node] = []
+    of_row: dict[int, int] = {}
+    shared: dict[int, tuple[int, int]] = {}
+    at = dof = 0
+    for row in sorted(wanted):
+        parent = of_row.get(int(skeleton.parents[row]), -1)
+        for kind in _kinds(skeleton, row, moving=row in moving, grounded=row in grounded, free_root=free_root):
+            start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE and kind != MOVE else 0)
+            couples = kind in (HINGE, SLIDE) and skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)
+            if couples and start in shared:
+                nodes.append(Node(row, kind, parent, *shared[start], start))
+            else:
+                nodes.append(Node(row, kind, parent, at, dof, start))
+                if couples:
+                    shared[start] = (at, dof)
+                at, dof = at + SIZES[kind], dof + DOFS[kind]
+            parent = len(nodes) - 1
+        of_row[row] = parent
+    return tuple(nodes), of_row
+
+
+def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_root: bool) -> tuple[int, ...]:
+    """The motions of a row, in order."""
+    if not moving:
+        return (FIXED,) if grounded else ()
+    kind, turn = skeleton.kinds[row], BALL if hinge_axis(skeleton.limits[row]) is None else HINGE
+    if kind == Kind.FREE:
+        return (MOVE, turn) if free_root else (turn,)
+    return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (turn,)}[Kind(kind)]
+
+
+def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
+    """What is measured of these goals, in order."""
+    found: list[Measure] = []
+    column = 0
+    for i, goal in enumerate(goals):
+        for measure in goal.measures:
+            kind = TERMS[measure]
+            limb = goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
+            found.append(Measure(kind, i, _tip(skeleton, goal), column, limb))
+            column += NUMBERS[kind]
+    return tuple(found)
+
+
+def _tip(skeleton: Skeleton, goal: AnyGoal) -> int:
+    """The row that a goal's chain leads to."""
+    if isinstance(goal, Pole):
+        return goal.limb(skeleton).tip
+    return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (Near measures nothing)
+
+
+def _depth_first(nodes: Sequence[Node]) -> list[int]:
+    """The place of each node in depth-first order."""
+    children: list[list[int]] = [[] for _ in nodes]
+    stack = [i for i, node in enumerate(nodes) if node.parent < 0][::-1]
+    for i, node in enumerate(nodes):
+        if node.parent >= 0:
+            children[node.parent].append(i)
+    order = [0] * len(nodes)
+    count = 0
+    while stack:
+        i = stack.pop()
+        order[i] = count
+        count += 1
+        stack.extend(reversed(children[i]))
+    return order
+
+
+def _path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
+    """The moving nodes from the base to `node`, itself included."""
+    path: list[int] = []
+    while node >= 0:
+        if nodes[node].kind != FIXED:
+            path.append(node)
+        node = nodes[node].parent
+    return tuple(reversed(path))
+
+
+def _path_of(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal) -> tuple[int, ...]:
+    """The nodes that move a term for its goal: all on the way, but for a LookAt those that look."""
+    path = _path(nodes, term.node)
+    if not isinstance(goal, LookAt):
+        return path
+    shares = goal.shares(skeleton)
+    return tuple(node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE)
+
+
+def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) -> Floats:
+    """The dofs, those of joints that look eased to their shares of the largest; the last LookAt counts."""
+    dofs = _dofs(skeleton, nodes)
+    for goal in goals:
+        if isinstance(goal, LookAt):
+            shares = goal.shares(skeleton)
+            for node in nodes:
+                if node.row in shares and node.kind != MOVE:
+                    dofs[node.dof : node.dof + DOFS[node.kind], 3] = shares[node.row] / max(shares.values())
+    return dofs
+
+
+def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
+    """(nd, 4) lowest and highest value, index in u, ease of each degree of freedom."""
+    count = max((node.dof + DOFS[node.kind] for node in nodes), default=0)
+    rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
+    for node in nodes:
+        limit = skeleton.limits[node.row]
+        if node.kind == HINGE and isinstance(limit, Range) and limit.axis is not None:
+            ends = (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
+            rows[node.dof, :3] = *ends, node.at
+        elif node.kind in (HINGE, SLIDE):
+            rows[node.dof, :3] = *skeleton.value_ranges[node.q_start], node.at
+    return rows
+
+
+def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
+    """The last row above every node."""
+    ways = [skeleton.way(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
+    base = -1
+    for rows in zip(*ways, strict=False):
+        if len(set(rows)) > 1:
+            break
+        base = rows[0]
+    return base
+
+
+def _is_constant(
+    skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int, *, free_root: bool
+) -> bool:
+    """Whether no joint that keeps still for these goals stands between the base and what moves or is aimed."""
+    moving = {node.row for node in nodes if node.kind != FIXED}
+    if not free_root and any(skeleton.kinds[row] == Kind.FREE for row in moving):
+        return False  # it turns, but its translation stands in the frames
+    for row in [*moving, *(row for term in terms for row in (term.row, *term.limb))]:
+        way = skeleton.way(row)
+        below = way[way.index(base) + 1 :] if base >= 0 else way
+        if skeleton.kinds[row] == Kind.BALL and row not in moving and not skeleton.B[row, :, 3].any():
+            below = below[:-1]  # only its position is wanted, and that its own turn does not change
+        if any(r not in moving and skeleton.kinds[r] != Kind.FIXED for r in below):
+            return False
+    return True
+
+
+def columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints, Ints]:
+    """The columns of q and of u that are the same numbers: all but moves and balls that a limit makes hinges."""
+    pairs: list[tuple[int, int]] = []
+    for node in nodes:
+        is_ball = skeleton.kinds[node.row] >= Kind.BALL
+        if node.kind == BALL or (node.kind in (HINGE, SLIDE) and not is_ball):
+            pairs.extend((node.q_start + i, node.at + i) for i in range(SIZES[node.kind]))
+    table = np.array(list(dict.fromkeys(pairs)), dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]

@@ -1,0 +1,182 @@
+"""How far goals are from being met in a pose, by forward kinematics along the skeleton's own rows.
+
+The judge's side of the work: nothing that a solver was given, or says, is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.maths import rotations
+from poise.maths.angles import Side, direction_left, length, rotation_left, side_of
+from poise.maths.arrays import Floats, Ints
+from poise.maths.lanes import aligned, lane_width
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import AnyGoal, Pole
+from poise.problem.layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
+from poise.problem.packing import axis_in, offset_of
+
+_EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
+_SAME = 1e-12  # of the lengths of two points: their distance is rounding; as in kernels/paths.py
+_TABLE, _ASKED = 23, 8  # columns; see kernels/paths.py
+
+
+class Paths(NamedTuple):
+    """What the kernel needs; see kernels/paths.py."""
+
+    table: Floats
+    spans: Ints
+    asks: Floats
+    used: Ints
+
+
+def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
+    """Pack the paths from the root to the goals' joints; None where scale is not uniform (then Pose.world tells).
+
+    Remembered per skeleton for poses without translations and scales of their own.
+    """
+    if start.translations is not None or start.scales is not None:
+        return _packed(start, goals)
+    known: dict[object, Paths | None] = start.skeleton.__dict__.setdefault("_measured_paths", {})
+    measures = measures_of(start.skeleton, goals)
+    key = tuple(measure.row for measure in measures)
+    if key not in known:
+        known[key] = _packed(start, goals)
+    paths = known[key]
+    return None if paths is None else paths._replace(asks=_asks(start.skeleton, measures, goals))
+
+
+def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
+    """What is asked of the end of each path; see kernels/paths.py."""
+    asks = np.zeros((len(measures), _ASKED))
+    for row, measure in zip(asks, measures, strict=True):
+        goal = goals[measure.goal]
+        row[:2], row[5:] = (measure.kind, measure.column), offset_of(goal)
+        if measure.kind in (DIRECTION, AIM):
+            row[2:5] = axis_in(goal)
+        elif isinstance(goal, Pole):
+            row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
+    return asks
+
+
+def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
+    measures = measures_of(start.skeleton, goals)
+    rows: list[int] = []
+    spans = np.zeros((len(measures), 2), dtype=np.int64)
+    for i, measure in enumerate(measures):
+        way = start.skeleton.way(measure.row)
+        spans[i] = len(rows), len(rows) + len(way)
+        rows.extend(way)
+    packed = {row: _packed_row(start, row) for row in set(rows)}
+    if any(line is None for line in packed.values()):
+        return None
+    table = np.array([packed[row] for row in rows]).reshape(-1, _TABLE)
+    used = _used(start, sorted(set(rows)))
+    _count_in(table, used)
+    return Paths(table, spans, _asks(start.skeleton, measures, goals), used)
+
+
+def _packed_row(start: Pose, row: int) -> Floats | None:
+    """A row of the table, its q columns still those of the skeleton; None where its scale is not uniform."""
+    s = start.skeleton
+    kind = Kind(s.kinds[row])
+    a, b = s.A[row].copy(), start.b_affine.reshape(-1, len(s), 3, 4)[0, row]
+    if start.translations is not None and kind != Kind.FREE:
+        a[:3] = start.translations.reshape(-1, len(s), 3)[0, row]
+    line = np.zeros(_TABLE)
+    line[0], line[1:4], line[4:11] = int(kind), s.axes[row], a
+    line[11], line[12:14] = s.q_start[row], s.coupling_rows[row]
+    line[18], line[22] = 1.0, 1.0
+    if (b != np.eye(3, 4)).any():
+        determinant = np.linalg.det(b[:, :3])
+        scale = np.cbrt(determinant)
+        if scale == 0 or np.abs(b[:, :3] @ b[:, :3].T / scale**2 - np.eye(3)).max() > _EXACT:
+            return None
+        line[14], line[15:18], line[22] = 1.0, b[:, 3], scale
+        line[18:22] = rotations.from_matrix(b[:, :3] / scale)
+    return line
+
+
+def _used(start: Pose, rows: Sequence[int]) -> Ints:
+    """The columns of q that these rows need."""
+    s = start.skeleton
+    needed = {int(s.q_start[row]) + j for row in rows for j in range(Kind(s.kinds[row]).nq)}
+    return np.array(sorted(needed), dtype=np.int64)
+
+
+def _count_in(table: Floats, used: Ints) -> None:
+    """Make the table count in the columns that are used."""
+    moving = table[:, 0] != Kind.FIXED
+    table[moving, 11] = np.searchsorted(used, table[moving, 11].astype(np.int64))
+
+
+def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
+    """The errors (k, c) of poses q (k, nq): distances in file units, angles in radians."""
+    out = np.empty((len(q), len(paths.spans), 2))
+    width = lane_width()
+    work = aligned((len(paths.used) + 7) * width)
+    measure = kernels.paths.measure8 if width == 8 else kernels.paths.measure4  # noqa: PLR2004
+    measure(paths.table, paths.spans, paths.asks, q, paths.used, targets, work, out)
+    errors = out[:, :, 0]
+    for c, kind in enumerate(paths.asks[:, 0]):
+        if kind != POSITION:
+            factor = 2.0 if kind == ROTATION else 1.0
+            errors[:, c] = factor * np.arctan2(out[:, c, 0] + 0.0, out[:, c, 1] + 0.0)  # atan2(0, -0) is half a turn
+    return errors
+
+
+def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Floats:
+    """The same from the world transforms of a batch of poses (k,), whatever their scale."""
+    measures = measures_of(pose.skeleton, goals)
+    errors = np.empty((len(pose), len(measures)))
+    for c, measure in enumerate(measures):
+        given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
+        goal = goals[measure.goal]
+        if measure.kind == POSITION:
+            errors[:, c] = length(given - point_of(pose, measure, goal))
+        elif measure.kind == POLE:
+            errors[:, c] = np.abs(side_in(pose, measure, given).angle)
+        elif measure.kind == ROTATION:
+            errors[:, c] = rotation_left(_turned(pose, measure), given)
+        else:
+            errors[:, c] = direction_left(axis_of(pose, measure, goal), way_of(pose, measure, goal, given))
+    return errors
+
+
+# --- what is measured, in the world ------------------------------------------------------------------------------
+
+
+def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """The point (k, 3) of a position or an aim in poses (k,)."""
+    affine, offset = pose.world.affine[:, measure.row], offset_of(goal)
+    return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
+
+
+def axis_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """The axis (k, 3) of a direction or an aim in poses (k,)."""
+    return rotations.rotate(_turned(pose, measure), np.array(axis_in(goal)))
+
+
+def way_of(pose: Pose, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
+    """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""
+    if measure.kind != AIM:
+        return given
+    point = point_of(pose, measure, goal)
+    way = given - point
+    there = length(way) <= _SAME * np.hypot(length(given), length(point))
+    return np.where(there[:, None], 0.0, way)
+
+
+def side_in(pose: Pose, measure: Measure, given: Floats) -> Side:
+    """How a pole's limb stands in poses (k,)."""
+    first, middle, tip = (pose.world.affine[:, row, :, 3] for row in (*measure.limb, measure.row))
+    return side_of(first, middle, tip, given)
+
+
+def _turned(pose: Pose, measure: Measure) -> Floats:
+    return pose.world[pose.skeleton.names[measure.row]].rotations

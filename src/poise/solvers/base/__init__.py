@@ -1,0 +1,1 @@
+"""What solvers share: the contract, the engine, the Jacobian methods."""

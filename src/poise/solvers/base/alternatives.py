@@ -1,0 +1,88 @@
+"""The modes that look at many solutions of a target: the closest to the start, or all that are distinct."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.solvers.base.engine import Engine
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer
+
+_CLOSEST, _ALL = 64, 512  # starts to try
+_SAME = 1e-3  # [rad, file units]: solutions that differ less are the same
+_FAMILY = 0.5  # and where solutions are whole families
+_TOGETHER = 65_536  # attempts in memory at once
+
+
+def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
+    """Of the solutions found from the start and the seeds, the one with the least sum of squared joint differences."""
+    count = request.seeds or _CLOSEST
+    chunk = max(_TOGETHER // count, 1)
+    tree = engine.problem.tree
+    u, met = np.zeros((len(targets), tree.layout.nu)), np.zeros(len(targets), dtype=bool)
+    iterations = np.zeros(len(targets), dtype=np.int64)
+    starts = np.broadcast_to(tree.starts, u.shape)
+    for first in range(0, len(targets), chunk):
+        rows = slice(first, first + chunk)
+        u[rows], met[rows], iterations[rows] = _closest(
+            engine.part(rows), targets[rows], starts[rows], count, request.threads
+        )
+        if request.progress is not None:
+            request.progress(len(targets[rows]))
+    missed = ~met
+    if missed.any():  # the ordinary way goes on longer, and settles where nothing is left to gain
+        part = engine.part(missed)
+        found = part.first(part.kernel_targets(targets[missed]), starts[missed], threads=request.threads)
+        u[missed], met[missed] = found.u, found.met
+        iterations[missed] += found.iterations
+    moved = (u != starts).any(axis=-1)
+    return Answer(tree.q_of(u, moved), met, iterations, iterations * len(tree.layout.dofs))
+
+
+def _closest(engine: Engine, targets: Floats, starts: Floats, count: int, threads: int) -> tuple[Floats, Bools, Ints]:
+    tree = engine.problem.tree
+    found, met, iterations = _attempts(engine, targets, starts, count, threads)
+    found = tree.turned_near(found, starts[:, None])
+    away = (tree.differences(found, starts[:, None]) ** 2).sum(axis=-1)
+    best = np.where(met, away, np.inf).argmin(axis=1)
+    chosen = np.take_along_axis(found, best[:, None, None], axis=1)[:, 0]
+    return chosen, np.any(met, axis=1), np.sum(iterations, axis=1)
+
+
+def every(engine: Engine, targets: Floats, request: Request, apart: float | None) -> Answer:
+    """All distinct solutions of one target, nearest to the start first; the first is the answer.
+
+    Whole turns count as the same, so that each stands at the turn nearest to the start that the limits allow. Where
+    there are more degrees of freedom than the goals fix, solutions are whole families: then one for each cluster of
+    radius `apart`, greedily, the nearest to the start first.
+    """
+    tree = engine.problem.tree
+    count = request.seeds or _ALL
+    found, met, iterations = _attempts(engine, targets, tree.starts, count, request.threads)
+    u = tree.turned_near(found[met], tree.starts)
+    if not len(u):
+        answer = closest(engine, targets, replace(request, seeds=1))
+        return answer._replace(solutions=answer.q[answer.met])
+    u = u[np.argsort((tree.differences(u, tree.starts) ** 2).sum(axis=-1), kind="stable")]
+    radius = apart or (_FAMILY if len(tree.layout.dofs) > 3 * len(tree.terms) else _SAME)
+    chosen: list[Floats] = []
+    while len(u):
+        chosen.append(u[0])
+        u = u[tree.differences(u, u[0]).max(axis=-1) > radius]
+    solutions = np.stack(chosen)
+    q = tree.q_of(solutions, (solutions != tree.starts[0]).any(axis=-1))
+    total = iterations.sum(axis=1)
+    return Answer(q[:1], np.ones(1, dtype=bool), total, total * len(tree.layout.dofs), solutions=q)
+
+
+def _attempts(engine: Engine, targets: Floats, starts: Floats, count: int, threads: int) -> tuple[Floats, Bools, Ints]:
+    """Every target from every start alone: u (k, count, nu), met and iterations (k, count)."""
+    alone = replace(engine.options, restarts=0, polish=0)
+    from_u = engine.attempts(starts, count).reshape(-1, starts.shape[-1])
+    rows = np.repeat(engine.kernel_targets(targets), count, axis=0)
+    found = engine.first(rows, from_u, threads=threads, options=alone)
+    shape = (len(targets), count)
+    return found.u.reshape(*shape, starts.shape[-1]), found.met.reshape(shape), found.iterations.reshape(shape)

@@ -1,0 +1,102 @@
+"""What a solver can do, said by its file, and the sentence with which it refuses the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from poise.model.limits import NAMES as ALL_LIMITS
+from poise.model.limits import is_soft
+from poise.model.skeleton import Kind
+from poise.problem.goals import NAMES as ALL_GOALS
+from poise.problem.problem import Problem
+from poise.solvers.base.request import Request
+
+ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
+ALL_PREFERENCES = ("first", "closest", "all")
+
+
+@dataclass(frozen=True)
+class Handles:
+    """What a solver can do; what is not in here it refuses, and never ignores.
+
+    goals      names of goals
+    beside     names of goals that it takes beside another one only; they do not count as several
+    several    whether it solves more than one goal at a time
+    one_joint  whether several goals must then be goals of the same joint
+    joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
+    limits     names of limits that it keeps; a limit that is a special case of one of them is kept, too
+    soft       whether it knows soft limits
+    coupled    whether it moves coupled joints (URDF mimic) that are both on the way to a goal
+    free_root  whether it moves a free root
+    prefer     which of several solutions it can look for
+    """
+
+    goals: tuple[str, ...] = ALL_GOALS
+    beside: tuple[str, ...] = ()
+    several: bool = True
+    one_joint: bool = False
+    joints: tuple[Kind, ...] = ALL_JOINTS
+    limits: tuple[str, ...] = ALL_LIMITS
+    soft: bool = False
+    coupled: bool = True
+    free_root: bool = True
+    prefer: tuple[str, ...] = ALL_PREFERENCES
+
+    def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
+        """The sentence that says what the solver cannot do of this problem; None if it can do it all."""
+        if request.prefer not in self.prefer:
+            known = series(repr(prefer) for prefer in self.prefer)
+            return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
+        refused = self._goal_refusal(solver, problem)
+        if refused is not None:
+            return refused
+        if problem.free_root and not self.free_root:
+            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
+        return self._joint_refusal(solver, problem)
+
+    def _goal_refusal(self, solver: str, problem: Problem) -> str | None:
+        names = [type(goal).__name__ for goal in problem.goals]
+        foreign = next((name for name in names if name not in self.goals), None)
+        if foreign is not None:
+            return f"{solver} solves {series(self.goals)} goals, not {foreign}"
+        alone = [name for name in names if name not in self.beside]
+        if not alone:
+            return f"{solver} takes a {names[0]} goal beside a {self._main_goals} only"
+        if len(alone) > 1 and not self.several:
+            return f"{solver} solves one goal at a time; got {len(alone)}"
+        joints = list(dict.fromkeys(measure.row for measure in problem.measures))
+        if self.one_joint and len(joints) > 1:
+            a, b = (problem.skeleton.names[row] for row in joints[:2])
+            return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
+        return None
+
+    @property
+    def _main_goals(self) -> str:
+        return " or ".join(goal for goal in self.goals if goal not in self.beside)
+
+    def _joint_refusal(self, solver: str, problem: Problem) -> str | None:
+        skeleton = problem.skeleton
+        for name in problem.joints:
+            joint = skeleton[name]
+            kind = Kind.BALL if joint.kind == Kind.FREE else joint.kind
+            if kind not in self.joints:
+                known = series(f"{kind.name.lower()} joints" for kind in self.joints)
+                return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
+            limit = None if joint.limit is None else type(joint.limit).__name__
+            if joint.limit is not None and not self.keeps(type(joint.limit)):
+                known = series(self.limits) or "no"
+                return f"{solver} keeps {known} limits; {name!r} has a {limit}"
+            if is_soft(joint.limit) and not self.soft:
+                return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
+        return None
+
+    def keeps(self, limit: type) -> bool:
+        """Whether limits of a class are kept: it is named, or a special case of one that is."""
+        return any(kind.__name__ in self.limits for kind in limit.__mro__)
+
+
+def series(names: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    words = list(names)
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

@@ -1,0 +1,254 @@
+"""Drivers of the engine's kernels: many targets in lanes and threads, and the modes that look at many solutions.
+
+A problem's outcome depends on the problem alone: not on its place in a batch, the batch's size or the threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from poise import kernels
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.lanes import aligned, lane_width
+from poise.problem.arm import Arm, arm_targets
+from poise.problem.layout import POSITION, SLIDE
+from poise.problem.packed import Tree
+from poise.problem.problem import Problem, Tolerance
+from poise.solving.result import Answer, Trace
+
+_CHUNK = 2048  # problems that a thread takes at once
+_PULL = 0.5  # share of the way to a preferred pose that a step would like to go
+_SEEDS = 256
+_SETTLING = 150  # iterations that a preferred pose may take to settle
+_INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the engine iterates; see kernels/arm/many.py."""
+
+    iterations: int
+    restarts: int
+    damping: float
+    floor: float
+    candidates: int
+    polish: int
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the kernels found: u (k, nu), whether it meets the target (k,), iterations (k,), a trace or None."""
+
+    u: Floats
+    met: Bools
+    iterations: Ints
+    trace: Floats | None = None
+
+
+def in_chunks(
+    count: int, threads: int, work: Callable[[int, int], None], progress: Callable[[int], None] | None
+) -> None:
+    """Call work(first, last) over 0..count; the kernels release the interpreter, so that threads run side by side."""
+    starts = range(0, count, _CHUNK)
+
+    def do(first: int) -> int:
+        last = min(first + _CHUNK, count)
+        work(first, last)
+        return last - first
+
+    if threads <= 1 or len(starts) <= 1:
+        for first in starts:
+            done = do(first)
+            if progress is not None:
+                progress(done)
+        return
+    with ThreadPoolExecutor(min(threads, len(starts))) as pool:
+        for done in pool.map(do, starts):
+            if progress is not None:
+                progress(done)
+
+
+def arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: Options) -> Floats:
+    """The settings that kernels/arm/many.py reads."""
+    distance = tolerance.distance / unit * _INSIDE if arm.weights[0] else math.inf
+    angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE if arm.weights[1] else math.inf
+    return np.array([
+        distance**2, angle**2, *arm.weights, options.damping, options.floor, options.iterations, options.restarts,
+        options.candidates, *arm.reach, options.polish,
+    ], dtype=np.float64)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ArmEngine:
+    """A problem of a serial arm."""
+
+    problem: Problem
+    arm: Arm
+    tolerance: Tolerance
+    options: Options
+
+    def first(
+        self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
+        progress: Callable[[int], None] | None = None, options: Options | None = None,
+    ) -> Found:  # fmt: skip
+        """Solve kernel targets (k, 7) from u (1|k, m)."""
+        arm, tree = self.arm, self.problem.tree
+        k, m = len(targets), arm.size
+        settings = arm_settings(arm, float(tree.unit[0]), self.tolerance, options or self.options)
+        x, errors, counts = np.zeros((k, m)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+        history = np.zeros((trace, m + 1))
+        from_x = np.ascontiguousarray(starts * arm.gains)
+        solve = kernels.arm.many.solve8 if lane_width() == 8 else kernels.arm.many.solve4  # noqa: PLR2004
+
+        def work(first: int, last: int) -> None:
+            solve(arm.links, arm.seeds, targets, from_x, settings, first, last, x, errors, counts, history)
+
+        in_chunks(k, 1 if trace else threads, work, progress)
+        u = self._inside(x)
+        if trace:
+            history = history[: int(counts[0, :2].sum())]
+            history[:, 1:] = self._inside(history[:, 1:])
+        return Found(u, counts[:, 2] > 0, counts[:, 0], history if trace else None)
+
+    def _inside(self, x: Floats) -> Floats:
+        """Kernel values x (k, m) as u; dividing slides by their gain may round them over an end."""
+        if (self.arm.gains == 1).all():
+            return x
+        dofs = self.problem.tree.layout.dofs
+        return np.clip(x / self.arm.gains, dofs[:, 0], dofs[:, 1])
+
+    def part(self, rows: Bools | slice) -> ArmEngine:
+        """The engine for some of the starts; the same where there is only one for all targets."""
+        return replace(self, problem=self.problem.part(rows))
+
+    def kernel_targets(self, rows: Floats) -> Floats:
+        """World targets (k, W) as the kernels want them."""
+        return np.ascontiguousarray(arm_targets(self.arm, self.problem.tree, rows))
+
+    def attempts(self, starts: Floats, count: int) -> Floats:
+        """Where the first `count` attempts start, (k, count, m): the start itself, then the seeds."""
+        seeds = self._inside(self.arm.seeds[np.arange(count - 1) % len(self.arm.seeds), : self.arm.size])
+        shape = (len(starts), count - 1, self.arm.size)
+        return np.concatenate([starts[:, None], np.broadcast_to(seeds, shape)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEngine:
+    """A problem of any tree and goals."""
+
+    problem: Problem
+    tolerance: Tolerance
+    options: Options
+
+    def first(
+        self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
+        progress: Callable[[int], None] | None = None, options: Options | None = None,
+    ) -> Found:  # fmt: skip
+        """Solve kernel targets (k, width) from u (1|k, nu)."""
+        tree, options = self.problem.tree, options or self.options
+        k, nu = len(targets), tree.layout.nu
+        pull = _PULL if tree.prefers else 0.0
+        iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
+        settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
+        u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+        history, starts = np.zeros((trace, nu + 1)), np.ascontiguousarray(starts)
+        aims, seeds = aims_within(tree, self.tolerance), self.seeds
+        from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
+
+        dofs = eased(tree)
+        size = work_size(len(tree.nodes), len(tree.layout.dofs), nu, 3 * len(tree.terms), targets.shape[1])
+        solve = kernels.tree.many.solve8 if lane_width() == 8 else kernels.tree.many.solve4  # noqa: PLR2004
+
+        def work(first: int, last: int) -> None:
+            solve(
+                tree.nodes, tree.frames, dofs, tree.terms, aims, tree.paths, tree.row_ranges, targets,
+                starts, seeds, tree.near_u, tree.near_on, tree.limits, settings, aligned(size), first, last, u, errors,
+                counts, history,
+            )  # fmt: skip
+
+        in_chunks(k, 1 if trace else threads, work, progress)
+        return Found(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, :2].sum())] if trace else None)
+
+    @property
+    def seeds(self) -> Floats:
+        """(s, nd) numbers in 0..1 that say where to start again."""
+        return seeds_of(len(self.problem.tree.layout.dofs))
+
+    def part(self, rows: Bools | slice) -> TreeEngine:
+        """The engine for some of the starts; the same where there is only one for all targets."""
+        return replace(self, problem=self.problem.part(rows))
+
+    def kernel_targets(self, rows: Floats) -> Floats:
+        """World targets (k, W) as the kernels want them."""
+        return np.ascontiguousarray(self.problem.tree.kernel_targets(rows))
+
+    def attempts(self, starts: Floats, count: int) -> Floats:
+        """Where the first `count` attempts start, (k, count, nu): the start itself, then elsewhere."""
+        tree, seeds = self.problem.tree, self.seeds
+        out = np.repeat(starts[:, None], count, axis=1)
+        for i in range(1, count):
+            share = min(0.25 * i, 2.0)
+            out[:, i] = tree.scattered(starts, seeds[(i - 1) % len(seeds)], share)
+        return out
+
+
+def aims_within(tree: Tree, tolerance: Tolerance) -> Floats:
+    """The aims of a tree with their tolerances."""
+    aims = tree.aims.copy()
+    for i, term in enumerate(tree.layout.terms):
+        if term.kind == POSITION:
+            aims[i, 8] = (tolerance.distance / float(tree.unit.max()) * _INSIDE) ** 2
+        else:
+            aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
+    return aims
+
+
+def eased(tree: Tree) -> Floats:
+    """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter."""
+    dofs = tree.layout.dofs.copy()
+    for dof in {node.dof for node in tree.layout.nodes if node.kind == SLIDE}:
+        dofs[dof, 3] *= tree.size**2
+    return dofs
+
+
+@cache
+def seeds_of(dofs: int) -> Floats:
+    """(s, nd) numbers in 0..1 that say where to start again, the same for all problems."""
+    return np.random.default_rng(7).random((_SEEDS, dofs))
+
+
+Engine = ArmEngine | TreeEngine
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def answer_of(problem: Problem, found: Found) -> Answer:
+    """What was found, as configurations of the skeleton."""
+    tree = problem.tree
+    history = None if found.trace is None else trace_of(tree, found.trace[:, 0], found.trace[:, 1:])
+    q = tree.q_of(found.u, found.iterations > 0)
+    return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+
+
+def trace_of(tree: Tree, errors: Floats, u: Floats) -> Trace:
+    """Weighted squared errors (t,) and configurations (t, nu) as a trace; of a lone position, distances."""
+    terms = tree.layout.terms
+    lone = len(terms) == 1 and terms[0].kind == POSITION
+    scale = float(tree.unit[0]) / float(tree.aims[0, 7]) if lone else 1.0
+    return Trace(np.sqrt(errors) * scale, tree.q_of(u, np.arange(len(u)) > 0))
+
+
+def standing_still(problem: Problem, targets: Floats, *, trace: bool) -> Answer:
+    """The start itself, where nothing can move."""
+    k = len(targets)
+    none = np.zeros(k, dtype=np.int64)
+    q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
+    history = Trace(np.linalg.norm(problem.errors(q[:1], targets[:1]), axis=-1), q[:1]) if trace else None
+    return Answer(q, np.zeros(k, dtype=bool), none, none, history)

@@ -1,0 +1,131 @@
+"""What the Jacobian methods share: their options, and running kernels/tree/steps.py with a rule for the step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import InputError
+from poise.maths.arrays import Floats, real, short
+from poise.maths.lanes import aligned, lane_width
+from poise.maths.options import count
+from poise.problem.layout import POSITION
+from poise.problem.packed import Tree
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.capabilities import ALL_GOALS, Handles
+from poise.solvers.base.engine import Found, aims_within, answer_of, eased, in_chunks, seeds_of, standing_still
+from poise.solvers.base.request import Request
+from poise.solving.result import Answer
+
+GOALS = tuple(goal for goal in ALL_GOALS if goal != "Near")
+_LONGEST_TRACE = 100_000
+
+
+class Rule(NamedTuple):
+    """How kernels/tree/steps.py steps: number of the rule and its two settings.
+
+    patience  steps without progress that end an attempt
+    numeric   whether the Jacobian is taken by finite differences
+    """
+
+    number: int
+    first: float
+    second: float
+    patience: int
+    numeric: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class JacobianMethod:
+    """The options of all Jacobian methods; each lists them with what they mean."""
+
+    iterations: int = 1000
+    restarts: int = 100
+    bend: float = math.radians(2)
+    clamp: float = 0.5
+    max_turn: float = math.pi
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "restarts"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+        for name in ("clamp", "max_turn"):
+            object.__setattr__(self, name, above_zero(name, getattr(self, name)))
+        object.__setattr__(self, "bend", real(self.bend, "bend"))
+        if not 0 <= self.bend < math.pi / 2:
+            raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
+
+    @property
+    def handles(self) -> Handles:
+        """All goals but Near, any number of them."""
+        return Handles(goals=GOALS, prefer=("first",))
+
+    @property
+    def rule(self) -> Rule:
+        """How this method steps."""
+        raise NotImplementedError
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, W), rows as in problem.py."""
+        if not problem.joints:
+            return standing_still(problem, targets, trace=request.trace)
+        return answer_of(problem, _found(self, problem, targets, tolerance, request))
+
+
+def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Found:
+    tree = problem.tree
+    nd, nu, m = len(tree.layout.dofs), tree.layout.nu, 3 * len(tree.terms)
+    rows = np.ascontiguousarray(tree.kernel_targets(targets))
+    k = len(rows)
+    u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+    most = method.iterations + method.restarts + 2 if request.trace else 0
+    history, starts = np.zeros((min(most, _LONGEST_TRACE), nu + 1)), np.ascontiguousarray(tree.starts)
+    aims, dofs, seeds, settings = aims_within(tree, tolerance), eased(tree), seeds_of(nd), _settings(method)
+    clamps = _clamps(tree, method.clamp)
+    size = kernels.tree.arrays.work_size(len(tree.nodes), nd, nu, m, rows.shape[1])
+    more = kernels.tree.steps.scratch_size(nd, nu, m)
+    solve = kernels.tree.steps.solve8 if lane_width() == 8 else kernels.tree.steps.solve4  # noqa: PLR2004
+
+    def work(first: int, last: int) -> None:
+        solve(
+            tree.nodes, tree.frames, dofs, tree.terms, aims, tree.paths, tree.row_ranges, rows, starts, seeds,
+            tree.near_u, tree.near_on, tree.limits, clamps, settings, aligned(size), aligned(more), first, last, u,
+            errors, counts, history,
+        )  # fmt: skip
+
+    in_chunks(k, 1 if request.trace else request.threads, work, request.progress)
+    done = history[: int(counts[0, :2].sum())] if request.trace else None
+    return Found(u, counts[:, 2] > 0, counts[:, 0], done)
+
+
+def _settings(method: JacobianMethod) -> Floats:
+    """The settings that kernels/tree/steps.py reads. Without restarts an attempt goes on to its last iteration."""
+    rule = method.rule
+    patience = rule.patience if method.restarts else math.inf
+    return np.array([
+        rule.number, rule.numeric, method.iterations, method.restarts, patience, method.bend, method.max_turn,
+        rule.first, rule.second,
+    ], dtype=np.float64)  # fmt: skip
+
+
+def _clamps(tree: Tree, clamp: float) -> Floats:
+    """(t,) how much of each term's weighted residual a step looks at."""
+    most = np.full(len(tree.layout.terms), clamp)
+    for i, term in enumerate(tree.layout.terms):
+        if term.kind == POSITION:
+            reach = float(tree.reach(i)[1].max())
+            most[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
+        else:
+            most[i] *= math.pi
+    return most * tree.aims[:, 7]
+
+
+def above_zero(option: str, value: Any) -> float:
+    """A number above 0; infinity is one."""
+    number = real(value, option)
+    if not number > 0:
+        raise InputError(f"{option} must be a number above 0, not {short(value)}")
+    return number

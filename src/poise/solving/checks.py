@@ -1,0 +1,63 @@
+"""What solve() and prepare() are given: the right kinds of things, or one sentence that says what to give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from poise.errors import InputError
+from poise.maths.arrays import real, short
+from poise.maths.options import count, one_of
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+
+
+def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None) -> None:
+    """Check what solve() and prepare() share; InputError for the first that cannot be used."""
+    check_start(start)
+    check_solver(solver)
+    check_tolerance(tolerance)
+    check_angle_tolerance(angle_tolerance)
+
+
+def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
+    """How a solve is to be done."""
+    one_of("prefer", prefer, ("first", "closest", "all"))
+    if seeds is not None and count("seeds", seeds) == 0:
+        raise InputError("seeds must be at least 1: the start pose")
+    if seeds is not None and prefer == "first":
+        raise InputError(
+            'seeds is how many starts to try for prefer="closest" or "all"; "first" stops when it is there'
+        )
+    if threads is not None and count("threads", threads) == 0:
+        raise InputError("threads must be at least 1")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function of the number of targets done, not {short(progress)}")
+
+
+def check_start(start: Any) -> None:
+    """The start is a Pose, not the rig or clip that has one."""
+    if not isinstance(start, Pose):
+        example = "clip.poses[0]" if isinstance(start, Clip) else "rig.rest"
+        what = "" if isinstance(start, Rig | Clip) else " as the start"
+        raise InputError(f"give a Pose, such as {example}, not a {type(start).__name__}{what}")
+
+
+def check_solver(solver: Any) -> None:
+    """The solver is a name or a value with `name`, `handles` and `run`, not its class."""
+    if isinstance(solver, type):
+        raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
+    if not isinstance(solver, str) and not all(hasattr(solver, what) for what in ("name", "handles", "run")):
+        raise InputError(f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {short(solver)}")
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """The tolerance is None or one finite number of 0 or more."""
+    if tolerance is not None and not 0 <= real(tolerance, "tolerance") < float("inf"):
+        raise InputError(f"tolerance must be a finite length of 0 or more, not {tolerance!r}")
+
+
+def check_angle_tolerance(tolerance: Any) -> None:
+    """The angle tolerance is None or one finite number of 0 or more."""
+    if tolerance is not None and not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
+        raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {tolerance!r}")

@@ -1,0 +1,185 @@
+"""fit(): joint positions over time to local rotations, bone lengths kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError, listed
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, real
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Position
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving import fit_closed as fit_turns
+from poise.solving.solve import solve
+
+_WORTH_REFINING = 1e-5  # of the figure's size: a closed form that comes nearer is left alone
+_STEPS = 20  # of the refinement
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Clip):
+    """A clip that was fitted to positions, and how well.
+
+    joints     names of the joints that had positions
+    residuals  (frames, joints) distance between each joint and its position [file units]; NaN where that was missing
+    """
+
+    joints: tuple[str, ...] = field(kw_only=True)
+    residuals: Floats = field(kw_only=True)
+
+    def message(self) -> str:
+        """Say how well the positions are met, with figures."""
+        if not np.isfinite(self.residuals).any():
+            return f"{len(self)} frames; no positions to compare with"
+        frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
+        worst, mean = self.residuals[frame, column], np.nanmean(self.residuals)
+        where = f"{self.joints[column]!r} in frame {frame}"
+        return f"{len(self)} frames; {mean:.3g} left on average, at most {worst:.3g}: {where}"
+
+
+def fit(
+    on: Skeleton | Pose,
+    positions: ArrayLike,
+    *,
+    joints: Iterable[str] | None = None,
+    fps: float = 30.0,
+    twist_half_life: float = 0.5,
+    refine: bool = True,
+    name: str = "",
+) -> Fitted:
+    """Find the motion of a skeleton whose joints are at given positions, from motion capture or a motion model.
+
+    on         the skeleton, its rest as the pose without twist; or a Pose that says what that is (with its lengths)
+    positions  (frames, joints, 3) [file units]; NaN where a joint was not seen. It is then where a straight line in
+               time between the frames before and after puts it, or where it was seen last; one that is never seen is
+               left out
+    joints     names of the columns; default: all joints of the skeleton, in order
+    fps        frames/s of the positions, and of the clip
+    twist_half_life   [s]; see below
+    refine     whether frames whose bones do not have the skeleton's lengths are improved by the engine: least squares
+               over all joints at once. Without it each bone has the direction that the positions give it
+
+    Parents first, in closed form for all frames at once: the topmost joint is moved to its position; a joint with
+    children in several directions turns by the best rotation of all (Kabsch, Acta Cryst. A32, 1976); one with a single
+    direction by the shortest arc; a hinge by the best angle. Where a direction leaves the twist open, it comes from the
+    hinge below if there is one and it is bent; else it changes as little as possible from frame to frame (parallel
+    transport) and goes back to none with the half-life given, so that it does not add up.
+    Joints without positions below them keep the pose that was given. Limits are kept; slides stay where they are.
+    """
+    base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
+    if base.shape:
+        raise InputError("fit() takes a skeleton or a single pose")
+    rows, given = _columns(base.skeleton, positions, joints)
+    half_life, rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
+    if not half_life > 0 or not 0 < rate < np.inf:
+        raise InputError("twist_half_life and fps are finite numbers above 0")
+    seen = {int(column) for column in np.nonzero(np.isfinite(given).all(axis=2))[1]}
+    anchor, used = _anchored(base.skeleton, rows, seen, named=joints is not None)
+    tracked, targets = [rows[i] for i in used], _filled(given[:, used])
+    q = fit_turns.turned(base, tracked, targets, anchor, keep=2.0 ** (-1 / (rate * half_life)))
+    shift = targets[:, tracked.index(anchor)] - base.world.positions[anchor]
+    poses = _moved(base, q, anchor, shift)
+    if refine:
+        poses = _refined(poses, tracked, targets, anchor)
+    left = np.sqrt(((poses.world.positions[:, rows] - given) ** 2).sum(axis=-1))
+    names = tuple(base.skeleton.names[row] for row in rows)
+    return Fitted(np.arange(len(q)) / rate, poses, name, joints=names, residuals=left)
+
+
+def _columns(skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | None) -> tuple[list[int], Floats]:
+    """The rows that the columns stand for, and the positions (frames, columns, 3)."""
+    if isinstance(joints, str):
+        raise InputError(f"joints are several names, such as ['hips', 'spine'], not {joints!r}")
+    rows = list(range(len(skeleton))) if joints is None else [skeleton.index(joint) for joint in joints]
+    if len(set(rows)) != len(rows):
+        twice = listed(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
+        raise InputError(f"a joint has one column of positions; given twice: {twice}")
+    try:
+        given = np.array(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.ndim != 3 or given.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
+        shape = f"(frames, {len(rows)}, 3)"
+        raise InputError(f"positions of {len(rows)} joints are numbers of shape {shape}, not {given.shape}")
+    if np.isinf(given).any():
+        raise InputError("positions are finite numbers, or NaN where a joint was not seen")
+    return rows, given
+
+
+def _filled(given: Floats) -> Floats:
+    """Positions with straight lines in time where a joint was not seen."""
+    filled = given.copy()
+    frames = np.arange(len(given))
+    lost: Bools = np.asarray(np.isnan(given).any(axis=2))
+    for column in np.flatnonzero(lost.any(axis=0)):
+        here = ~lost[:, column]
+        for axis in range(3):
+            filled[~here, column, axis] = np.interp(frames[~here], frames[here], given[here, column, axis])
+    return filled
+
+
+def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: bool) -> tuple[int, list[int]]:
+    """The topmost joint with positions, and the columns of it and of those below that were seen.
+
+    Of several at the top it is the one that most others hang below; other roots, as of meshes, stay where they are
+    unless they were named.
+    """
+    if not seen:
+        raise InputError("no joint has a position in any frame")
+    above = {i: set(skeleton.way(rows[i])) for i in seen}
+    anchor = max((rows[i] for i in seen), key=lambda top: (sum(top in above[i] for i in seen), -top))
+    used = [i for i in sorted(seen) if anchor in above[i]]
+    if named and len(used) < len(seen):
+        other = next(skeleton.names[rows[i]] for i in seen if i not in used)
+        message = f"{other!r} does not hang below {skeleton.names[anchor]!r}"
+        raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
+    return anchor, used
+
+
+def _moved(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
+    """The poses q with the anchor moved by `shift` (frames, 3), world: in q if it is free, else by translation."""
+    skeleton, parent = base.skeleton, int(base.skeleton.parents[anchor])
+    linear = np.eye(3) if parent < 0 else base.world.affine[parent, :, :3]
+    local = shift @ np.linalg.inv(linear).T
+    frames = len(q)
+    scales = None if base.scales is None else np.broadcast_to(base.scales, (frames, *base.scales.shape))
+    given = skeleton.A[:, :3] if base.translations is None else base.translations
+    translations = None if base.translations is None else np.broadcast_to(given, (frames, *given.shape)).copy()
+    if skeleton.kinds[anchor] == Kind.FREE:
+        q = q.copy()
+        first = int(skeleton.q_start[anchor])
+        q[:, first : first + 3] += rotations.rotate(rotations.inverse(skeleton.A[anchor, 3:]), local)
+    else:
+        translations = np.broadcast_to(given, (frames, *given.shape)).copy()
+        translations[:, anchor] += local
+    return Pose(skeleton, q, translations, scales)
+
+
+def _refined(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> Pose:
+    """Improve the frames in which some joint is off: least squares over all joints, from the closed form."""
+    skeleton, first = poses.skeleton, poses.world.positions
+    size = float(np.ptp(first, axis=1).max(initial=0.0))
+    left = ((first[:, tracked] - targets) ** 2).sum(axis=(1, 2))
+    off = np.flatnonzero(left > (_WORTH_REFINING * size) ** 2)
+    moves, top = skeleton.kinds[anchor] == Kind.FREE, skeleton.names[anchor]
+    goals = [
+        Position(skeleton.names[row], targets[off, i], root=None if row == anchor else top)
+        for i, row in enumerate(tracked)
+        if moves or row != anchor
+    ]
+    if not len(off) or not goals:
+        return poses
+    solver = LevenbergMarquardt(iterations=_STEPS, restarts=0, damping=1.0)
+    found = solve(poses[off], goals, solver=solver, tolerance=_WORTH_REFINING * size, free_root=bool(moves))
+    now = ((found.pose.world.positions[:, tracked] - targets[off]) ** 2).sum(axis=(1, 2))
+    better = now < left[off]
+    q = poses.q.copy()
+    q[off[better]] = found.q[better]
+    return poses.with_q(q)

@@ -1,0 +1,263 @@
+"""The judge: measures every answer by forward kinematics and says why a goal was missed. Solvers are not asked."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.model.limits import hinge_axis
+from poise.model.limits.base.rows import NONE, SOFT, nearest_turns
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Goal, LookAt
+from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
+from poise.problem.measure import point_of
+from poise.problem.old_chain import Chain
+from poise.problem.packed import Tree
+from poise.problem.packing import offset_of
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.residuals import side_rates, turn_rates
+from poise.solvers.base.status import Status
+
+_ROUNDING = 1e-9  # of the tolerance: the kernel's error and the judge's differ by rounding only
+_STATIONARY = 1e-3  # no single joint could lower the error by more than this share
+_AT_LIMIT = 1e-9
+_PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
+
+
+class Verdict(NamedTuple):
+    """Errors (k, c), Status codes (k,), and the largest amount by which a limit is exceeded."""
+
+    errors: Floats
+    codes: Ints
+    violation: float
+
+
+def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Verdict:
+    """Measure poses q (k, nq) against targets (k, W)."""
+    errors = problem.errors(q, targets)
+    missed = ~met(problem, errors, tolerance)
+    codes = np.full(len(q), int(Status.reached))
+    if missed.any():
+        rows = targets if len(targets) == 1 else targets[missed]
+        codes[missed] = why(problem.part(missed), q[missed], rows, tolerance)
+    return Verdict(errors, codes, largest_violation(problem.skeleton, q))
+
+
+def largest_violation(skeleton: Skeleton, q: Floats) -> float:
+    """The largest amount [rad, file units] by which poses q (k, nq) leave their hard limits."""
+    ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
+    rows, worst = np.ascontiguousarray(q), 0.0
+    if len(bounded) or hinges.rows:
+        worst = kernels.limits.violation.largest(
+            bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, rows
+        )
+    if balls.joints:
+        most = kernels.limits.rotations.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows)
+        worst = max(worst, most)
+    return worst
+
+
+def met(problem: Problem, errors: Floats, tolerance: Tolerance) -> Bools:
+    """Which rows of errors (k, c) are within the tolerance, all of them."""
+    return np.all(errors <= allowed(problem, tolerance) * (1 + _ROUNDING), axis=-1)
+
+
+def allowed(problem: Problem, tolerance: Tolerance) -> Floats:
+    """The largest error (c,) that counts as reached."""
+    return np.array([tolerance.distance if m.kind == POSITION else tolerance.angle for m in problem.measures])
+
+
+def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
+    """Status codes of poses q that miss their targets."""
+    if not problem.joints:
+        return np.full(len(q), int(Status.nothing_to_move))
+    codes = np.full(len(q), int(Status.stalled))
+    stands = standing(problem, q, targets)
+    codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
+    codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
+    return codes
+
+
+# --- lengths -----------------------------------------------------------------------------------------------------
+
+
+class Reach(NamedTuple):
+    """Of one position: its term in the tree; shortest, longest and wanted distance (k,) from its first joint."""
+
+    term: int
+    shortest: Floats
+    longest: Floats
+    wanted: Floats
+
+
+def reaches(problem: Problem, targets: Floats) -> list[Reach]:
+    """What lengths alone allow, for every position that is aimed at."""
+    tree = problem.tree
+    aims = tree.kernel_targets(targets)
+    found: list[Reach] = []
+    for i, term in enumerate(tree.layout.terms):
+        if term.kind == POSITION:
+            shortest, longest, origin = tree.reach(i)
+            column = int(tree.terms[i, 3])
+            away = aims[:, column : column + 3] - origin
+            found.append(Reach(i, shortest, longest, np.sqrt((away**2).sum(axis=-1))))
+    return found
+
+
+def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Ints:
+    """For each row of targets 0, or which position (counted from 1 in order of the terms) no pose can reach."""
+    slack = tolerance.distance / problem.tree.unit
+    found = np.zeros(len(targets), dtype=np.int64)
+    for n, reach in enumerate(reaches(problem, targets), start=1):
+        off = (reach.wanted > reach.longest + slack) | (reach.wanted < reach.shortest - slack)
+        found = np.where(off & (found == 0), n, found)
+    return found
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+class Standing(NamedTuple):
+    """Whether no single joint can come nearer (k,), and which joints their limits keep from it (k, joints).
+
+    The columns of `blocks` stand for `rows` of the skeleton, `values` (k, joints) for what their limits bound, at
+    `ranges` (joints, 2); a ball whose whole rotation is bounded has an infinite range there. A joint that alone would
+    come nearer without its limit blocks; where no single one would (two must bend together), all that stand at one.
+    """
+
+    stationary: Bools
+    blocks: Bools
+    rows: tuple[int, ...]
+    values: Floats
+    ranges: Floats
+
+
+def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
+    """What keeps poses q (k, nq) from their targets."""
+    if problem.chain is not None and not problem.chain.limits.any():
+        return _probed(problem.chain, q, targets)
+    return _by_gradient(problem, q, targets)
+
+
+def _probed(chain: Chain, q: Floats, targets: Floats) -> Standing:
+    """Try every joint of a chain alone, exactly."""
+    x = chain.motions_of(q)
+    aims = chain.to_kernel(targets)
+    found = np.zeros((len(x), len(chain.links), 2))
+    kernels.chain.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, aims, x, found)
+    errors = np.sqrt(((chain.tip_of(x) - aims) ** 2).sum(axis=-1))
+    stationary = (found[:, :, 0] >= (1 - _STATIONARY) * errors[:, None]).all(axis=1)
+    values = x[:, :, 0]
+    at_limit = np.logical_or(*_at_ends(values, chain.ranges))
+    helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
+    return Standing(stationary, _blocking(at_limit, helps), tuple(n.row for n in chain.links), values, chain.ranges)
+
+
+def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
+    """What each degree of freedom alone would gain, to first order of the residual: (J e)^2 / (J J) of |e|^2."""
+    tree = problem.tree
+    jacobian, e = _residual(problem, q, targets)
+    push = np.einsum("krd,kr->kd", jacobian, e)
+    gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
+    helps = gain > 2 * _STATIONARY * (e**2).sum(axis=1, keepdims=True)
+    low, high, at = tree.layout.dofs[:, 0], tree.layout.dofs[:, 1], tree.layout.dofs[:, 2].astype(np.int64)
+    values = np.where(at >= 0, tree.u_of(q)[:, at], 0.0)
+    ranges = np.stack([low, high], axis=1)
+    at_low, at_high = _at_ends(values, ranges)
+    at_limit = (at_low | at_high) & (at >= 0)
+    stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
+    free = helps & ~stuck
+    for i in np.flatnonzero([limit[0] != NONE and limit[SOFT] == 0.0 for limit in tree.limits]):
+        node, dofs = tree.layout.nodes[i], slice(tree.layout.nodes[i].dof, tree.layout.nodes[i].dof + 3)
+        turns = tree.u_of(q)[:, node.at : node.at + 4]
+        way, kept = _open_way(tree.limits[i], turns, push[:, dofs])
+        part = np.einsum("kd,krd->kr", way, jacobian[:, :, dofs])
+        left = np.einsum("kd,kd->k", way, push[:, dofs]) ** 2 / np.maximum((part**2).sum(axis=1), 1e-300)
+        opens = (way**2).sum(axis=1) > _STATIONARY**2
+        free[:, dofs] = (opens & (left > 2 * _STATIONARY * (e**2).sum(axis=1)))[:, None]
+        helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
+        at_limit[:, node.dof] = stuck[:, node.dof] = kept
+    stationary = ~free.any(axis=1)
+    owner = {node.dof + i: node.row for node in tree.layout.nodes for i in range(DOFS[node.kind])}
+    rows = tuple(owner[d] for d in range(len(low)))
+    return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:
+    """Where a ball's limit lets it go (k, 3) when it is pushed (k, 3), at rotations (k, 4); whether it is kept back.
+
+    A small step in that direction, moved inside: what is left of it, in lengths of the step.
+    """
+    length = np.sqrt((push**2).sum(axis=-1, keepdims=True))
+    wanted = rotations.multiply(rotations.about(push / np.maximum(length, 1e-300), np.full(len(push), _PROBE)), turns)
+    wanted = np.where(length > 0.0, wanted, turns)
+    step = rotations.multiply(nearest_turns(limit, wanted), rotations.inverse(turns))
+    way = 2.0 * step[:, 1:] * np.where(step[:, :1] < 0.0, -1.0, 1.0) / _PROBE
+    straight = (way * push).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
+    return way, (straight < 1.0 - _STATIONARY) & (length[:, 0] > 0.0)
+
+
+def _at_ends(values: Floats, ranges: Floats) -> tuple[Bools, Bools]:
+    """Which values stand at the lowest, and which at the highest that their range allows."""
+    slack = _AT_LIMIT * np.maximum(1.0, np.abs(values))
+    return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack
+
+
+def _blocking(at_limit: Bools, helps: Bools) -> Bools:
+    """The joints at a limit that would help; where none does, all that stand at one."""
+    blocks = at_limit & helps
+    return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)
+
+
+def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Floats]:
+    """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size."""
+    tree, pose = problem.tree, problem.posed(q)
+    blocks: list[Floats] = []
+    errors: list[Floats] = []
+    for measure in problem.measures:
+        name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
+        jacobian = _tree_columns(tree, pose.jacobian(name, offset_of(goal)))
+        wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
+        if measure.kind == POSITION:
+            rates, left = jacobian[:, :3] / tree.size, (wanted - point_of(pose, measure, goal)) / tree.size
+        elif measure.kind == POLE:
+            limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
+            velocities = [_tree_columns(tree, pose.jacobian(joint))[:, :3] for joint in limb]
+            rates, left = side_rates(pose, measure, wanted, velocities)
+        else:
+            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(tree, goal))
+        blocks.append(rates * goal.weight)
+        errors.append(left * goal.weight)
+    return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
+
+
+def _turning(tree: Tree, goal: Goal) -> Bools:
+    """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
+    rows = goal.shares(tree.skeleton) if isinstance(goal, LookAt) else None
+    out = np.zeros(len(tree.layout.dofs), dtype=bool)
+    for node in tree.layout.nodes:
+        out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
+    return out
+
+
+def _tree_columns(tree: Tree, columns: Floats) -> Floats:
+    """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
+    skeleton = tree.skeleton
+    out = np.zeros((*columns.shape[:2], len(tree.layout.dofs)))
+    for node in tree.layout.nodes:
+        if node.kind == FIXED:
+            continue
+        first = int(skeleton.v_start[node.row])
+        if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
+            first += 3
+        axis = hinge_axis(skeleton.limits[node.row])
+        if node.kind == HINGE and axis is not None:
+            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(axis)
+        else:
+            count = DOFS[node.kind]
+            out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count]
+    return out

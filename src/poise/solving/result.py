@@ -1,0 +1,389 @@
+"""The answer to a solve, and what it says in sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError, NotReachedError, listed
+from poise.maths.arrays import Bools, Floats, Ints, finite, short
+from poise.model.limits import EulerBox, SwingTwist, is_soft
+from poise.model.limits.base.bounds import soft_cost
+from poise.model.limits.base.rows import edges
+from poise.model.pose import Pose, blend_q
+from poise.model.skeleton import Kind
+from poise.problem.goals import Goal, LookAt, Near
+from poise.problem.layout import POSITION
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.status import Status as Status
+from poise.solving.judge import Verdict, beyond_reach, reaches, standing
+
+_new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
+_METRE_FROM = 0.1  # lengths below are written in millimetres
+_SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
+
+
+class Trace(NamedTuple):
+    """Error (rows,) [file units] and q (rows, nq) at the start and after each iteration: a row for all that was tried.
+
+    Restarts stand in it too, so errors can rise; the answer is the row with the least error. Where the rig's
+    scale is not quite uniform, errors are those of the chain as the solver saw it. With more than one goal, or one
+    that turns, it is the root of the weighted sum of squares, lengths in units of the tree's size.
+    """
+
+    errors: Floats
+    q: Floats
+
+
+class Answer(NamedTuple):
+    """What a solver hands to the judge.
+
+    q              (k, nq) poses; the start's own, bit for bit, where nothing had to move
+    met            (k,) whether the solver thinks that it met its targets; believed by nobody
+    iterations     (k,)
+    joint_updates  (k,)
+    trace          if it was asked for
+    solutions      for prefer="all": (s, nq) poses that meet the one target, distinct
+    """
+
+    q: Floats
+    met: Bools
+    iterations: Ints
+    joint_updates: Ints
+    trace: Trace | None = None
+    solutions: Floats | None = None
+
+
+class Result:
+    """The answer to a solve; leading axes are a batch. Read it; nothing in it is to be set.
+
+    problem        the start, the goals, and how they were packed
+    q              (..., nq) the best configuration found; the start's own where it met the goals already
+    targets        (k, W) the targets as rows, see problem.py
+    errors         (..., c) what is left, by forward kinematics: a column for each thing that a goal measures, in the
+                   order of the goals: Position a distance [file units], Orientation, Direction, Aim, LookAt and Pole
+                   an angle [rad], Place both
+    codes          (...) Status codes
+    reached        whether every goal is met; an array for a batch
+    violation      the largest amount by which any limit is exceeded [rad, file units]; at most 1e-9
+    seconds        time of the whole solve, judging included
+    solver         its name
+    moved_inside   joints whose start was outside its limits and was moved inside first
+    trace          error and q per iteration, if asked for
+    parts          the results one by one, where each pose of a batch needed a packing of its own
+    solutions_q    (s, nq) for prefer="all": the distinct solutions, nearest to the start first; else None
+    """
+
+    problem: Problem
+    goals: tuple[Goal, ...]
+    targets: Floats
+    q: Floats
+    errors: Floats
+    codes: Ints
+    reached: bool | Bools
+    violation: float
+    iterations: Ints
+    joint_updates: Ints
+    seconds: float
+    solver: str
+    moved_inside: tuple[str, ...]
+    trace: Trace | None
+    parts: tuple[Result, ...]
+    solutions_q: Floats | None
+    _tolerance: Tolerance
+
+    def __init__(self, seconds: float, **found: Any) -> None:
+        """Keep `facts` and the time; made by the library only."""
+        self.__dict__.update(found, seconds=seconds)
+
+    @staticmethod
+    def later(known: dict[str, Any]) -> Result:
+        """A Result of which little is known so far, because working out the rest takes longer than a small solve.
+
+        `known["_later"]` is (maker, *found), and `maker.facts(q, *found)` has the rest.
+        """
+        result = _new(Result)
+        _set(result, "__dict__", known)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there yet."""
+        own = self.__dict__
+        later = own.get("_later")
+        if later is None and name in own:
+            return own[name]  # another thread has found out meanwhile
+        if later is None:
+            message = f"{type(self).__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        maker, *found = later
+        own.update(maker.facts(self.q, *found))
+        own.pop("_later", None)
+        return getattr(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to {name!r}: a Result is what was found")
+
+    @property
+    def tolerance(self) -> float:
+        """The largest distance that counts as reached [file units]."""
+        return self._tolerance.distance
+
+    @property
+    def angle_tolerance(self) -> float:
+        """The largest angle that counts as reached [rad]."""
+        return self._tolerance.angle
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes; () for a single problem."""
+        return self.q.shape[:-1]
+
+    @property
+    def _flat_q(self) -> Floats:
+        """(k, nq); nq may be 0."""
+        return self.q.reshape(math.prod(self.shape), self.q.shape[-1])
+
+    @cached_property
+    def pose(self) -> Pose:
+        """The best pose found; the start's own where it met the goals already."""
+        pose = self.problem.posed(self._flat_q)
+        parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
+        return Pose(pose.skeleton, self.q, *parts)
+
+    def blended(self, weight: ArrayLike) -> Pose:
+        """The start blended towards the pose found by weight 0..1: numbers in straight lines, rotations by slerp.
+
+        Weights (...) go with the batch axes of the result. 0 is the start (moved inside its limits where it was
+        not), 1 the pose found, both bit for bit. What lies between two legal poses need not be legal: where it is
+        not, it is moved to the nearest pose that is. InputError for a weight outside 0..1.
+        """
+        share = finite(weight, "weight")
+        if share.min(initial=0.0) < 0.0 or share.max(initial=1.0) > 1.0:
+            raise InputError(f"the weight of a blend is 0 (the start) to 1 (the pose found), not {short(weight)}")
+        try:
+            shape = np.broadcast_shapes(self.shape, share.shape)
+        except ValueError as error:
+            message = f"weights of shape {share.shape} do not go with a result of shape {self.shape}"
+            raise InputError(message) from error
+        skeleton, begin = self.problem.skeleton, self.problem.start
+        start = begin.q.reshape(*self.shape, skeleton.nq) if begin.shape else begin.q
+        start, share = np.broadcast_to(start, (*shape, skeleton.nq)), np.broadcast_to(share, shape)
+        legal = skeleton.legal(blend_q(skeleton, start, np.broadcast_to(self.q, start.shape), share))[0]
+        q = np.where(share[..., None] == 0.0, start, np.where(share[..., None] == 1.0, self.q, legal))
+        parts = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._given]
+        return Pose(skeleton, q, *parts)
+
+    @property
+    def _given(self) -> tuple[Floats | None, Floats | None]:
+        return self.pose.translations, self.pose.scales
+
+    @cached_property
+    def solutions(self) -> Pose:
+        """The distinct solutions that prefer="all" found, nearest to the start first, as a batch of poses."""
+        if self.solutions_q is None:
+            raise InputError('a result has solutions only with prefer="all"')
+        return self.problem.posed(self.solutions_q)
+
+    @property
+    def position_errors(self) -> Floats:
+        """(..., goals) distance left to each goal [file units]; NaN where a goal asks for no position."""
+        return self._by_goal(is_position=True)
+
+    @property
+    def angle_errors(self) -> Floats:
+        """(..., goals) angle left to each goal [rad]; NaN where a goal asks for a position only."""
+        return self._by_goal(is_position=False)
+
+    def _by_goal(self, *, is_position: bool) -> Floats:
+        out = np.full((*self.shape, len(self.problem.goals)), np.nan)
+        for column, measure in enumerate(self.problem.measures):
+            if (measure.kind == POSITION) == is_position:
+                out[..., measure.goal] = self.errors[..., column]
+        return out
+
+    @cached_property
+    def cost(self) -> float | Floats:
+        """What soft limits cost: the sum of soft * excess^2 [rad^2, file units^2]; an array (...) for a batch."""
+        cost = soft_cost(self.problem.skeleton, self.q)
+        return cost if self.shape else float(cost)
+
+    @property
+    def status(self) -> Status | Ints:
+        """The Status; for a batch the array of codes, `Status(code)` gives the name."""
+        return self.codes if self.codes.ndim else Status(int(self.codes))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints that could move."""
+        return self.problem.joints
+
+    def __bool__(self) -> bool:
+        if self.codes.ndim:
+            raise InputError("a batch of results is neither true nor false; use result.reached.all() or .any()")
+        return bool(self.reached)
+
+    def __len__(self) -> int:
+        if not self.codes.ndim:
+            message = "a single result has no length; a batch of results has"
+            raise TypeError(message)
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        return f"Result({self})"
+
+    def require(self) -> Self:
+        """Return the result itself, or raise NotReachedError with the sentence of the first goal that was missed."""
+        missed = np.flatnonzero(self.codes.ravel() != Status.reached)
+        if len(missed):
+            which = f"target {missed[0]}: " if self.codes.ndim else ""
+            raise NotReachedError(which + self.message(int(missed[0])))
+        return self
+
+    def message(self, i: int = 0) -> str:
+        """Say how the solve (of a batch: number i) ended, with figures."""
+        if self.parts:
+            return self.parts[i].message()
+        status, left = Status(int(self.codes.ravel()[i])), self._left(i)
+        if status == Status.out_of_reach:
+            return f"out of reach: {self._beyond(i)}; {left} left"
+        if status == Status.limited:
+            return f"limited: limits keep the target away, {left} left; {self._blocking(i)}"
+        if status == Status.nothing_to_move:
+            return f"nothing to move: {self._immovable()}, {left} left"
+        count = int(self.iterations.ravel()[i])
+        return f"{status.name}: {left} left, {count} iteration{'' if count == 1 else 's'}"
+
+    def __str__(self) -> str:
+        if self.codes.ndim:
+            done = int((self.codes == Status.reached).sum())
+            per = self.seconds / max(self.codes.size, 1) * 1e6
+            return f"{done} of {self.codes.size} reached, {per:.3g} us each ({self.solver}){self._priced()}"
+        return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self.solver}){self._priced()}"
+
+    def _priced(self) -> str:
+        """What soft limits cost, where there are any."""
+        if not any(is_soft(limit) for limit in self.problem.skeleton.limits):
+            return ""
+        mean = " on average" if self.shape else ""
+        return f"; soft limits cost {np.mean(self.cost) if self.codes.size else 0.0:.3g}{mean}"
+
+    def length(self, value: float) -> str:
+        """Write a length: mm or m where the unit is known, else a bare number in file units."""
+        metres = self.problem.skeleton.metres_per_unit
+        if metres is None:
+            return f"{value:.4g}"
+        m = value * metres
+        return f"{m * 1000:.3g} mm" if m < _METRE_FROM else f"{m:.4g} m"
+
+    def _left(self, i: int) -> str:
+        """The largest distance and the largest angle left, as far as they are asked for."""
+        errors = self.errors.reshape(self.codes.size, len(self.problem.measures))[i]
+        is_position = np.array([m.kind == POSITION for m in self.problem.measures], dtype=bool)
+        parts: list[str] = []
+        if is_position.any():
+            parts.append(self.length(float(errors[is_position].max())))
+        if not is_position.all():
+            parts.append(_angle(float(errors[~is_position].max())))
+        return " and ".join(parts) or "nothing"
+
+    def _row(self, i: int) -> tuple[Problem, Floats, Floats]:
+        """Problem i, its q (1, nq) and its target (1, W)."""
+        q, row = self._flat_q, slice(i, i + 1)
+        return self.problem.part(row), q[row], self.targets[min(i, len(self.targets) - 1)][None]
+
+    def _beyond(self, i: int) -> str:
+        problem, _, target = self._row(i)
+        number = int(beyond_reach(problem, target, self._tolerance)[0])
+        reach = reaches(problem, target)[max(number - 1, 0)]
+        unit = float(problem.tree.unit[0])
+        shortest, longest = float(reach.shortest[0]), float(reach.longest[0])
+        many = len(problem.goals) > 1
+        what = (
+            f"the target of {problem.skeleton.names[problem.tree.layout.terms[reach.term].row]!r}"
+            if many
+            else "the target"
+        )
+        wanted = float(reach.wanted[0])
+        if wanted > longest:
+            beyond = self.length((wanted - longest) * unit)
+            return f"{what} is {beyond} beyond the longest reach of {self.length(longest * unit)}"
+        inside = self.length((shortest - wanted) * unit)
+        return f"{what} is {inside} inside the shortest reach of {self.length(shortest * unit)}"
+
+    def _blocking(self, i: int) -> str:
+        """Name the joints that their limits keep, each with the end it is at."""
+        problem, q, target = self._row(i)
+        stands = standing(problem, q, target)
+        skeleton = self.problem.skeleton
+        parts: list[str] = []
+        for j in np.flatnonzero(stands.blocks[0]):
+            bound = skeleton.limits[stands.rows[j]]
+            if isinstance(bound, SwingTwist | EulerBox):
+                turn = problem.skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(stands.rows[j])]
+                parts.append(f"{skeleton.names[stands.rows[j]]} at {edges(bound, q[0, turn])}")
+                continue
+            row, (low, high), value = stands.rows[j], stands.ranges[j], stands.values[0, j]
+            end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
+            is_slide = skeleton.kinds[row] == Kind.SLIDE
+            amount = self.length(limit) if is_slide else f"{limit:.4g} rad ({math.degrees(limit):.4g} deg)"
+            parts.append(f"{skeleton.names[row]} at its {end}, {amount}")
+        return "; ".join(parts)
+
+    def _immovable(self) -> str:
+        goal = next(goal for goal in self.problem.goals if not isinstance(goal, Near))
+        joint, skeleton = goal.joint, self.problem.skeleton
+        if isinstance(goal, LookAt):
+            return f"no joint that looks with {joint!r} can move"
+        chain = skeleton.chain(goal.root, joint)
+        if chain:
+            return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"
+        parent = skeleton[joint].parent
+        if parent is None:
+            return f"{joint!r} is a root; nothing stands above it"
+        return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
+
+
+def facts(
+    problem: Problem,
+    goals: tuple[Goal, ...],
+    targets: Floats,
+    answer: Answer,
+    verdict: Verdict,
+    tolerance: Tolerance,
+    *,
+    solver: str,
+    shape: tuple[int, ...] = (),
+    moved_inside: tuple[str, ...] = (),
+    parts: tuple[Result, ...] = (),
+) -> dict[str, Any]:
+    """What a Result holds, in the shape of the batch."""
+    codes = verdict.codes.reshape(shape)
+    reached = codes == Status.reached
+    return {
+        "problem": problem,
+        "goals": goals,
+        "targets": targets,
+        "q": answer.q.reshape(*shape, answer.q.shape[-1]),
+        "errors": verdict.errors.reshape(*shape, verdict.errors.shape[-1]),
+        "codes": codes,
+        "reached": reached if shape else bool(reached),
+        "violation": verdict.violation,
+        "iterations": answer.iterations.reshape(shape),
+        "joint_updates": answer.joint_updates.reshape(shape),
+        "solver": solver,
+        "moved_inside": moved_inside,
+        "trace": answer.trace,
+        "parts": parts,
+        "solutions_q": answer.solutions,
+        "_tolerance": tolerance,
+    }
+
+
+def _angle(value: float) -> str:
+    """Write an angle."""
+    return f"{math.degrees(value):.3g} deg" if value > _SMALL_ANGLE else f"{value:.3g} rad"

@@ -1,0 +1,245 @@
+"""Tracker: follows moving targets frame by frame, without jumps."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import InputError
+from poise.maths.arrays import Floats, real
+from poise.maths.options import count
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.problem.goals import Goal
+from poise.solvers.base.request import Request
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.judge import allowed, judge
+from poise.solving.pace import Approach
+from poise.solving.prepared import with_targets
+from poise.solving.result import Answer, Result, facts
+from poise.solving.run import run
+from poise.solving.solve import checked_goals, chosen_solver, prepare
+
+_STEADY = 3.0  # damping: a step in a singular direction, as at full stretch, stays below 1 / (2 sqrt(3)) rad
+_ITERATIONS = 100  # most in a frame, where no budget is given
+_SLICE = 4  # iterations between two looks at the clock
+_GAIN = 0.99  # what is left must fall below this share of what was left before, or the frame is done
+_NEVER = b""
+
+
+class Tracker:
+    """Follows moving targets: call it once per frame with a target and the time since the last frame.
+
+        follow = poise.Tracker(rig.rest, poise.Position("hand.L", [0, 0, 0]), speed=3.0)
+        result = follow(target, dt=1 / 60)
+
+    start         the first pose, a single one
+    goals         as for solve(); their targets are only examples
+    solver        a name is tuned to stay near: without restarts, the engine with more damping, so that no frame leaps
+                  to another way of bending. A value, such as poise.CCD(restarts=2), is used as it is
+    tolerance, angle_tolerance, free_root   as for solve()
+    iterations    most in one frame, 1 or more. What it leaves is gone on with in the next. None: 100, where a solver is
+                  named
+    microseconds  time for one frame instead: the solver runs a few iterations at a time until it is used up (at least
+                  once). This makes results depend on the machine: the one exception to "same call, same bits"
+    restart       where the target has moved, begin from the first pose again and not from the last
+    damping       [s] half-life of the way that is left to the solved pose: half of it is gone after that long
+    speed         most that a joint turns [rad/s], slides or moves [file units/s]: a number for all, or by joint name
+
+    Budgets count iterations; a closed form, such as two_bone, has none and takes no notice of them. With ccd on an arm
+    of hinges a target out of reach may still lead to another way of bending: the best angle of a joint can lie across
+    its range.
+
+    Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
+    shows. What is shown keeps the limits, and the errors in the Result are those of what is shown.
+    """
+
+    def __init__(
+        self,
+        start: Pose,
+        goals: Goal | Sequence[Goal],
+        *,
+        solver: str | solvers.Solver = "auto",
+        tolerance: float | None = None,
+        angle_tolerance: float | None = None,
+        free_root: bool = False,
+        iterations: int | None = None,
+        microseconds: float | None = None,
+        restart: bool = False,
+        damping: float = 0.0,
+        speed: float | Mapping[str, float] | None = None,
+    ) -> None:
+        wanted = checked_goals(goals)
+        self.solver = steady(solver, start, wanted, free_root=free_root)
+        self._prepared = prepare(
+            start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
+        )
+        self._approach = Approach(start.skeleton, damping, speed)
+        self.restart = restart
+        self.microseconds = _microseconds(microseconds, iterations)
+        self.budget = _ITERATIONS if iterations is None else max(count("iterations", iterations), 1)
+        limited = iterations is not None or microseconds is not None
+        self._in_slices = "iterations" in _options(self.solver) and (limited or isinstance(solver, str))
+        self._quick = self._prepared.quick and not limited
+        self.reset()
+
+    @property
+    def skeleton(self) -> Any:
+        """The skeleton that is moved."""
+        return self._prepared.problem.skeleton
+
+    @property
+    def pose(self) -> Pose:
+        """The pose that is shown."""
+        return self._prepared.problem.start.with_q(self._shown)
+
+    @property
+    def solved(self) -> Pose:
+        """The pose that the solver found last, which the one that is shown goes towards."""
+        return self._prepared.problem.start.with_q(self._solved)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations since the target moved last."""
+        return self._before + (0 if self._last is None else int(self._last.iterations))
+
+    def __repr__(self) -> str:
+        budget = f"{self.budget} iterations"
+        if self.microseconds is not None:
+            budget = f"{self.microseconds:g} us, results depend on the machine"
+        return f"Tracker({self.solver.name}, at most {budget} a frame)"
+
+    def reset(self, pose: Pose | None = None) -> None:
+        """Go back to the first pose, or to another one of the same skeleton: q counts, moved inside its limits."""
+        start = self._prepared.problem.start
+        if pose is not None and (pose.shape or pose.skeleton.nq != start.skeleton.nq):
+            raise InputError("reset() takes a single pose of the tracker's skeleton")
+        self._first = np.array(start.q if pose is None else start.skeleton.legal(pose.q)[0])
+        self._solved = self._shown = self._first
+        self._last: Result | None = None
+        self._aim, self._before = _NEVER, 0
+
+    def __call__(self, target: Any, dt: float = 1 / 60) -> Result:
+        """Follow the target for one frame of dt seconds; `target` is what a prepared problem takes.
+
+        The Result is that of the pose shown. `seconds` is the time of the frame, `iterations` those of the frame.
+        """
+        if self._quick and type(target) is np.ndarray:
+            self._turn_to(target.tobytes())
+            result = self._prepared(target, self._solved)
+        else:
+            goals = with_targets(self._prepared.problem.goals, target)
+            if any(goal.shape for goal in goals):
+                raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
+            self._turn_to(b"".join(goal.rows().tobytes() for goal in goals if goal.width))
+            result = self._solve(goals)
+        self._last, self._solved = result, result.q
+        if self._approach.instant:
+            self._shown = result.q
+            return result
+        seconds = real(dt, "dt")
+        if not 0 <= seconds < math.inf:
+            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
+        self._shown = self._approach(self._shown, self._solved, seconds)
+        spent = int(result.iterations), int(result.joint_updates)
+        return self._judged(result, self._shown, *spent, result.seconds)
+
+    def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
+        """Follow targets with one more leading axis, one for each frame, and return what was shown as a Clip."""
+        goals = with_targets(self._prepared.problem.goals, targets)
+        rows = [goal.rows() for goal in goals if goal.width]
+        frames = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
+        if len(frames) != 1:
+            raise InputError(f"clip() takes targets with one leading axis, a target for each frame, not {frames}")
+        rows = [np.broadcast_to(row, (*frames, row.shape[-1])) for row in rows]
+        poses: list[Floats] = [np.zeros((0, self.skeleton.nq))]
+        for i in range(frames[0]):
+            self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / fps)
+            poses.append(self._shown[None])
+        return Clip.at_rate(self._prepared.problem.posed(np.concatenate(poses)), fps, name)
+
+    def _turn_to(self, aim: bytes) -> None:
+        """Count from zero, and begin where asked to, if this is another target than the last."""
+        if aim == self._aim:
+            self._before = self.iterations
+            return
+        self._aim, self._before, self._last = aim, 0, None
+        if self.restart:
+            self._solved = self._first
+
+    def _solve(self, goals: tuple[Goal, ...]) -> Result:
+        """Solve, and go on from where that ended while the budget lasts and it pays."""
+        began = perf_counter()
+        best = self._once(goals, self._solved, self.budget)
+        used, updates = int(best.iterations), int(best.joint_updates)
+        while not best.reached and self._in_slices and not self._is_spent(used, began):
+            more = self._once(goals, best.q, self.budget - used)
+            used, updates = used + int(more.iterations), updates + int(more.joint_updates)
+            gains = self._left(more) < self._left(best) * _GAIN
+            best = more if self._left(more) < self._left(best) else best
+            if not gains:
+                break
+        return self._judged(best, best.q, used, updates, perf_counter() - began)
+
+    def _once(self, goals: tuple[Goal, ...], q: Floats, most: int) -> Result:
+        """Run the solver from q."""
+        prepared, solver = self._prepared, self.solver
+        problem = prepared.problem.starting_at(q)
+        if self._in_slices:
+            most = min(most if self.microseconds is None else _SLICE, solver.iterations)  # pyright: ignore[reportAttributeAccessIssue]
+            solver = dataclasses.replace(solver, iterations=most)  # pyright: ignore[reportArgumentType]
+        return run(problem, goals, solver, prepared.tolerance, Request(), (), (), perf_counter())
+
+    def _is_spent(self, used: int, began: float) -> bool:
+        if self.microseconds is not None:
+            return (perf_counter() - began) * 1e6 >= self.microseconds
+        return used >= self.budget
+
+    def _left(self, result: Result) -> float:
+        """What is left of all goals, in tolerances."""
+        most = allowed(self._prepared.problem, self._prepared.tolerance)
+        return float(np.sqrt(((result.errors / np.where(most > 0, most, 1.0)) ** 2).sum()))
+
+    def _judged(self, found: Result, q: Floats, iterations: int, updates: int, seconds: float) -> Result:
+        """The Result of another pose for the same target, measured like every other."""
+        if q is found.q and iterations == found.iterations:
+            return found
+        tolerance = self._prepared.tolerance
+        verdict = judge(found.problem, q[None], found.targets, tolerance)
+        answer = Answer(q[None], np.array([not verdict.codes[0]]), np.array([iterations]), np.array([updates]))
+        known = facts(found.problem, found.goals, found.targets, answer, verdict, tolerance, solver=found.solver)
+        return Result(seconds, **known)
+
+
+def steady(
+    solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False
+) -> solvers.Solver:
+    """The solver that is meant; one that was named is tuned to stay near the pose it starts from."""
+    if not isinstance(solver, str):
+        return solver
+    chosen: Any = chosen_solver(solver, start, goals, free_root=free_root)
+    if isinstance(chosen, LevenbergMarquardt):
+        return dataclasses.replace(chosen, restarts=0, damping=_STEADY)
+    return dataclasses.replace(chosen, restarts=0) if "restarts" in _options(chosen) else chosen
+
+
+def _options(solver: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(solver)} if dataclasses.is_dataclass(solver) else set()
+
+
+def _microseconds(value: Any, iterations: Any) -> float | None:
+    """A time budget, checked; there is one budget at a time."""
+    if value is None:
+        return None
+    if iterations is not None:
+        raise InputError("give a budget in iterations or in microseconds, not both")
+    number = real(value, "microseconds")
+    if not 0 < number < math.inf:
+        raise InputError(f"microseconds must be a finite time above 0, not {value!r}")
+    return number

@@ -1,0 +1,91 @@
+"""The limit of a joint, as the page writes it: angles in radians, an end that is null is no end."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, cast
+
+from poise.errors import InputError
+from poise.maths.arrays import short
+from poise.maths.euler import ORDERS
+from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.viewer.document.document import Document
+from poise.viewer.serve.protocol import number, one_of, text, vector
+
+_TYPES = ("range", "swing_twist", "euler")
+
+
+def limit(document: Document, args: dict[str, Any]) -> Document:
+    """Give a joint a limit, or with null take it away; the start pose is moved inside."""
+    joint = document.skeleton.names[document.skeleton.index(text(args, "joint"))]
+    given = args.get("limit")
+    made = None if given is None else read_limit(given)
+    old = document.skeleton[joint].limit
+    if made is not None and old is not None:
+        made = dataclasses.replace(made, soft=old.soft)  # the page edits ends, not how hard they are
+    return document.but(skeleton=document.skeleton.limited({joint: made}))
+
+
+def read_limit(given: Any) -> Limit:
+    """A limit from what the page says of it."""
+    if not isinstance(given, dict):
+        raise InputError(f"a limit is an object with a type, not {short(given)}")
+    args = cast("dict[str, Any]", given)
+    kind = one_of(args, "type", _TYPES)
+    if kind == "range":
+        low, high = _ends(args, "low", "high")
+        return Range(low, high, axis=vector(args, "axis") if args.get("axis") is not None else None)
+    if kind == "swing_twist":
+        across = vector(args, "across") if args.get("across") is not None else None
+        return SwingTwist(vector(args, "axis"), _swing(args), _pair(args.get("twist"), "twist"), across)
+    order = one_of(args, "order", ORDERS)
+    ranges: dict[str, Any] = dict(zip(order.lower(), _pairs(args, "ranges", 3), strict=True))
+    return EulerBox(order, **ranges)
+
+
+def write_limit(limit: Limit) -> dict[str, Any]:
+    """What `read_limit` reads."""
+    if isinstance(limit, Range):
+        return {"type": "range", "low": _end(limit.low), "high": _end(limit.high), "axis": limit.axis}
+    if isinstance(limit, SwingTwist):
+        twist, across = [_end(end) for end in limit.twist], limit.across
+        return {"type": "swing_twist", "axis": limit.axis, "swing": limit.sides, "twist": twist, "across": across}
+    ranges = [[_end(low), _end(high)] for low, high in limit.ranges]
+    return {"type": "euler", "order": limit.order, "ranges": ranges}
+
+
+def _end(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _ends(args: dict[str, Any], low: str, high: str) -> tuple[float, float]:
+    ends = (
+        -math.inf if args.get(low) is None else number(args, low),
+        math.inf if args.get(high) is None else number(args, high),
+    )
+    if ends[0] > ends[1]:
+        raise InputError(f"the low end {ends[0]:g} is above the high end {ends[1]:g}")
+    return ends
+
+
+def _pair(given: Any, what: str) -> tuple[float, float]:
+    if not isinstance(given, list | tuple) or len(cast("list[Any]", given)) != 2:  # noqa: PLR2004
+        raise InputError(f"{what} has a low and a high end, not {short(given)}")
+    low, high = cast("list[Any]", given)
+    return _ends({"low": low, "high": high}, "low", "high")
+
+
+def _pairs(args: dict[str, Any], name: str, count: int) -> list[tuple[float, float]]:
+    given = args.get(name)
+    if not isinstance(given, list) or len(cast("list[Any]", given)) != count:
+        raise InputError(f"{name} are {count} pairs of a low and a high end, not {short(given)}")
+    return [_pair(pair, name) for pair in cast("list[Any]", given)]
+
+
+def _swing(args: dict[str, Any]) -> Any:
+    """One half-angle, or two pairs of a low and a high side."""
+    if isinstance(args.get("swing"), list):
+        first, second = _pairs(args, "swing", 2)
+        return (first, second)
+    return number(args, "swing", 0.0, math.pi)

@@ -1,0 +1,127 @@
+"""Chains: limbs with what is wanted of their tips, and the goals that they stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.roles.usual_limbs import usual_limbs
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
+
+ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
+KINDS: tuple[str, ...] = get_args(ChainKind)
+Vector: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """A limb and what is wanted of it.
+
+    id         its name, unique
+    root, tip  the first joint that moves (None: the limb's own) and the joint that is brought to the target
+    kind       "position", "place" (and rotation), "direction" (position, and `axis` along a direction), "look" (`axis`
+               through the target, spine and neck turning along), "pin" (stays where the start pose has it)
+    weight     where several compete
+    ground     the target stays on the terrain
+    position   [file units, world] the target; rotation w x y z; direction of any length
+    axis       of the tip, in its own frame: what points along the direction, or looks
+    pole       [file units, world] the side to which the limb bends, or None
+    """
+
+    id: str
+    root: str | None
+    tip: str
+    kind: ChainKind = "position"
+    enabled: bool = True
+    weight: float = 1.0
+    ground: bool = False
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    direction: Vector = (0.0, 0.0, 1.0)
+    axis: Vector = (0.0, 0.0, 1.0)
+    pole: Vector | None = None
+
+    def but(self, **changes: Any) -> Chain:
+        """The chain with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def placed(self, pose: Pose) -> Chain:
+        """The chain with its target where a pose has its tip; a look goes on looking at its point."""
+        if self.kind == "look":
+            return self
+        there = chain_of(pose, self.id, self.root, self.tip, self.kind, axis=self.axis)
+        return self.but(position=there.position, rotation=there.rotation, direction=there.direction)
+
+    @property
+    def shape(self) -> Chain:
+        """The chain without its targets: what a solver is packed for."""
+        nowhere = (0.0, 0.0, 0.0)
+        pole = None if self.pole is None else nowhere
+        return self.but(position=nowhere, rotation=(1.0, 0.0, 0.0, 0.0), direction=nowhere, pole=pole)
+
+    def joints(self, skeleton: Skeleton) -> tuple[str, ...]:
+        """The joints from the root to the tip, both included."""
+        return (*skeleton.chain(self.root, self.tip), self.tip)
+
+    def goals(self, skeleton: Skeleton) -> list[Goal]:
+        """What the chain asks of a solver, in an order that `targets` follows."""
+        at: dict[str, Any] = {"root": self.root, "weight": self.weight}
+        if self.kind == "look":
+            return [LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)]
+        if self.kind in ("place", "pin"):  # a Pin goal would hold the pose shown last: errors would add up
+            wanted: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
+        else:
+            wanted = [Position(self.tip, self.position, **at)]
+        if self.kind == "direction":
+            wanted.append(Direction(self.tip, self.direction, axis=self.axis, **at))
+        if self.pole is not None:
+            wanted.append(Pole(self.bends(skeleton), self.pole, tip=self.tip, **at))
+        return wanted
+
+    def bends(self, skeleton: Skeleton) -> str:
+        """The joint that a pole means: the one in the middle of those that move; InputError below two of them."""
+        moving = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
+        if len(moving) < 2:  # noqa: PLR2004
+            raise InputError(f"a pole turns a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
+        return moving[len(moving) // 2]
+
+
+def chain_of(pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any) -> Chain:
+    """A chain whose target is where the pose has its tip; UnknownNameError or InputError where there is none."""
+    tip = pose.skeleton.names[pose.skeleton.index(tip)]
+    if kind not in KINDS:
+        raise InputError(f"a chain's kind is one of {', '.join(KINDS)}, not {kind!r}")
+    pose.skeleton.chain(root, tip)
+    at = pose.world[tip]
+    axis = more.pop("axis", (0.0, 0.0, 1.0))
+    along = rotations.rotate(at.rotations, np.asarray(axis, dtype=np.float64))
+    return Chain(
+        id=name, root=root, tip=tip, kind=kind, axis=axis, position=vector(at.positions),
+        rotation=quaternion(at.rotations), direction=vector(along), **more,
+    )  # fmt: skip
+
+
+def vector(numbers: Any) -> Vector:
+    """Three plain floats."""
+    x, y, z = (float(number) for number in numbers)
+    return (x, y, z)
+
+
+def quaternion(numbers: Any) -> Quaternion:
+    """Four plain floats w x y z."""
+    w, x, y, z = (float(number) for number in numbers)
+    return (w, x, y, z)
+
+
+def default_chains(rig: Rig, pose: Pose) -> tuple[Chain, ...]:
+    """The limbs that people are likely to mean, each with its tip where the pose has it."""
+    return tuple(chain_of(pose, limb.name, limb.root, limb.tip, limb.kind) for limb in usual_limbs(rig))

@@ -1,0 +1,188 @@
+"""What is being worked on in the viewer: a frozen value, so that undo is keeping the ones before.
+
+    Document -> goals (chains.py) -> solver -> poses (solving.py) -> frames (protocol.py)
+
+Actions turn one Document into the next (`actions/`); nothing else changes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from poise import solvers
+from poise.errors import InputError, UnknownNameError
+from poise.model.limits import Limit, Range, hinge_axis
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
+from poise.viewer.document.chains import Chain, Quaternion, Vector, default_chains
+
+Mode: TypeAlias = Literal["limits", "hinge", "plain"]
+Run: TypeAlias = Literal["live", "iterate", "step"]
+From: TypeAlias = Literal["last", "start"]
+
+AUTO = "auto"
+_FREE = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A solver by name with the options that were set: what one of the two views solves with."""
+
+    name: str = AUTO
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def made(self) -> solvers.Solver | str:
+        """The solver, or "auto"; InputError where an option cannot be."""
+        return self.name if self.name == AUTO else solvers.named(self.name, **dict(self.options))
+
+    def with_option(self, name: str, value: Any) -> Choice:
+        """The choice with one option set; the solver checks it."""
+        kept = tuple(pair for pair in self.options if pair[0] != name)
+        choice = Choice(self.name, (*kept, (name, value)))
+        choice.made()
+        return choice
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A gizmo that a program has put there and reads (`poise.view`)."""
+
+    name: str
+    position: Vector
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Document:
+    """What is being worked on.
+
+    rig        whose file is shown and saved
+    name       what the page calls it
+    skeleton   the rig's, with the limits as edited
+    start      the pose where solving starts and that Reset goes back to; on the rig's skeleton
+    chains     what is wanted: limbs with their targets
+    solvers    of view A and view B
+    views      1 or 2
+    mode       "limits": joints keep them; "hinge": hinges keep their axes but turn freely; "plain": balls turn freely
+    run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one when asked
+    origin     "last": solve from the pose that is shown; "start": from the start pose each time
+    tolerance  [file units] None: the library's own
+    free_root  whether the free root moves too
+    places     where each character of a crowd stands [file units]; targets are relative to the first
+    clip       name of the clip that plays below the chains, or None
+    plant      whether its feet are planted on the terrain
+    terrain    words such as "stairs:0.15,0.30", or None
+    handles    gizmos of a program
+    driven     a program shows poses itself: nothing is solved here
+    scene      name of the demo scene, or None
+    """
+
+    rig: Rig
+    name: str
+    skeleton: Skeleton
+    start: Pose
+    chains: tuple[Chain, ...] = ()
+    solvers: tuple[Choice, Choice] = (Choice(), Choice("ccd"))
+    views: int = 1
+    mode: Mode = "limits"
+    run: Run = "live"
+    origin: From = "last"
+    tolerance: float | None = None
+    free_root: bool = False
+    places: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
+    clip: str | None = None
+    plant: bool = False
+    terrain: str | None = None
+    handles: tuple[Handle, ...] = ()
+    driven: bool = False
+    scene: str | None = None
+
+    def but(self, **changes: Any) -> Document:
+        """The document with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def same(self, other: Document) -> bool:
+        """Whether nothing differs."""
+        fields = (field.name for field in dataclasses.fields(self))
+        pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
+        return all(a is b or a == b for a, b in pairs)
+
+    def chain(self, name: str) -> Chain:
+        """Find a chain; UnknownNameError lists what there is."""
+        for chain in self.chains:
+            if chain.id == name:
+                return chain
+        raise UnknownNameError("chain", name, [chain.id for chain in self.chains])
+
+    def with_chain(self, changed: Chain) -> Document:
+        """The document with the chain of this name replaced."""
+        return self.but(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
+
+    @property
+    def working(self) -> Skeleton:
+        """The skeleton that is solved on: the limits as far as the mode keeps them; one value per skeleton and mode."""
+        if self.mode == "limits":
+            return self.skeleton
+        known: dict[str, Skeleton] = self.skeleton.__dict__.setdefault("_by_mode", {})
+        if self.mode not in known:
+            known[self.mode] = _kept(self.skeleton, _hinges_only if self.mode == "hinge" else _no_limit)
+        return known[self.mode]
+
+    @property
+    def started(self) -> Pose:
+        """The start pose on the skeleton that is solved on, inside its limits; the same value while neither changes."""
+        known: Pose | None = self.start.__dict__.get("_started")
+        if known is None or known.skeleton is not self.working:
+            inside = self.working.legal(self.start.q)[0]
+            known = dataclasses.replace(self.start, skeleton=self.working, q=inside)
+            self.start.__dict__["_started"] = known  # poses are compared by identity to see what has changed
+        return known
+
+    @property
+    def active(self) -> tuple[Chain, ...]:
+        """The chains that are switched on."""
+        return tuple(chain for chain in self.chains if chain.enabled)
+
+    def modes(self) -> dict[str, str | None]:
+        """Per mode None, or why it makes no difference here."""
+        limits = [limit for limit in self.skeleton.limits if limit is not None]
+        axes = any(hinge_axis(limit) for limit in limits) or bool((self.skeleton.kinds == Kind.HINGE).any())
+        return {
+            "plain": None,
+            "hinge": None if axes else "no joint has a hinge axis; give one a range with an axis under Limits",
+            "limits": None if limits else "no joint has limits; give one under Limits",
+        }
+
+
+def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
+    """A rig as it is first shown: in the pose of its file, with the chains of its sidecar or of its limbs."""
+    start = rig.pose if pose is None else pose
+    if start.shape:
+        raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
+    shown = name or (rig.path.name if rig.path is not None else "rig")
+    chains = more.pop("chains", None)
+    made = default_chains(rig, start) if chains is None else chains
+    return Document(rig=rig, name=shown, skeleton=rig.skeleton, start=start, chains=made, **more)
+
+
+def _kept(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
+    """The skeleton with what `keep` leaves of each limit."""
+    rows = zip(skeleton.kinds.tolist(), skeleton.limits, strict=True)
+    limits = tuple(None if limit is None else keep(Kind(kind), limit) for kind, limit in rows)
+    return dataclasses.replace(skeleton, limits=limits)
+
+
+def _no_limit(kind: Kind, limit: Limit) -> Limit | None:
+    """Nothing; a slide keeps its range, for without it there is no end to how far it goes."""
+    return limit if kind == Kind.SLIDE else None
+
+
+def _hinges_only(kind: Kind, limit: Limit) -> Limit | None:
+    """The axis of a ball that is a hinge; nothing of other limits."""
+    axis = hinge_axis(limit)
+    return Range(*_FREE, axis=axis) if axis is not None else _no_limit(kind, limit)

@@ -1,0 +1,118 @@
+"""A gizmo of a program: its place and turn follow what is dragged in the page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, finite, frozen
+from poise.maths.rotations import normalised
+
+if TYPE_CHECKING:
+    from poise.viewer.document import document as documents
+    from poise.viewer.document.document import Document
+
+    Change = Callable[[Document], Document]
+
+
+class Handle:
+    """A gizmo that can be dragged and turned; made by `View.handle()`.
+
+    name      what the page calls it
+    position  (3,) [file units, world] where it is now; set it to put it elsewhere
+    rotation  (4,) w x y z how it is turned now; set it to turn it
+    moved     whether the page has moved it since this was last asked
+
+    The arrays are values: ask again for the newest. They cannot be written to, since that would move nothing.
+    """
+
+    def __init__(self, name: str, at: ArrayLike, rotation: ArrayLike, call: Callable[[Change], None]) -> None:
+        self.name = name
+        self._call = call
+        self._lock = threading.Lock()
+        self._moved = False
+        self._pending = 0  # changes from here that the page does not know yet: what it says is older
+        self._put(_place(at), _turn(rotation))
+
+    @property
+    def position(self) -> Floats:
+        """(3,) where it is now."""
+        return self._position
+
+    @position.setter
+    def position(self, at: ArrayLike) -> None:
+        self._put(_place(at), self._rotation)
+
+    @property
+    def rotation(self) -> Floats:
+        """(4,) w x y z how it is turned now."""
+        return self._rotation
+
+    @rotation.setter
+    def rotation(self, turn: ArrayLike) -> None:
+        self._put(self._position, _turn(turn))
+
+    @property
+    def moved(self) -> bool:
+        """Whether the page has moved it since this was last asked."""
+        with self._lock:
+            moved, self._moved = self._moved, False
+        return moved
+
+    @property
+    def placed(self) -> documents.Handle:
+        """What a document has of it."""
+        from poise.viewer.document.document import Handle as Placed  # noqa: PLC0415  (import poise is quick; viewers are rare)
+
+        with self._lock:
+            x, y, z = self._position.tolist()
+            return Placed(self.name, (x, y, z), tuple(self._rotation.tolist()))
+
+    def __repr__(self) -> str:
+        return f"Handle({self.name!r}, at {np.array2string(self._position, precision=4)})"
+
+    def follow(self, placed: documents.Handle) -> None:
+        """Take over where the page has it, unless a change from here is still on its way."""
+        with self._lock:
+            position, rotation = _place(placed.position), _turn(placed.rotation)
+            same = np.array_equal(position, self._position) and np.array_equal(rotation, self._rotation)
+            if self._pending or same:
+                return
+            self._position, self._rotation, self._moved = position, rotation, True
+
+    def _put(self, position: Floats, rotation: Floats) -> None:
+        with self._lock:
+            self._position, self._rotation = position, rotation
+            self._pending += 1
+        self._call(self._changed)
+
+    def _changed(self, document: Document) -> Document:
+        """The document with the handle where it was put last. On the studio's thread."""
+        with self._lock:
+            self._pending -= 1
+        placed, others = self.placed, document.handles
+        if any(one.name == self.name for one in others):
+            return document.but(handles=tuple(placed if one.name == self.name else one for one in others))
+        return document.but(handles=(*others, placed))
+
+
+def _place(at: ArrayLike) -> Floats:
+    values = finite(at, "the position of a handle", last=3).copy()
+    if values.shape != (3,):
+        raise InputError(f"a handle is at one place, three numbers, not an array of shape {values.shape}")
+    frozen(values)
+    return values
+
+
+def _turn(rotation: ArrayLike) -> Floats:
+    values = finite(rotation, "the rotation of a handle", last=4)
+    if values.shape != (4,) or not np.any(values):
+        raise InputError("the rotation of a handle is a quaternion w x y z of some length")
+    turn = normalised(values)
+    frozen(turn)
+    return turn

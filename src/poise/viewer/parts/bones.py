@@ -1,0 +1,100 @@
+"""Which rows are bones, and where each bone leads: what is drawn where there is no mesh, and what is clicked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.io.gltf.container import GltfDocument
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
+
+_STUB = 0.35  # length of a leaf over the bone that leads to it
+_LONGEST_STUB = 0.06  # of the figure's size
+_SHORT = 1e-6  # of the figure's size: no length
+_NOT_BONES = ("mesh", "camera", "skin")
+_INNERMOST = ("spine", "chest", "upperChest", "neck", "head", "LowerArm", "Hand", "LowerLeg", "Foot", "Toes")
+
+
+def shown_rows(rig: Rig) -> Bools:
+    """(n,) which rows are bones: not the nodes that carry meshes, nor what stands above the skeleton."""
+    skeleton = rig.skeleton
+    document = skeleton.source
+    if not isinstance(document, GltfDocument):
+        return np.ones(len(skeleton), dtype=np.bool_)
+    nodes = document.container.json.get("nodes", [])
+    skinned = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
+    shown = np.zeros(len(skeleton), dtype=np.bool_)
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        solid = any(key in nodes[int(str(skeleton.source_ids[row]))] for key in _NOT_BONES)
+        below = parent >= 0 and bool(shown[parent])
+        moves = skeleton.kinds[row] != Kind.FIXED
+        shown[row] = row in skinned or (not solid and (below or (moves and not skinned)))
+    return shown if shown.any() else np.ones(len(skeleton), dtype=np.bool_)
+
+
+def size_of(skeleton: Skeleton, shown: Bools) -> float:
+    """Largest extent [file units] of the bones at rest; 1 for a single point."""
+    return extent_of(Pose(skeleton, skeleton.rest_q).world.positions[shown])
+
+
+def extent_of(points: Floats) -> float:
+    """The largest extent of points (k, 3); 1 for a single one and for none."""
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    return extent if extent > 0.0 else 1.0
+
+
+def bones_of(skeleton: Skeleton, shown: Bools, roles: dict[str, str], size: float, up: str) -> Floats:
+    """(n, 3) from each joint to the one that continues its chain, in the joint's own frame after its rotation.
+
+    A leaf goes on for a short way in the direction of the bone that leads to it.
+    """
+    world = Pose(skeleton, skeleton.rest_q).world
+    places, turns = world.positions, world.rotations
+    bones = np.zeros((len(skeleton), 3))
+    for row in range(len(skeleton)):
+        child = _next(skeleton, row, shown, roles, places, _SHORT * size)
+        bones[row] = places[child] - places[row] if child >= 0 else _stub(skeleton, row, places, size, up)
+    return rotations.rotate(rotations.inverse(turns), bones)
+
+
+def _next(skeleton: Skeleton, row: int, shown: Bools, roles: dict[str, str], places: Floats, short: float) -> int:
+    """The child that continues the chain of a row, -1 for a leaf."""
+    children = [child for child in skeleton.children[row] if shown[child] or not shown[row]]
+    away = [child for child in children if np.linalg.norm(places[child] - places[row]) > short]
+    for child in away:
+        if roles.get(skeleton.names[child], "").removeprefix("left").removeprefix("right") in _INNERMOST:
+            return child
+    long = [child for child in away if any(shown[below] for below in skeleton.children[child])]
+    candidates = long or away
+    if len(candidates) < 2:  # noqa: PLR2004
+        return candidates[0] if candidates else -1
+    came = _came(skeleton, row, places, short)
+    if came is None:  # a root: the longest line of joints below it
+        return max(candidates, key=lambda child: int(skeleton.moving_depth[child]))
+    return max(candidates, key=lambda child: _cosine(places[child] - places[row], came))
+
+
+def _came(skeleton: Skeleton, row: int, places: Floats, short: float) -> Floats | None:
+    """The bone that leads to a row: from the nearest row above it that is elsewhere."""
+    above = int(skeleton.parents[row])
+    while above >= 0:
+        bone = places[row] - places[above]
+        if np.linalg.norm(bone) > short:
+            return bone
+        above = int(skeleton.parents[above])
+    return None
+
+
+def _stub(skeleton: Skeleton, row: int, places: Floats, size: float, up: str) -> Floats:
+    came = _came(skeleton, row, places, _SHORT * size)
+    if came is None:
+        return 0.5 * _LONGEST_STUB * size * np.eye(3)["xyz".index(up)]
+    length = float(np.linalg.norm(came))
+    return came * min(_STUB, _LONGEST_STUB * size / length)
+
+
+def _cosine(a: Floats, b: Floats) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

@@ -1,0 +1,126 @@
+"""Meshes of a robot: found beside its URDF file and nowhere else, read with trimesh."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.ground.terrain.files.needs import said
+from poise.io.files import read_bytes
+from poise.viewer.parts.glb import GREY, Colour, Surface
+from poise.viewer.parts.gltf import LARGEST_FILE, MOST_TRIANGLES
+
+SUFFIXES = (".stl", ".obj", ".dae")
+_FOLDERS = ("urdf", "robots", "xacro")  # in a package of ROS, beside the folder of meshes
+_FARTHEST = 1e30  # a coordinate may be; products of more would overflow
+_LONGEST = 1024  # characters of a path
+
+
+def found(urdf: Path, name: str) -> Path:
+    """The file that a URDF means by `name`: inside its folder, or inside the package's where it is in `urdf`.
+
+    Of package://NAME/A/B the longest end that exists counts, because the package's own name is not written in it.
+    FileError where there is none, and for what leads elsewhere, which is not opened.
+    """
+    folder = urdf.absolute().parent.resolve()
+    root = folder.parent if folder.name in _FOLDERS else folder
+    scheme, _, rest = name.rpartition("://")
+    rest = unquote(rest)
+    if "\0" in rest or len(rest) > _LONGEST or scheme not in ("", "package", "model", "file"):
+        raise FileError(name[:200], "is not a file beside the URDF; it was not opened")
+    for candidate in _candidates(root, folder, scheme, rest):
+        try:
+            target = candidate.resolve()
+            there = target.is_file()
+        except (OSError, RuntimeError):  # a loop of symbolic links, a name too long
+            continue
+        if root not in target.parents:
+            if scheme in ("", "file"):
+                raise FileError(name[:200], f"leads out of {root}; it was not opened")
+        elif there:
+            return target
+    raise FileError(name[:200], f"is not there; it was looked for in {root}")
+
+
+def _candidates(root: Path, folder: Path, scheme: str, rest: str) -> list[Path]:
+    if scheme in ("package", "model"):
+        parts = Path(rest).parts
+        return [root.joinpath(*parts[i:]) for i in range(len(parts))]
+    return [folder / rest]
+
+
+def read_mesh(path: Path) -> list[Surface]:
+    """The surfaces of a mesh file, in its own frame and lengths; FileError for what cannot be read."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise FileError(path, f"a mesh is a {', '.join(SUFFIXES)} file")
+    if path.stat().st_size > LARGEST_FILE:
+        raise FileError(path, f"has {path.stat().st_size / 1e6:,.0f} MB; the page shows at most {LARGEST_FILE / 1e6:g}")
+    data = read_bytes(path)
+    if suffix == ".dae" and b"<!" in data.replace(b"<!--", b"").replace(b"<![CDATA[", b""):
+        raise FileError(path, "document types and entities are not read")
+    try:
+        import trimesh  # noqa: PLC0415  (an extra, imported when a mesh is read)
+    except ImportError as error:
+        raise FileError(path, "meshes of robots need trimesh: pip install 'poise[view]'") from error
+    options: dict[str, Any] = {"skip_materials": True} if suffix == ".obj" else {}
+    try:
+        with np.errstate(all="ignore"):  # numbers are looked at afterwards
+            scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False, **options)
+            parts = [_placed(scene, node, suffix) for node in scene.graph.nodes_geometry]
+    except Exception as error:  # trimesh raises what comes
+        raise FileError(path, f"cannot be read: {said(error)}") from error
+    return _checked(path, [part for part in parts if part is not None and len(part.faces)])
+
+
+def _checked(path: Path, surfaces: list[Surface]) -> list[Surface]:
+    count = sum(len(surface.faces) for surface in surfaces)
+    if not count:
+        raise FileError(path, "holds no triangles")
+    if count > MOST_TRIANGLES:
+        raise FileError(path, f"has {count:,} triangles; the page shows at most {MOST_TRIANGLES:,}")
+    if not all((np.abs(surface.points) <= _FARTHEST).all() for surface in surfaces):
+        raise FileError(path, f"has corners that are not finite or beyond {_FARTHEST:g}")
+    return surfaces
+
+
+def _placed(scene: Any, node: Any, suffix: str) -> Surface | None:
+    """A node of the scene where it stands; None for points and lines."""
+    transform, name = scene.graph[node]
+    part = scene.geometry[name]
+    if not hasattr(part, "faces"):
+        return None
+    normals = None if suffix == ".stl" else np.array(part.vertex_normals, dtype=np.float64)
+    surface = Surface(np.array(part.vertices, dtype=np.float64), np.array(part.faces), normals, _colour(part))
+    return moved(surface, np.asarray(transform, dtype=np.float64))
+
+
+def moved(surface: Surface, transform: Any) -> Surface:
+    """A surface under an affine map (4, 4); a mirrored one is turned inside out."""
+    linear = transform[:3, :3]
+    normals, faces = surface.normals, surface.faces
+    if np.linalg.det(linear) < 0.0:
+        faces = faces[:, ::-1]
+    if normals is not None:
+        with np.errstate(all="ignore"):
+            normals = normals @ np.linalg.pinv(linear)
+            normals = np.nan_to_num(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+    return surface._replace(points=surface.points @ linear.T + transform[:3, 3], faces=faces, normals=normals)
+
+
+def _colour(part: Any) -> Colour:
+    """The main colour of a mesh's own material, if it says one."""
+    look = getattr(part, "visual", None)
+    if not getattr(look, "defined", False):
+        return GREY
+    colour = getattr(getattr(look, "material", look), "main_color", None)
+    values = np.asarray(colour, dtype=np.float64) / 255.0 if colour is not None else np.empty(0)
+    if values.shape != (4,) or not ((values >= 0.0) & (values <= 1.0)).all():
+        return GREY
+    red, green, blue, opacity = values.tolist()
+    return red, green, blue, opacity

@@ -1,0 +1,109 @@
+"""Poses as the numbers that the page draws: a place and a rotation per joint, or its whole affine map."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise import kernels
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.model.pose import Pose, rotation_part
+from poise.model.skeleton import Kind, Skeleton
+
+Singles: TypeAlias = NDArray[np.float32]
+
+PLACES, MAPS = 7, 12  # numbers a joint: x y z w x y z, or the rows of a 3 x 4 map
+_SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
+_SAME = 1e-5  # scales that a pose gives and that differ no more from the skeleton's own are these
+
+
+class Drawn(NamedTuple):
+    """What stands after each joint's rotation, in every pose.
+
+    linear   (n, 3, 3) the world's linear part at rest is rotation @ linear
+    inverse  (n, 3, 3) of it; None where all of them are identities
+    still    whether that holds in every pose: no joint turns below a scale that is not uniform
+    """
+
+    linear: Floats
+    inverse: Floats | None
+    still: bool
+
+
+def drawn(skeleton: Skeleton) -> Drawn:
+    """What of the joints' maps no pose changes; remembered per skeleton."""
+    known: dict[str, Drawn] = skeleton.__dict__.setdefault("_drawn", {})
+    if "rest" not in known:
+        known["rest"] = _drawn(skeleton)
+    return known["rest"]
+
+
+def _drawn(skeleton: Skeleton) -> Drawn:
+    whole = Pose(skeleton, skeleton.rest_q).world.affine[..., :3]
+    turns = rotation_part(whole)
+    linear = np.swapaxes(turns, -1, -2) @ whole
+    same = np.abs(linear - np.eye(3)).max(axis=(1, 2), initial=0.0) <= _SAME
+    linear[same] = np.eye(3)
+    flat = np.abs(np.linalg.det(linear)) <= 1e-12 * np.abs(linear).max(axis=(1, 2), initial=0.0) ** 3
+    if same.all():
+        return Drawn(linear, None, still=True)
+    inverse = np.linalg.inv(np.where(flat[:, None, None], np.eye(3), linear))
+    return Drawn(linear, inverse, still=not flat.any() and not _turns_below(skeleton, ~_similar(skeleton)))
+
+
+def _similar(skeleton: Skeleton) -> Bools:
+    """(n,) whether what stands after the motion is a rotation times a factor."""
+    linear = skeleton.B[:, :, :3]
+    gram = np.swapaxes(linear, 1, 2) @ linear
+    size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / 3.0
+    return (np.abs(gram - size * np.eye(3)) <= _SIMILAR * size).all(axis=(1, 2))
+
+
+def _turns_below(skeleton: Skeleton, marked: Bools) -> bool:
+    """Whether a joint that turns has a marked one above it."""
+    below = np.zeros(len(skeleton), dtype=np.bool_)
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        below[row] = parent >= 0 and (below[parent] or marked[parent])
+    return bool((below & ~np.isin(skeleton.kinds, (Kind.FIXED, Kind.SLIDE))).any())
+
+
+def width_of(pose: Pose) -> int:
+    """How many numbers a joint needs: 7, or 12 where a scale shears what turns or the pose has scales of its own."""
+    if not drawn(pose.skeleton).still:
+        return MAPS
+    if pose.scales is None:
+        return PLACES
+    own = pose.skeleton.B[:, :, :3]
+    given = pose.scales[..., None] * np.eye(3)
+    size = np.abs(own).max(axis=(1, 2), initial=0.0)[:, None, None]
+    return PLACES if (np.abs(given - own) <= _SAME * size).all() else MAPS
+
+
+def frame_rows(pose: Pose, width: int | None = None) -> Singles:
+    """World transforms (..., joints, width) of a pose or a batch, float32, in file units; width 7 or 12.
+
+    7 numbers are x y z and w x y z: the world's linear part is that rotation times `linear` of the model.
+    """
+    affine = pose.world.affine
+    if (width_of(pose) if width is None else width) == MAPS:
+        return affine.reshape(*affine.shape[:-2], MAPS).astype(np.float32)
+    inverse = drawn(pose.skeleton).inverse
+    maps = np.array(affine.reshape(-1, *affine.shape[-3:]))
+    if inverse is not None:
+        maps[..., :3] = maps[..., :3] @ inverse
+    turns = _turns(maps.reshape(-1, MAPS))
+    rows = np.concatenate([maps[..., 3].reshape(-1, 3), turns], axis=1, dtype=np.float32)
+    return rows.reshape(*affine.shape[:-2], PLACES)
+
+
+def _turns(maps: Floats) -> Floats:
+    """Rotations (k, 4) w x y z of maps (k, 12) that are rotations but for noise."""
+    turns = np.empty((len(maps), 4))
+    kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
+    others = turns[:, 0] < 0.0
+    if others.any():
+        turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
+    return turns

@@ -1,0 +1,68 @@
+"""The plain shapes of URDF as triangles: box, cylinder, sphere, capsule; their axis is z."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.viewer.parts.glb import Surface
+
+_AROUND = 40  # corners of a circle
+_ARC = 10  # pieces of a quarter of it
+
+
+def box(size: Floats) -> Surface:
+    """A box of these edge lengths (3,) about the origin."""
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    return Surface(corners, np.array([[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)]))
+
+
+def cylinder(radius: float, length: float) -> Surface:
+    """A closed cylinder about the origin."""
+    h = 0.5 * length
+    sides = [([0.0, radius], [-h, -h], [0.0, 0.0], [-1.0, -1.0])]
+    sides.append(([radius, radius], [-h, h], [1.0, 1.0], [0.0, 0.0]))
+    sides.append(([radius, 0.0], [h, h], [0.0, 0.0], [1.0, 1.0]))
+    return _joined([_turned(*map(np.array, side)) for side in sides])
+
+
+def sphere(radius: float) -> Surface:
+    """A sphere about the origin."""
+    return capsule(radius, 0.0)
+
+
+def capsule(radius: float, length: float) -> Surface:
+    """A cylinder with half spheres on its ends; `length` is that of the cylinder."""
+    below = np.linspace(-0.5 * math.pi, 0.0, _ARC + 1)
+    angles = np.concatenate([below, -below[::-1]])
+    middle = np.repeat([-0.5 * length, 0.5 * length], _ARC + 1)
+    r, z = np.cos(angles), np.sin(angles)
+    return _turned(radius * r, middle + radius * z, r, z)
+
+
+def _turned(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -> Surface:
+    """The surface of a line (k,) of radii and heights, and of its normals, about z."""
+    angles = np.linspace(0.0, 2 * math.pi, _AROUND + 1)
+    c, s = np.cos(angles), np.sin(angles)
+    points = np.stack([np.outer(radii, c), np.outer(radii, s), np.outer(heights, np.ones_like(c))], axis=-1)
+    normals = np.stack([np.outer(outwards, c), np.outer(outwards, s), np.outer(upwards, np.ones_like(c))], axis=-1)
+    return Surface(points.reshape(-1, 3), grid_faces(len(radii), _AROUND + 1), normals.reshape(-1, 3))
+
+
+def grid_faces(rows: int, columns: int) -> np.ndarray:
+    """Triangles (f, 3) between the neighbours of a grid of points; outside is where columns x rows points."""
+    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    first = np.stack([corner, corner + 1, corner + columns], axis=1)
+    second = np.stack([corner + 1, corner + columns + 1, corner + columns], axis=1)
+    return np.concatenate([first, second])
+
+
+def _joined(surfaces: list[Surface]) -> Surface:
+    starts = np.cumsum([0, *(len(surface.points) for surface in surfaces)])
+    faces = [surface.faces + start for surface, (start, _) in zip(surfaces, pairwise(starts), strict=True)]
+    normals = [surface.normals for surface in surfaces if surface.normals is not None]
+    return Surface(np.concatenate([s.points for s in surfaces]), np.concatenate(faces), np.concatenate(normals))

@@ -1,0 +1,53 @@
+"""Demo scenes of the viewer, one per file; the folder is the registry, the file name is the scene's name.
+
+A scene file has a TITLE, a TEXT of one or two sentences, an ORDER in the menu, and `make() -> Document`. It is
+imported when scenes are listed or asked for; its rig is made when it is asked for. What
+scenes share stands in `base/`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any, NamedTuple
+
+from poise.errors import UnknownNameError
+from poise.viewer.document.document import Document
+
+
+class About(NamedTuple):
+    """What a menu says of a scene."""
+
+    name: str
+    title: str
+    text: str
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of the scenes, in the order of the menu."""
+    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
+    return tuple(sorted(found, key=lambda name: _module(name).ORDER))
+
+
+def about(name: str) -> About:
+    """Name, title and text of a scene; UnknownNameError lists what there is."""
+    module = _module(_known(name))
+    return About(name, module.TITLE, module.TEXT)
+
+
+def scene(name: str) -> Document:
+    """Make a scene; an unknown name is an UnknownNameError that lists what exists."""
+    module = _module(_known(name))
+    return module.make().but(scene=name, name=module.TITLE)
+
+
+def _known(name: str) -> str:
+    if name not in names():
+        raise UnknownNameError("scene", name, names())
+    return name
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}")

@@ -1,0 +1,15 @@
+"""The same arm, its joints hinges that turn freely."""
+
+from __future__ import annotations
+
+from poise.viewer.document.document import Document
+from poise.viewer.scenes.base.arm import reaching
+
+TITLE = "CCD + hinge"
+TEXT = "Each joint of the arm turns about one axis only, as far as it likes."
+ORDER = 20
+
+
+def make() -> Document:
+    """The arm with hinges."""
+    return reaching("hinge")

@@ -1,0 +1,15 @@
+"""The same arm, its joints hinges with a range."""
+
+from __future__ import annotations
+
+from poise.viewer.document.document import Document
+from poise.viewer.scenes.base.arm import reaching
+
+TITLE = "CCD + hinge + range"
+TEXT = "Hinges that stop at the ends of their ranges: an arc turns red where one does. Drag the cube behind the arm."
+ORDER = 30
+
+
+def make() -> Document:
+    """The arm with hinges and ranges."""
+    return reaching("limits")

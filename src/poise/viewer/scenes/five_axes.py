@@ -1,0 +1,55 @@
+"""An arm of five axes whose tool keeps a direction: three for the place of its tip, two for where it points."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from poise.model.limits import Range
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import Choice, Document, document_of
+
+TITLE = "Five axes, one direction"
+TEXT = "An arm of five hinges: its tool goes to the target and keeps its direction. Turn the target to turn the tool."
+ORDER = 40
+
+_JOINTS = (  # name, offset from the parent [m], axis, range [degrees], angle in the start pose [degrees]
+    ("turret", (0.0, 0.12, 0.0), (0, 1, 0), 180.0, 0.0),
+    ("shoulder", (0.0, 0.16, 0.0), (1, 0, 0), 110.0, 25.0),
+    ("elbow", (0.0, 0.45, 0.0), (1, 0, 0), 150.0, 80.0),
+    ("roll", (0.0, 0.2, 0.0), (0, 1, 0), 180.0, 0.0),
+    ("bend", (0.0, 0.2, 0.0), (1, 0, 0), 120.0, 75.0),
+)
+_TOOL = (0.0, 0.18, 0.0)
+_ALONG = (0.0, 1.0, 0.0)  # the tool, in its own frame
+_TARGET, _DOWN = (0.52, 0.25, 0.25), (0.0, -1.0, 0.0)
+
+
+@cache
+def arm() -> Rig:
+    """The arm with its elbow bent and the tool straight down."""
+    names = ["stand", *(name for name, *_ in _JOINTS), "tool"]
+    skeleton = Skeleton.build(
+        names,
+        range(-1, len(names) - 1),
+        [Kind.FIXED, *(Kind.HINGE for _ in _JOINTS), Kind.FIXED],
+        offsets=[(0.0, 0.0, 0.0), *(offset for _, offset, *_ in _JOINTS), _TOOL],
+        axes=[(0, 0, 0), *(axis for _, _, axis, *_ in _JOINTS), (0, 0, 0)],
+        limits=[None, *(Range.degrees(-most, most) for *_, most, _ in _JOINTS), None],
+        rest_q=np.radians([angle for *_, angle in _JOINTS]),
+        up="y",
+        metres_per_unit=1.0,
+    )
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q))
+
+
+def make() -> Document:
+    """The tool over the target, pointing down."""
+    rig = arm()
+    chain = chain_of(rig.pose, "tool", "turret", "tool", "direction", axis=_ALONG)
+    chains = (chain.but(position=_TARGET, direction=_DOWN),)
+    return document_of(rig, chains=chains, solvers=(Choice("ccd"), Choice("levenberg_marquardt")))

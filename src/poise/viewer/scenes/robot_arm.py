@@ -1,0 +1,21 @@
+"""The bundled arm of six axes, read from URDF: any place with any rotation within reach."""
+
+from __future__ import annotations
+
+from poise.io import samples
+from poise.io.registry import load
+from poise.viewer.document.chains import chain_of
+from poise.viewer.document.document import Choice, Document, document_of
+
+TITLE = "Robot arm"
+TEXT = "Six hinges with ranges, read from a URDF file: the tool goes to the place and rotation of the target."
+ORDER = 90
+
+_TARGET = (0.3, -0.35, 0.25)
+
+
+def make() -> Document:
+    """The tool pointing down, as at rest."""
+    rig = load(samples.path("arm.urdf"))
+    chain = chain_of(rig.pose, "tool", None, "tool", "place").but(position=_TARGET)
+    return document_of(rig, chains=(chain,), solvers=(Choice(), Choice("damped_least_squares")))

@@ -1,0 +1,18 @@
+"""The bundled walk with its feet planted on bundled hills."""
+
+from __future__ import annotations
+
+from poise.io import samples
+from poise.io.registry import load
+from poise.viewer.document.document import Document, document_of
+
+TITLE = "Walk on hills"
+TEXT = "A walk that was made on a flat floor, its feet planted on hills. Play it, change the ground, switch Plant off."
+ORDER = 70
+
+
+def make() -> Document:
+    """The walk, ready to play, chains switched off."""
+    rig = load(samples.path("humanoid.glb"))
+    document = document_of(rig, clip=rig.clips[0].name, plant=True, terrain="hills")
+    return document.but(chains=tuple(chain.but(enabled=False) for chain in document.chains))

@@ -1,0 +1,164 @@
+"""The messages between server and page.
+
+To the page, little endian: a pose (kind 1) or the start pose (kind 2) is a header of 48 bytes and then float32
+[views][characters][joints][width]; an asset (kind 3) and a download (kind 4) have 8 bytes before their contents.
+
+    0  u8 kind        1  u8 version       2  u8 views          3  u8 width      7: x y z, w x y z; 12: 3 x 4 rows; world
+    4  u16 characters 6  u16 joints       8  u32 frame        12  u32 serial    of the newest target that is answered
+   16  f32 clip time [s]                 20  u8 status A      21  u8 status B  22  u16 flags: 1 playing, 2 iterating
+   24  f32 microseconds A, B             32  f32 distance left A, B [file units]
+   40  u16 iterations A, B               44  u32 version of the document
+
+Everything else is JSON: {"kind": ...} to the page, {"do": ...} from it. docs/viewer-protocol.md lists both.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InputError
+from poise.maths.arrays import short
+
+VERSION = 1
+POSE, GHOST, ASSET, DOWNLOAD = 1, 2, 3, 4
+MODEL, TERRAIN = 1, 2
+REFUSED, NOTHING = 5, 255  # beside the codes of poise.Status
+PLAYING, ITERATING = 1, 2
+
+_HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")
+_SHORT_HEAD = struct.Struct("<BBHI")
+_MOST = 65_535
+_FARTHEST = 1e12  # a coordinate beyond is no place on any rig
+_LONGEST = 400  # characters of a name or a sentence that is typed
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a pose message says of one view."""
+
+    status: int = NOTHING
+    microseconds: float = 0.0
+    left: float = math.nan
+    iterations: int = 0
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a pose message says besides the poses."""
+
+    serial: int = 0
+    time: float = 0.0
+    flags: int = 0
+    version: int = 0
+    solved: tuple[Solved, ...] = (Solved(),)
+
+
+def pack_poses(kind: int, rows: NDArray[np.float32], frame: int, head: Head) -> bytes:
+    """A message of poses (views, characters, joints, width)."""
+    views, characters, joints, width = rows.shape
+    a, b = (head.solved * 2)[:2]
+    packed = _HEAD.pack(
+        kind, VERSION, views, width, characters, joints, frame, head.serial, head.time, a.status, b.status, head.flags,
+        a.microseconds, b.microseconds, a.left, b.left, min(a.iterations, _MOST), min(b.iterations, _MOST),
+        head.version,
+    )  # fmt: skip
+    return packed + np.ascontiguousarray(rows, dtype="<f4").tobytes()
+
+
+def pack_asset(which: int, number: int, contents: bytes) -> bytes:
+    """A GLB for the page: the model's or the terrain's."""
+    return _SHORT_HEAD.pack(ASSET, which, 0, number) + contents
+
+
+def pack_download(number: int, contents: bytes) -> bytes:
+    """A file that the page offers to keep."""
+    return _SHORT_HEAD.pack(DOWNLOAD, 0, 0, number) + contents
+
+
+# --- what the page says --------------------------------------------------------------------------------------------
+
+
+def read_message(text: str | bytes) -> dict[str, Any]:
+    """An action from the page; InputError for anything that is none."""
+    if isinstance(text, bytes):
+        raise InputError("a page sends text, not binary messages")
+    try:
+        message = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"a message that is no JSON: {short(text)}") from error
+    if not isinstance(message, dict) or not isinstance(cast("dict[str, Any]", message).get("do"), str):
+        raise InputError('a message is an object that says what to do: {"do": "undo"}')
+    return cast("dict[str, Any]", message)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise InputError(f"{name} is no number of JSON")
+
+
+def text(args: dict[str, Any], name: str, *, default: str | None = None) -> str:
+    """A text of a message."""
+    value = args.get(name, default)
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        raise InputError(f"{name} is a text of at most {_LONGEST} characters, not {short(value)}")
+    return value
+
+
+def text_or_none(args: dict[str, Any], name: str) -> str | None:
+    """A text of a message, or None where there is none."""
+    return None if args.get(name) is None else text(args, name)
+
+
+def one_of(args: dict[str, Any], name: str, known: Sequence[str]) -> str:
+    """A text that is one of a few."""
+    value = text(args, name)
+    if value not in known:
+        raise InputError(f"{name} is one of {', '.join(known)}, not {value!r}")
+    return value
+
+
+def truth(args: dict[str, Any], name: str) -> bool:
+    """Yes or no."""
+    value = args.get(name)
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is true or false, not {short(value)}")
+    return value
+
+
+def number(args: dict[str, Any], name: str, low: float = -_FARTHEST, high: float = _FARTHEST) -> float:
+    """A finite number within bounds."""
+    value = args.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InputError(f"{name} is a number from {low:g} to {high:g}, not {short(value)}")
+    return float(value)
+
+
+def numbers(args: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
+    """So many finite numbers."""
+    value = args.get(name)
+    if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
+        raise InputError(f"{name} is {count} numbers, not {short(value)}")
+    return tuple(number({name: one}, name) for one in cast("list[Any]", value))
+
+
+def vector(args: dict[str, Any], name: str) -> tuple[float, float, float]:
+    """Three numbers."""
+    x, y, z = numbers(args, name, 3)
+    return (x, y, z)
+
+
+def quaternion(args: dict[str, Any], name: str) -> tuple[float, float, float, float]:
+    """A rotation w x y z, made of length one; InputError for zero length."""
+    values = numbers(args, name, 4)
+    length = math.hypot(*values)
+    if not length > 0.0:
+        raise InputError(f"{name} has zero length; the identity is [1, 0, 0, 0]")
+    w, x, y, z = (value / length for value in values)
+    return (w, x, y, z)

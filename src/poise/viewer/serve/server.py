@@ -1,0 +1,246 @@
+"""The viewer's server: static files over HTTP, everything else through one WebSocket.
+
+HTTP serves the files of `web/` by their exact names and nothing else; they hold no secrets. The socket talks to one
+page at a time: the first message must show the one-time token of the address, or the key that the page got for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Self, cast
+from weakref import WeakSet
+
+from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.viewer.serve.access import Access, host_allowed
+from poise.viewer.serve.pages import Pages, headers
+from poise.viewer.serve.protocol import read_message, text_or_none
+from poise.viewer.session.studio import Studio
+
+try:
+    from websockets.asyncio.server import Server as SocketServer
+    from websockets.asyncio.server import ServerConnection, serve
+    from websockets.datastructures import Headers
+    from websockets.exceptions import ConnectionClosed
+    from websockets.http11 import Request, Response
+    from websockets.protocol import State
+except ImportError as error:
+    message = "the viewer needs the package websockets: pip install 'poise[view]'"
+    raise UnsupportedError(message) from error
+
+SOCKET = "/socket"
+#: Close codes: another page has taken over; neither token nor key; the page does not read what it is sent.
+ELSEWHERE, REFUSED, TOO_SLOW = 4001, 4003, 4008
+_LARGEST = 64 * 1024  # bytes of a message from the page
+_PATIENCE = 5.0  # [s] for the first message
+_STUCK = 60.0  # [s] that a page may take to read a message
+_FULL = 256  # actions that wait; the page is not read before the studio has caught up
+_GONE = 3.0  # [s] without a page after which it is not just being reloaded
+
+
+class Server:
+    """Serves a studio to one page. `url` opens it once; a context manager that starts and closes both."""
+
+    def __init__(self, studio: Studio, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.studio, self.host, self.port = studio, host, port
+        self.access = Access()
+        self.connected = False
+        self._pages = Pages()
+        self._gone: list[Callable[[], None]] = []
+        self._page: ServerConnection | None = None
+        self._connections: WeakSet[ServerConnection] = WeakSet()
+        self._leaving: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._started: threading.Event = threading.Event()
+        self._failure: Exception | None = None
+        self._ended: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="poise-server", daemon=True)
+
+    def start(self) -> Self:
+        """Begin to serve; InputError where the address cannot be used."""
+        self._thread.start()
+        self._started.wait()
+        if self._failure is not None:
+            reason = getattr(self._failure, "strerror", None) or str(self._failure)
+            raise InputError(f"cannot serve on {self.host}:{self.port}: {reason}; choose another --port or --host")
+        self.studio.start()
+        return self
+
+    def close(self) -> None:
+        """Stop serving; the page is told."""
+        if self._thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._stop)
+            self._thread.join(5)
+        self.studio.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """The address that opens the viewer, once; after it was used there is a new one."""
+        host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        """Call this, on the server's thread, when a page has gone and not come back."""
+        self._gone.append(callback)
+
+    # --- the server's thread -------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._started.set()
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        self._ended = asyncio.Event()
+        try:
+            serving = await serve(
+                self._talk, self.host, self.port, process_request=self._answer, max_size=_LARGEST, compression=None,
+                server_header=None, open_timeout=_PATIENCE, close_timeout=1, max_queue=64,
+                create_connection=cast("Any", self._connection),
+            )  # fmt: skip
+        except (OSError, ValueError, OverflowError) as error:  # taken; a host that is no name; a port that is no number
+            self._failure = error
+            return
+        self.port = _port(serving)
+        self._started.set()
+        await self._ended.wait()
+        await self._end(serving)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def _connection(self, *args: Any, **options: Any) -> ServerConnection:
+        connection = ServerConnection(*args, **options)
+        self._connections.add(connection)
+        return connection
+
+    def _stop(self) -> None:
+        if self._ended is not None:
+            self._ended.set()
+
+    async def _end(self, serving: SocketServer) -> None:
+        """Close every connection. Browsers open some that they may need later: nobody waits for what they will ask."""
+        serving.close()
+        closed = asyncio.ensure_future(serving.wait_closed())
+        while not closed.done():
+            for connection in self._connections:
+                if connection.state is State.CONNECTING and hasattr(connection, "transport"):
+                    connection.transport.abort()
+            await asyncio.wait([closed], timeout=0.02)
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Serve a file, or let the socket through; None means the latter."""
+        host = ",".join(request.headers.get_all("Host"))  # several are no name of this server
+        if not host_allowed(host, self.host, self.port):
+            return _plain(HTTPStatus.FORBIDDEN, "this server is asked for by a name that is not its own")
+        if getattr(request, "method", "GET") != "GET":  # older websockets let no other through
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "")
+        path = request.path.partition("?")[0]
+        if path == SOCKET:
+            if request.headers.get_all("Origin") != [f"http://{host}"]:
+                return _plain(HTTPStatus.FORBIDDEN, "the viewer's own page talks to it, no other")
+            return None
+        page = self._pages.get(path)
+        if page is None:
+            return _plain(HTTPStatus.NOT_FOUND, "there is no such file")
+        return Response(HTTPStatus.OK, "OK", Headers(headers(page, host)), page.contents)
+
+    async def _talk(self, connection: ServerConnection) -> None:
+        key, scene = await self._admitted(connection)
+        if key is None:
+            await connection.close(REFUSED, "this link was used already, or never good")
+            return
+        old, self._page, self.connected = self._page, connection, True
+        if self._leaving is not None:
+            self._leaving.cancel()
+        if old is not None:
+            await old.close(ELSEWHERE, "opened elsewhere")
+        if self._page is not connection:  # meanwhile another one has taken over
+            return
+        ready = asyncio.Event()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(ready.set)
+
+        self.studio.outbox.attach(wake)
+        self.studio.greet(key, scene)
+        sending = asyncio.create_task(self._send(connection, ready))
+        try:
+            await self._receive(connection)
+        except ConnectionClosed:
+            pass
+        finally:
+            sending.cancel()
+            self.studio.outbox.detach(wake)
+            if self._page is connection:
+                self._page, self.connected = None, False
+                self._leaving = self._loop.create_task(self._tell_gone())
+
+    async def _admitted(self, connection: ServerConnection) -> tuple[str | None, str | None]:
+        """The key of a page that may come in, and the scene that it asks for; its first message is read."""
+        try:
+            hello = read_message(await asyncio.wait_for(connection.recv(), _PATIENCE))
+            scene = text_or_none(hello, "scene")
+        except (TimeoutError, ConnectionClosed, PoiseError):
+            return None, None
+        admitted = hello["do"] == "hello"
+        return (self.access.admit(hello.get("token"), hello.get("key")) if admitted else None), scene
+
+    async def _receive(self, connection: ServerConnection) -> None:
+        async for message in connection:
+            try:
+                action = read_message(message)
+            except InputError as error:
+                self.studio.say("error", str(error))
+                continue
+            if action["do"] == "seen":
+                number: Any = action.get("frame")
+                self.studio.seen(number if type(number) is int else 0)
+                continue
+            while len(self.studio.inbox) >= _FULL:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # the studio is a thread and has no events of this loop
+            self.studio.post(action)
+
+    async def _send(self, connection: ServerConnection, ready: asyncio.Event) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while not self.studio.outbox.overflown:
+                await ready.wait()
+                ready.clear()
+                for part in self.studio.outbox.take():
+                    try:
+                        await asyncio.wait_for(connection.send(part), _STUCK)
+                    except TimeoutError:
+                        connection.transport.abort()
+                        return
+            await connection.close(TOO_SLOW, "the page does not read what it is sent")
+
+    async def _tell_gone(self) -> None:
+        await asyncio.sleep(_GONE)
+        for callback in self._gone:
+            callback()
+
+
+def _port(serving: SocketServer) -> int:
+    return next(iter(serving.sockets)).getsockname()[1]
+
+
+def _plain(status: HTTPStatus, sentence: str) -> Response:
+    body = f"{sentence}\n".encode()
+    fields = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
+    return Response(status, status.phrase, Headers(fields), body)

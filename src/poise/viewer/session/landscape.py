@@ -1,0 +1,110 @@
+"""The ground of a document in the rig's own units, and the clip that plays on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from poise.errors import PoiseError
+from poise.ground.figure.figure import HEIGHT, figure_of
+from poise.ground.plant import Planted, plant_feet
+from poise.ground.terrain.terrain import Terrain
+from poise.ground.terrain.words import terrain_of
+from poise.io import samples
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.viewer.document.chains import Vector, vector
+from poise.viewer.model import up_of
+from poise.viewer.parts.bones import extent_of
+from poise.viewer.parts.terrain import terrain_glb
+
+_AROUND = 6.0  # heights of the figure that its ground is wide
+_UPS = {"y": 1, "z": 2}
+
+#: What the page offers.
+OFFERED = (
+    ("flat", "Flat"), ("slope:10", "Slope, 10 degrees"), ("stairs:0.15,0.30", "Stairs, 15 by 30 cm"),
+    ("noise:0.08,1.5", "Rough ground"), ("hills", "Hills"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Land:
+    """A terrain under a figure, in the rig's units and axes.
+
+    height  how tall the figure is
+    floor  the height on which the figure stands at rest: what the tips of its chains have above it they keep
+    up     the number of the up axis
+    """
+
+    terrain: Terrain
+    height: float
+    floor: float
+    up: int
+
+    def put_on(self, point: Vector, above: float) -> Vector:
+        """The point moved along the up axis so that it stands so much above the ground."""
+        moved = np.array(point)
+        moved[self.up] = float(self.terrain.heights(moved)) + above
+        return vector(moved)
+
+
+def land_of(rig: Rig, words: str) -> Land:
+    """The ground of these words; a rig remembers its last. InputError or FileError where they name none."""
+    last: tuple[str, Land] | None = rig.__dict__.get("_land")
+    if last is None or last[0] != words:
+        last = (words, _land(rig, words))
+        rig.__dict__["_land"] = last
+    return last[1]
+
+
+def _land(rig: Rig, words: str) -> Land:
+    up = _ground_up(rig)
+    terrain, height = _made(words, up), height_of(rig)
+    if terrain.unit is None:
+        terrain = terrain.for_figure(height)
+    axis = _UPS[up]
+    return Land(terrain, height, float(rig.rest.world.positions[:, axis].min()), axis)
+
+
+def _ground_up(rig: Rig) -> str:
+    """The axis that terrain counts as up: y or z."""
+    return "z" if up_of(rig) == "z" else "y"
+
+
+def ground_mesh(rig: Rig, words: str, pose: Pose) -> bytes:
+    """The ground of these words as a mesh (GLB), some heights of the figure around a pose; a rig remembers its last."""
+    land, centre = land_of(rig, words), vector(pose.world.positions[0])
+    last: tuple[object, bytes] | None = rig.__dict__.get("_ground_mesh")
+    if last is None or last[0] != (land, centre):
+        last = ((land, centre), terrain_glb(land.terrain, centre, _AROUND * land.height))
+        rig.__dict__["_ground_mesh"] = last
+    return last[1]
+
+
+def planted(rig: Rig, clip: Clip, words: str) -> Planted:
+    """The clip with its feet on the ground of these words; PoiseError where it has no feet or no ground is there."""
+    return plant_feet(clip, _made(words, _ground_up(rig)), rig=rig)
+
+
+@lru_cache(maxsize=8)
+def _made(words: str, up: str) -> Terrain:
+    if words == "hills":
+        return Terrain.heightmap(samples.path("hills.npz"), up=up)
+    return terrain_of(words, up=up)
+
+
+def height_of(rig: Rig) -> float:
+    """How tall the figure is [file units], by its legs; of rigs without legs the extent of the rest pose."""
+    try:
+        return figure_of(rig.rest, rig=rig).metre * HEIGHT
+    except PoiseError:
+        return size_of(rig.rest)
+
+
+def size_of(pose: Pose) -> float:
+    """The largest extent of the joints of a pose [file units]; 1 for a single point."""
+    return extent_of(pose.world.positions)

@@ -1,0 +1,187 @@
+"""What the page is told: what there is at all (welcome), the document (state), how a solve went (answer)."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Sequence
+from types import UnionType
+from typing import Any, Literal
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import UnsupportedError
+from poise.model.pose import Pose
+from poise.parameters import Parameter, described, parameters, summary
+from poise.plot.limits import local_outline
+from poise.solvers.base.status import Status
+from poise.viewer import scenes
+from poise.viewer.document.actions.limits import write_limit
+from poise.viewer.document.chains import Chain
+from poise.viewer.document.document import AUTO, Document
+from poise.viewer.serve.protocol import NOTHING, REFUSED
+from poise.viewer.session.history import History
+from poise.viewer.session.landscape import OFFERED
+from poise.viewer.session.playing import Playhead, contacts_of
+from poise.viewer.solving import Outcome
+
+_AUTO_TEXT = "two_bone for a limb of two bones, the engine for everything else"
+_WORDS = {REFUSED: "refused", NOTHING: "nothing"}
+
+
+# --- welcome -------------------------------------------------------------------------------------------------------
+
+
+def welcome(key: str, version: str) -> dict[str, Any]:
+    """What there is to choose from; `key` lets the page come back."""
+    auto: dict[str, Any] = {"name": AUTO, "title": AUTO, "text": _AUTO_TEXT, "goals": [], "options": []}
+    return {
+        "kind": "welcome",
+        "key": key,
+        "poise": version,
+        "scenes": [scenes.about(name)._asdict() for name in scenes.names()],
+        "solvers": [auto, *(_solver(name) for name in solvers.names())],
+        "terrains": [{"words": words, "title": title} for words, title in OFFERED],
+    }
+
+
+def _solver(name: str) -> dict[str, Any]:
+    try:
+        made: Any = solvers.named(name)
+    except UnsupportedError as error:  # an extra that is not installed
+        return {"name": name, "title": name, "text": str(error), "goals": [], "options": [], "missing": True}
+    options = [_option(parameter) for parameter in parameters(type(made))]
+    return {
+        "name": name,
+        "title": name,
+        "text": summary(type(made)),
+        "goals": list(made.handles.goals),
+        "options": options,
+    }
+
+
+def _option(parameter: Parameter) -> dict[str, Any]:
+    kind, choices = _widget(parameter.hint)
+    return {
+        "name": parameter.name,
+        "type": kind,
+        "choices": choices,
+        "nullable": _takes_none(parameter.hint),
+        "default": _plain(parameter.default),
+        "text": parameter.text,
+        "takes": described(parameter.hint),
+    }
+
+
+def _widget(hint: Any) -> tuple[str, list[str] | None]:
+    """How the page lets a type be edited, and the choices where there are some."""
+    kinds = {bool: "truth", int: "integer", float: "number"}
+    parts = [part for part in _parts(hint) if part is not type(None)]
+    if len(parts) == 1 and parts[0] in kinds:
+        return kinds[parts[0]], None
+    if len(parts) == 1 and typing.get_origin(parts[0]) is Literal:
+        return "choice", [str(choice) for choice in typing.get_args(parts[0])]
+    return "text", None
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, UnionType) else (hint,)
+
+
+def _takes_none(hint: Any) -> bool:
+    return type(None) in _parts(hint)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; what it has no place for as text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, tuple | list | dict):
+        given = typing.cast("Sequence[Any] | dict[str, Any]", value)
+        parts = tuple(given.items()) if isinstance(given, dict) else given
+        return ",".join(f"{p[0]}={p[1]}" if isinstance(p, tuple) else str(p) for p in parts)  # as they are typed
+    return str(value)
+
+
+# --- state ---------------------------------------------------------------------------------------------------------
+
+
+def state_of(document: Document, playhead: Playhead, history: History, version: int) -> dict[str, Any]:
+    """The document as the page shows it."""
+    undo, redo = history.labels
+    return {
+        "kind": "state", "version": version, "scene": document.scene, "name": document.name, "views": document.views,
+        "solvers": [{"name": c.name, "options": {n: _plain(v) for n, v in c.options}} for c in document.solvers],
+        "mode": document.mode, "modes": document.modes(), "run": document.run, "from": document.origin,
+        "tolerance": document.tolerance, "free_root": document.free_root,
+        "chains": [chain_state(document, chain) for chain in document.chains],
+        "limits": _limits(document), "outlines": _outlines(document),
+        "clips": [
+            {"name": clip.name, "seconds": clip.duration, "frames": len(clip), "fps": clip.fps}
+            for clip in document.rig.clips
+        ],
+        "clip": document.clip, "duration": playhead.clip.duration if playhead.clip is not None else 0.0,
+        "playing": playhead.playing, "speed": playhead.speed, "time": playhead.time,
+        "plant": document.plant, "terrain": document.terrain, "contacts": contacts_of(playhead.clip),
+        "handles": [{"name": h.name, "position": h.position, "rotation": h.rotation} for h in document.handles],
+        "driven": document.driven, "undo": undo, "redo": redo,
+    }  # fmt: skip
+
+
+def chain_state(document: Document, chain: Chain) -> dict[str, Any]:
+    """A chain, with the joints from its root to its tip."""
+    return {
+        "id": chain.id, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
+        "weight": chain.weight, "ground": chain.ground, "position": chain.position, "rotation": chain.rotation,
+        "direction": chain.direction, "axis": chain.axis, "pole": chain.pole,
+        "joints": list(chain.joints(document.skeleton)),
+    }  # fmt: skip
+
+
+def _limits(document: Document) -> dict[str, Any]:
+    rows = zip(document.skeleton.names, document.skeleton.limits, strict=True)
+    return {name: write_limit(limit) for name, limit in rows if limit is not None}
+
+
+def _outlines(document: Document) -> dict[str, list[list[list[float]]]]:
+    """What the limits that count leave of the directions of each bone, as lines."""
+    found: dict[str, list[list[list[float]]]] = {}
+    for name, limit in zip(document.working.names, document.working.limits, strict=True):
+        outline = local_outline(document.started, name) if limit is not None else None
+        if outline is not None:
+            found[name] = [np.round(line, 5).tolist() for line in outline.lines]
+    return found
+
+
+# --- answer --------------------------------------------------------------------------------------------------------
+
+
+def answer_view(outcome: Outcome, errors: list[float] | None, at_limit: list[str]) -> dict[str, Any]:
+    """How one view was solved: the error after each iteration, and the joints that stand at an end of their limits."""
+    status = _WORDS.get(outcome.status) or Status(outcome.status).name
+    return {
+        "status": status, "sentence": outcome.sentence, "solver": outcome.solver, "iterations": outcome.iterations,
+        "microseconds": outcome.seconds * 1e6, "left": None if math.isnan(outcome.left) else outcome.left,
+        "errors": errors, "note": outcome.note, "at_limit": at_limit,
+    }  # fmt: skip
+
+
+def at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
+    """Those of the joints that stand at an end of their limit."""
+    found: list[str] = []
+    for name in joints:
+        if pose.skeleton[name].limit is not None:
+            outline = local_outline(pose, name)
+            found += [name] if outline is not None and outline.at_end else []
+    return found
+
+
+def selected(pose: Pose, joint: str) -> dict[str, Any]:
+    """The values of a joint: its numbers in q, and where it is."""
+    skeleton = pose.skeleton
+    name = skeleton.names[skeleton.index(joint)]
+    values = [] if skeleton[name].kind == 0 else pose.q[skeleton.q_slice(name)].tolist()
+    return {"joint": name, "values": values, "position": pose.world[name].positions.tolist()}

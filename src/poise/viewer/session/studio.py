@@ -1,0 +1,258 @@
+"""The studio: one thread that owns the document, does what the page asks, and solves.
+
+    Inbox -> actions, commands -> Document -> Stage.frame() -> Outbox
+
+A pose is worked out when something has changed and the page waits for one: the newest target counts, the ones before it
+are never solved.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from poise.errors import PoiseError, UnknownNameError
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.document import Document
+from poise.viewer.serve.jobs import Jobs
+from poise.viewer.serve.outbox import Inbox, Outbox
+from poise.viewer.serve.protocol import text
+from poise.viewer.session import commands
+from poise.viewer.session.follow import follow, follow_clip
+from poise.viewer.session.history import History, Moment
+from poise.viewer.session.state import state_of
+from poise.viewer.stage import Stage
+
+_TELL = 1 / 30  # [s] between two states
+_SOLVING = 0  # number of the job that is no job: a solver that may have to compile
+_DRAGS = ("start", "move", "end")
+_ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
+
+
+class Studio:
+    """Owns the document; everything but `post`, `call`, `show`, `start` and `close` happens on its thread."""
+
+    def __init__(self, document: Document, outbox: Outbox | None = None) -> None:
+        self.outbox = outbox or Outbox()
+        self.inbox = Inbox()
+        self.history = History()
+        self.stage = Stage(document)
+        self.opened = document  # what the menu of scenes leads back to
+        self.models = self.files = 0  # how many were sent
+        self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
+        self.listeners: list[Callable[[Document], None]] = []
+        self._jobs = Jobs()
+        self._busy: dict[int, str] = {}  # what goes on beside, by number of the job
+        self._begun = 0  # jobs
+        self._told, self._untold = 0.0, False
+        self._dragged: tuple[str, str] | None = None
+        self._open = True
+        self._thread = threading.Thread(target=self._work, name="poise-studio", daemon=True)
+
+    # --- from other threads --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop working; waits for what is being solved."""
+        self._open = False
+        self.inbox.wake()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(10)
+        self._jobs.close()
+
+    def post(self, action: dict[str, Any]) -> None:
+        """Do what a page asks, soon; what only programs may ask for is unknown to pages."""
+        if action["do"] in commands.INTERNAL:
+            self.say("error", f"no action {action['do']!r}")
+            return
+        self.inbox.put(action)
+
+    def greet(self, key: str, scene: str | None) -> None:
+        """A page has come."""
+        self.inbox.put({"do": "hello", "key": key, "scene": scene})
+
+    def seen(self, number: int) -> None:
+        """The page has drawn a frame and waits for the next."""
+        self.outbox.seen(number)
+        self.inbox.wake()
+
+    def call(self, change: Callable[[Document], Document]) -> None:
+        """Change the document, soon; for programs that drive the viewer."""
+        self.inbox.put({"do": "call", "change": change})
+
+    def show(self, pose: Pose) -> None:
+        """Show a pose, or a batch of poses side by side, instead of solving."""
+        self.inbox.put({"do": "show", "pose": pose, "phase": "move"})
+
+    @property
+    def document(self) -> Document:
+        """The document as it is now: a value, so that reading it needs no lock."""
+        return self.stage.document
+
+    # --- the studio's thread -------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        self._guarded(self._begin)
+        while self._open:
+            for action in self.inbox.take(self._pause()):
+                self._guarded(lambda action=action: self._do(action))
+            if self._open and self._untold and time.perf_counter() - self._told >= _TELL:
+                self._guarded(self._tell)
+            if self._open and self.outbox.free and self.stage.due():
+                self._guarded(self._frame)
+            if self._open and self.outbox.attached and self.stage.answer_due():
+                self._guarded(self._answer)
+
+    def _begin(self) -> None:
+        """A document that comes with a clip plays it."""
+        follow_clip(self)
+        self.stage.playhead.playing = self.document.clip is not None
+
+    def _pause(self) -> float | None:
+        if not self.outbox.attached:
+            return None
+        pauses = [self.stage.pause(free=self.outbox.free)]
+        if self._untold:
+            pauses.append(max(self._told + _TELL - time.perf_counter(), 0.0))
+        return min((pause for pause in pauses if pause is not None), default=None)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Whatever goes wrong is said on the page, and the studio goes on."""
+        try:
+            work()
+        except PoiseError as error:
+            self.say("error", str(error))
+        except Exception as error:  # noqa: BLE001  (a solver may raise anything; dragging must go on)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            self.say("error", f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})")
+            self.stage.failed()
+            if work != self._tell:  # which would fail again
+                self.tell()
+
+    def say(self, level: str, sentence: str) -> None:
+        """Show a sentence on the page."""
+        self.outbox.say({"kind": "message", "level": level, "text": sentence})
+
+    def _do(self, action: dict[str, Any]) -> None:
+        name = text(action, "do")
+        command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
+        if command is not None:
+            self._dragged = None if name in _ENDS_DRAG else self._dragged
+            command(self, action)
+        elif name in ACTIONS:
+            try:
+                self._change(name, action)
+            except PoiseError:
+                self.tell()  # so that fields show again what is
+                raise
+        else:
+            raise UnknownNameError("action", name, [*ACTIONS, *commands.COMMANDS])
+
+    def _change(self, name: str, args: dict[str, Any]) -> None:
+        """Change the document; all moves of one drag are one step of undo."""
+        serial = args.get("serial")
+        # also of what is refused: the page lets go of the gizmo then
+        self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
+        before, action = self.moment(), ACTIONS[name]
+        changed = action.make(before.document, args, self.stage.pose_of(0))
+        differs = not changed.same(before.document)
+        continues = self._drags_on(name, args, differs=differs)
+        if differs and action.undoable and not continues:
+            self.history.add(action.label, before)
+        if name in ("target", "pole"):
+            self.stage.dragged = text(args, "chain")
+        if action.afresh and differs:
+            self.stage.start_over()
+        grounded = name == "target" and changed.chain(text(args, "chain")).ground
+        self.put(changed, quiet=args.get("phase") == "move" and continues and not grounded)
+
+    def _drags_on(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
+        """Whether this goes on with a drag that has moved something; one that has not is no step of undo yet."""
+        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name"))))
+        continues = phase in _DRAGS[1:] and self._dragged == what
+        self._dragged = what if phase in _DRAGS[:2] and (differs or continues) else None
+        return continues
+
+    # --- for commands --------------------------------------------------------------------------------------------
+
+    def moment(self) -> Moment:
+        """What undo comes back to."""
+        return Moment(self.stage.document, self.stage.shown, self.stage.outcomes)
+
+    def put(self, document: Document, *, quiet: bool = False) -> None:
+        """Make this the document. `quiet`: the page knows already, it is dragging."""
+        old = self.stage.document
+        self.stage.put(document)
+        self.stage.version += 1
+        follow(self, old)
+        for listener in self.listeners:
+            listener(document)
+        if not quiet:
+            self.tell()
+
+    def tell(self, *, at_once: bool = False) -> None:
+        """Send the state, soon: not more often than it can be looked at, because it takes longer than a solve."""
+        self._untold = True
+        if at_once:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told, self._untold, stage = time.perf_counter(), False, self.stage
+        state = state_of(stage.document, stage.playhead, self.history, stage.version)
+        self.outbox.say({**state, "serial": stage.serial})
+
+    def job(
+        self,
+        sentence: str,
+        work: Callable[[], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Do something long beside the dragging.
+
+        `done` gets the outcome on the studio's thread; else `failed` is called, and what was raised is said.
+        """
+        self._begun += 1
+        number = self._begun
+
+        def end(made: Any, error: Exception | None) -> None:
+            self.busy(number, None)
+            if error is None:
+                done(made)
+                return
+            failed()
+            raise error
+
+        self._jobs.add(work, lambda made, error: self.inbox.put({"do": "after", "work": lambda: end(made, error)}))
+        self.busy(number, sentence)
+
+    def busy(self, number: int, sentence: str | None) -> None:
+        """Say what goes on, and with None that this has ended: then what else goes on is said."""
+        self._busy.pop(number, None)
+        if sentence is not None:
+            self._busy[number] = sentence
+        self.outbox.say({"kind": "busy", "text": next(reversed(self._busy.values()), None)})
+
+    def _frame(self) -> None:
+        compiling = self.stage.compiles()
+        if compiling is not None:
+            self.busy(_SOLVING, f"preparing {compiling} ...")
+        try:
+            frame = self.stage.frame()
+        finally:
+            if compiling is not None:
+                self.busy(_SOLVING, None)
+        self.outbox.show(frame.packed)
+        time.sleep(0)  # lets the server send it before anything else is worked out
+
+    def _answer(self) -> None:
+        self.outbox.say(self.stage.answer())

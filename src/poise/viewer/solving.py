@@ -1,0 +1,186 @@
+"""One view's solver on the chains of a document: packed once, asked for every new target."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import PoiseError
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
+from poise.problem.goals import Goal
+from poise.solvers.base.status import Status
+from poise.solving.prepared import Prepared
+from poise.solving.result import Result
+from poise.solving.solve import chosen_solver, prepare, solve
+from poise.viewer.document.chains import Chain
+from poise.viewer.document.document import Choice, Document
+from poise.viewer.serve.protocol import NOTHING, REFUSED
+
+_POINTS = {"position", "aim", "pole"}  # measures that begin with a point in the world
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one view shows.
+
+    q           (characters, nq)
+    start       (characters, nq) where the solve started
+    status      a code of poise.Status, REFUSED or NOTHING
+    sentence    the status with figures, or why the solver refuses
+    left        the largest distance left [file units]; NaN where no position is asked for
+    note        what one should know about how it was solved, or None
+    moved       whether q differs from the start
+    """
+
+    q: Floats
+    start: Floats
+    status: int = NOTHING
+    sentence: str = ""
+    solver: str = ""
+    iterations: int = 0
+    seconds: float = 0.0
+    left: float = math.nan
+    note: str | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether any joint moved."""
+        return not np.array_equal(self.q, self.start)
+
+
+class Solving:
+    """The solver of one view, on the chains that are switched on, from a base pose.
+
+    A solver that takes one goal or one joint at a time solves chain after chain.
+    """
+
+    def __init__(self, document: Document, base: Pose, choice: Choice) -> None:
+        self.base, self.choice = base, choice
+        self.places = np.array(document.places) - np.array(document.places[0])
+        self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
+        self._iterate = document.run != "live"
+        self._prepared: dict[int, Prepared] = {}
+        self._solver: solvers.Solver | None = None
+        self._groups: tuple[tuple[int, ...], ...] = ()
+
+    def __call__(self, chains: Sequence[Chain], start: Floats) -> Outcome:
+        """Solve for the chains' targets from q (characters, nq); what a solver refuses is said, not raised."""
+        try:
+            return self._solved(chains, start)
+        except PoiseError as error:
+            return Outcome(start, start, REFUSED, str(error), self.choice.name)
+
+    def curve(self, chains: Sequence[Chain], watched: int, start: Floats) -> list[float] | None:
+        """The error of the first character after each iteration, for one chain and those that are solved with it.
+
+        None where there is no trace.
+        """
+        try:
+            group = next((group for group in self._groups if watched in group), (watched,))
+            goals = [goal for i in group for goal in chains[i].goals(self.base.skeleton)]
+            pose = self.base.with_q(start[0])
+            trace = solve(pose, goals, solver=self._made(goals), trace=True, **self._settings).trace
+        except PoiseError:
+            return None
+        return None if trace is None else [float(error) for error in trace.errors[:1000]]
+
+    def _solved(self, chains: Sequence[Chain], start: Floats) -> Outcome:
+        goals = [chain.goals(self.base.skeleton) for chain in chains]
+        if self._solver is None:
+            self._solver = self._made([goal for of_chain in goals for goal in of_chain])
+            self._groups = _groups(self._solver, goals)
+        q, results = start, list[Result]()
+        for number, group in enumerate(self._groups):
+            result = self._run(number, [goal for i in group for goal in self._each(chains[i], goals[i])], q)
+            results.append(result)
+            q = result.q.reshape(start.shape)
+        note = "chain after chain: this solver takes one at a time" if len(self._groups) > 1 else None
+        return _outcome(results, q, start, note)
+
+    def _each(self, chain: Chain, goals: list[Goal]) -> list[Goal]:
+        """The goals of a chain for each character of a crowd; pins are where each has its own."""
+        if len(self.places) == 1:
+            return goals
+        places = np.zeros_like(self.places) if chain.kind == "pin" else self.places
+        return [_shifted(goal, places) for goal in goals]
+
+    def _made(self, goals: Sequence[Goal]) -> solvers.Solver:
+        made = chosen_solver(self.choice.made(), self.base, tuple(goals), free_root=self._settings["free_root"])
+        return _one_iteration(made) if self._iterate else made
+
+    def _run(self, number: int, goals: list[Goal], q: Floats) -> Result:
+        if len(q) > 1:
+            return solve(posed(self.base, q), goals, solver=self._solver_made, **self._settings)
+        prepared = self._prepared.get(number)
+        if prepared is None:
+            prepared = self._prepared[number] = prepare(self.base, goals, solver=self._solver_made, **self._settings)
+        targets = [goal.rows() for goal in goals]
+        return prepared(targets[0] if len(targets) == 1 else targets, q[0])
+
+    @property
+    def _solver_made(self) -> solvers.Solver:
+        assert self._solver is not None
+        return self._solver
+
+
+def _one_iteration(solver: solvers.Solver) -> solvers.Solver:
+    """The same method, stopping after one iteration; closed forms have none and stay as they are."""
+    fields = {field.name for field in dataclasses.fields(solver)}  # pyright: ignore[reportArgumentType]
+    stop = {name: value for name, value in (("iterations", 1), ("restarts", 0)) if name in fields}
+    return dataclasses.replace(solver, **stop)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def _groups(solver: solvers.Solver, goals: Sequence[Sequence[Goal]]) -> tuple[tuple[int, ...], ...]:
+    """Which chains are solved together: all, or each by itself where the solver takes one at a time."""
+    handles = solver.handles
+    together = handles.several and not handles.one_joint
+    if together or len(goals) == 1:
+        return (tuple(range(len(goals))),)
+    return tuple((i,) for i in range(len(goals)))
+
+
+def posed(base: Pose, q: Floats) -> Pose:
+    """The pose of one character, q (1, nq), or the batch of a crowd's, q (k, nq), with what the base pose gives."""
+    if len(q) == 1:
+        return base.with_q(q[0])
+    given = (base.translations, base.scales)
+    return Pose(base.skeleton, q, *(None if part is None else np.repeat(part[None], len(q), axis=0) for part in given))
+
+
+def _shifted(goal: Goal, places: Floats) -> Goal:
+    """The goal for each character: its points as that character sees them, its rotations as they are."""
+    rows = np.repeat(goal.rows()[None], len(places), axis=0)
+    if set(goal.measures[:1]) <= _POINTS:
+        rows[:, :3] -= places
+    return goal.with_target(rows)
+
+
+def _outcome(results: Sequence[Result], q: Floats, start: Floats, note: str | None) -> Outcome:
+    """Several results as one: the worst status with its sentence, everything else added up."""
+    codes = [int(np.max(result.codes)) for result in results]
+    lefts = [_left(result) for result in results]
+    worst = max(range(len(results)), key=lambda i: (codes[i], lefts[i].max()))
+    result = results[worst]
+    index = int(np.argmax(np.where(result.codes.ravel() == codes[worst], lefts[worst], -1.0)))
+    sentence = result.message(index)
+    if len(q) > 1:
+        done = int((result.codes == Status.reached).sum())
+        sentence = f"{done} of {len(q)} characters: {sentence}"
+    left = [float(np.nanmax(one.position_errors)) for one in results if not np.isnan(one.position_errors).all()]
+    return Outcome(
+        q, start, codes[worst], sentence, result.solver, sum(int(np.sum(one.iterations)) for one in results),
+        sum(one.seconds for one in results), max(left, default=math.nan), note,
+    )  # fmt: skip
+
+
+def _left(result: Result) -> Floats:
+    """(k,) the largest distance left of each target, or angle where nothing else is asked for."""
+    errors = result.angle_errors if np.isnan(result.position_errors).all() else result.position_errors
+    return np.nan_to_num(errors.reshape(result.codes.size, -1)).max(axis=1)

@@ -1,0 +1,292 @@
+"""The stage: the document, the poses that are shown, and what has to be worked out next."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
+from poise.solvers.base.status import Status
+from poise.viewer.document.document import Document
+from poise.viewer.parts.rows import frame_rows, width_of
+from poise.viewer.serve.protocol import GHOST, ITERATING, PLAYING, POSE, Head, Solved, pack_poses
+from poise.viewer.session.playing import Playhead
+from poise.viewer.session.state import answer_view, at_limit, selected
+from poise.viewer.solving import Outcome, Solving, posed
+
+_FRAME = 1 / 60  # [s] between frames that nobody's hand asks for
+_ANSWER = 1 / 12  # [s] between sentences and curves
+_LONGEST = 0.25  # [s] that a clip moves on at most: a page that slept does not jump
+_NO_CHAIN = "no chain is switched on: add one by its root and tip"
+_PLAYS = "the clip plays as it is: switch a chain on to solve on top of it"
+_PAUSED = "paused: Step does one iteration"
+_CURVE = 2000  # iterations that the curve of a stepped solve keeps
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Poses to show (views, characters, joints, width), and what the message says of them."""
+
+    rows: NDArray[np.float32]
+    head: Head
+
+    def packed(self, number: int) -> bytes:
+        """The message."""
+        return pack_poses(POSE, self.rows, number, self.head)
+
+
+class Stage:
+    """What is shown; used by the studio's thread only."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.playhead = Playhead()
+        self.serial = 0
+        self.version = 1
+        self.selected: str | None = None
+        self.dragged: str | None = None  # the chain whose target moved last
+        self.steps = 0  # single iterations that were asked for
+        self.driven: Pose | None = None
+        self.shown = self._started()
+        self._outcomes = [Outcome(q, q) for q in self.shown]
+        self._curves: list[list[float]] = [[], []]
+        self._last_base: tuple[object, Pose | None] | None = None
+        self._solvings: dict[int, tuple[object, Solving]] = {}
+        self._known: set[object] = set()
+        self._dirty = True
+        self._settled = self._kept = self._afresh = False
+        self._answered, self._unsaid = 0.0, True
+        self._last = 0.0
+
+    # --- what changes ----------------------------------------------------------------------------------------------
+
+    def put(self, document: Document) -> None:
+        """Show another document; poses that its limits forbid are moved inside."""
+        old, self.document = self.document, document
+        left = old.clip is not None and document.clip is None  # the pose of a clip is none of the start's
+        if document.start is not old.start or document.places != old.places or left:
+            self.shown = self._started()
+        elif document.working is not old.working:
+            self.shown = tuple(document.working.legal(q)[0] for q in self.shown)
+        self.touch()
+
+    def reset(self) -> None:
+        """Go back to the start pose."""
+        self.shown, self.driven = self._started(), None
+        self.touch()
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """How the poses that are shown were found; nothing where something has changed since."""
+        return () if self._dirty else tuple(self._outcomes)
+
+    def restore(self, shown: tuple[Floats, ...], outcomes: tuple[Outcome, ...]) -> None:
+        """Show what was shown before; what was solved to its end is not solved again, for it might move on."""
+        self.shown = shown
+        self.touch()
+        if outcomes and self.document.run == "live" and self.playhead.clip is None:
+            self._outcomes, self._kept = list(outcomes), True
+
+    def touch(self) -> None:
+        """Something has changed: solve again."""
+        self._dirty, self._settled, self._kept, self._unsaid = True, False, False, True
+        self._curves = [[], []]
+
+    def start_over(self) -> None:
+        """Solve from the start pose next, so that what another method does can be seen."""
+        self._afresh = True
+        self.touch()
+
+    def say_again(self) -> None:
+        """Nothing has moved, but something else is asked of the answer."""
+        self._unsaid = True
+
+    def failed(self) -> None:
+        """A solver has raised: do not ask it again before something changes."""
+        self._dirty, self._settled, self.steps, self.playhead.playing = False, True, 0, False
+        self._solvings.clear()
+
+    def _started(self) -> tuple[Floats, ...]:
+        q = np.repeat(self.document.started.q[None], len(self.document.places), axis=0)
+        return (q, q)
+
+    # --- when ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _runs(self) -> bool:
+        """Whether poses change by themselves."""
+        iterates = self.document.run == "iterate" and not self._settled and not self.document.driven
+        return self.playhead.playing or iterates
+
+    def due(self) -> bool:
+        """Whether a pose has to be worked out now."""
+        return self._dirty or self.steps > 0 or (self._runs and time.perf_counter() - self._last >= _FRAME)
+
+    def answer_due(self) -> bool:
+        """Whether it is time to say how the last solve went."""
+        return self._unsaid and not self._dirty and time.perf_counter() - self._answered >= _ANSWER
+
+    def pause(self, *, free: bool) -> float | None:
+        """How long there is nothing to do [s]; None until somebody asks for something."""
+        now, waits = time.perf_counter(), list[float]()
+        if free and (self._dirty or self.steps):
+            return 0.0
+        if free and self._runs:
+            waits.append(self._last + _FRAME - now)
+        if self._unsaid and not self._dirty:
+            waits.append(self._answered + _ANSWER - now)
+        return max(min(waits), 0.0) if waits else None
+
+    # --- poses -----------------------------------------------------------------------------------------------------
+
+    def frame(self) -> Frame:
+        """Work out what is shown next."""
+        now = time.perf_counter()
+        self.playhead.advance(min(now - self._last, _LONGEST))
+        self._last, self._dirty = now, False
+        if self.document.driven:
+            self.steps = 0
+            return self._framed([self._given()])
+        base = self._base()
+        for view in range(0 if self._kept else self.document.views):
+            self._solve(view, base)
+        self.steps, self._unsaid, self._afresh = max(self.steps - 1, 0), True, False
+        self._settled = all(self._rests(view) for view in range(self.document.views))
+        return self._framed([posed(base, q) for q in self.shown[: self.document.views]])
+
+    def ghost(self) -> bytes:
+        """The start pose as a message."""
+        rows = _rows([self.document.started])
+        return pack_poses(GHOST, rows, 0, Head(version=self.version))
+
+    def _base(self) -> Pose:
+        """The pose below the chains: the clip's, or the start pose."""
+        working = self.document.working
+        key = (self.playhead.clip, self.playhead.time, working)
+        if self._last_base is None or self._last_base[0] != key:  # the same pose while nothing moves: it is packed once
+            self._last_base = (key, self.playhead.pose(working))
+        pose = self._last_base[1]
+        return self.document.started if pose is None else pose
+
+    def _given(self) -> Pose:
+        """What a program shows."""
+        return self.document.started if self.driven is None else self.driven
+
+    def pose_of(self, view: int) -> Pose:
+        """The pose that a view shows, of a crowd the first character's."""
+        if self.document.driven:
+            shown = self._given()
+            return shown[0] if shown.shape else shown
+        return self._base().with_q(self.shown[view][0])
+
+    def poses(self) -> Pose:
+        """The poses of all characters as view A shows them: a single pose, or a batch of a crowd."""
+        return self._given() if self.document.driven else posed(self._base(), self.shown[0])
+
+    def _solve(self, view: int, base: Pose) -> None:
+        document, q = self.document, self.shown[view]
+        plays, iterates = self.playhead.clip is not None, document.run != "live"
+        if plays or self._afresh or (document.origin == "start" and not iterates):
+            q = np.repeat(base.q[None], len(q), axis=0)
+        if not document.active:
+            outcome = Outcome(q, q, sentence=_PLAYS if plays else _NO_CHAIN)
+        elif document.run == "step" and not self.steps:
+            outcome = Outcome(q, q, sentence=_PAUSED)
+        else:
+            solving = self.solving(view, base)
+            if self._first(view):
+                solving(document.active, q)  # what compiles and packs is not the solver's time
+            outcome = solving(document.active, q)
+        self._outcomes[view] = outcome
+        shown = list(self.shown)
+        shown[view] = outcome.q
+        self.shown = tuple(shown)
+        if iterates:
+            self._curves[view] = [*self._curves[view], outcome.left][-_CURVE:]
+
+    def solving(self, view: int, base: Pose) -> Solving:
+        """The packed solver of a view, made anew when something other than a target has changed."""
+        document, choice = self.document, self.document.solvers[view]
+        shapes = tuple(chain.shape for chain in document.active)
+        key = (choice, shapes, document.run, document.tolerance, document.free_root, document.places)
+        made = self._solvings.get(view)
+        if made is None or made[0] != key or made[1].base is not base:
+            self._solvings[view] = made = (key, Solving(document, base, choice))
+        return made[1]
+
+    def compiles(self) -> str | None:
+        """The name of a solver whose first solve is next: it may have to compile."""
+        document = self.document
+        if document.driven or not document.active:
+            return None
+        first = (v for v in range(document.views) if self._kind(v) not in self._known)
+        return next((document.solvers[view].name for view in first), None)
+
+    def _first(self, view: int) -> bool:
+        """Whether a solver is asked for goals of these kinds for the first time; afterwards it is not."""
+        kind = self._kind(view)
+        if kind in self._known:
+            return False
+        self._known.add(kind)
+        return True
+
+    def _kind(self, view: int) -> object:
+        document = self.document
+        goals = tuple((chain.kind, chain.pole is None) for chain in document.active)
+        return (document.solvers[view].name, goals, len(document.places) > 1)
+
+    def _rests(self, view: int) -> bool:
+        """Whether another iteration would change nothing."""
+        outcome = self._outcomes[view]
+        return outcome.status == Status.reached or not outcome.moved
+
+    def _framed(self, poses: list[Pose]) -> Frame:
+        flags = PLAYING * self.playhead.playing + ITERATING * (self.document.run == "iterate" and not self._settled)
+        solved = tuple(Solved(o.status, o.seconds * 1e6, o.left, o.iterations) for o in self._outcomes)
+        return Frame(_rows(poses), Head(self.serial, self.playhead.time, flags, self.version, solved))
+
+    # --- how it went -----------------------------------------------------------------------------------------------
+
+    def answer(self) -> dict[str, Any]:
+        """What the page is told of the last solve: sentences, curves, joints at their limits, the selected joint."""
+        self._answered, self._unsaid = time.perf_counter(), False
+        document, base = self.document, self._base()
+        single = self.pose_of(0)
+        joints = dict.fromkeys(joint for chain in document.active for joint in chain.joints(document.skeleton))
+        if self.selected is not None:
+            joints[self.selected] = None
+        return {
+            "kind": "answer",
+            "version": self.version,
+            "views": [
+                answer_view(self._outcomes[view], self._curve(view, base), at_limit(self.pose_of(view), list(joints)))
+                for view in range(document.views)
+            ],
+            "selected": None if self.selected is None else selected(single, self.selected),
+        }
+
+    def _curve(self, view: int, base: Pose) -> list[float] | None:
+        """The error after each iteration: of the steps so far, or of the last solve done once more with a trace."""
+        document, outcome = self.document, self._outcomes[view]
+        if document.run != "live":
+            return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
+        if document.driven or not document.active:
+            return None
+        return self.solving(view, base).curve(document.active, self._watched(), outcome.start)
+
+    def _watched(self) -> int:
+        """The number of the chain whose curve is drawn: the one whose target moved last, else the first."""
+        names = [chain.id for chain in self.document.active]
+        return names.index(self.dragged) if self.dragged in names else 0
+
+
+def _rows(poses: list[Pose]) -> NDArray[np.float32]:
+    """(views, characters, joints, width)."""
+    width = max(width_of(pose) for pose in poses)
+    rows = [frame_rows(pose, width) for pose in poses]
+    return np.stack([row if row.ndim == 3 else row[None] for row in rows])  # noqa: PLR2004

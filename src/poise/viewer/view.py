@@ -1,0 +1,296 @@
+"""poise.view(): the viewer driven from Python, in scripts and notebooks.
+
+    with poise.view(rig) as view:
+        ball = view.handle("target", at=[0.3, 1.2, 0.4])
+        for frame in view.frames(fps=60):
+            view.pose = tracker(ball.position, dt=frame.dt).pose
+
+The server and the studio have threads of their own; everything here may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import finite, real, short
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.viewer.handle import Handle
+
+if TYPE_CHECKING:
+    from poise.viewer.document.document import Document
+    from poise.viewer.serve.server import Server
+    from poise.viewer.session.studio import Studio
+
+Places: TypeAlias = tuple[tuple[float, float, float], ...]
+
+_APART = 1.1  # widths of the figure between characters that stand side by side
+_LONGEST = 400  # characters of a handle's name
+_LOOK = 0.2  # [s] between two looks at whether the page is there
+
+
+class Frame(NamedTuple):
+    """One turn of the loop: its number from 0, seconds since the first, seconds since the last."""
+
+    number: int
+    time: float
+    dt: float
+
+
+def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
+    """Look at a rig, a pose or a clip in the browser, and drive it from here.
+
+    thing         what is shown: a rig in its pose, a pose, or a clip that plays
+    host          the address to listen at; only this machine can reach the default. With any other host whoever has the
+                  link can use the viewer
+    port          0: a free one
+    open_browser  open the page; otherwise its address is printed only
+
+    Nothing starts before `with`, `open()` or, in a notebook, before the viewer is shown.
+
+    Raises InputError for something else than a rig, a pose or a clip, FileError or InputError where the port is in use,
+    and UnsupportedError without the extra: pip install 'poise[view]'.
+    """
+    return View(_document(thing), host=host, port=port, open_browser=open_browser)
+
+
+class View:
+    """A viewer; made by `poise.view()`. A context manager: the server runs until the block ends."""
+
+    def __init__(
+        self, document: Document, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True
+    ) -> None:
+        self._first, self._host, self._port = document, host, port
+        self._opens_browser = open_browser
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._studio: Studio | None = None
+        self._server: Server | None = None
+        self._handles: dict[str, Handle] = {}
+        self._driven: Pose | None = None  # what was shown from here last
+        self._left = threading.Event()  # the page has gone and not come back
+
+    # --- from the start to the end ---------------------------------------------------------------------------------
+
+    def open(self) -> Self:
+        """Start the server, print the address and open the browser unless told not to; `with` does it."""
+        self._start()
+        url = self.url
+        print(f"poise view: {url}", flush=True)  # noqa: T201  (a script shows where to look)
+        if self._opens_browser:
+            import webbrowser  # noqa: PLC0415  (import poise is quick; viewers are rare)
+
+            webbrowser.open(url)
+        return self
+
+    def close(self) -> None:
+        """Stop the server; the page says that the viewer is gone. A closed viewer stays closed."""
+        self._ended.set()
+        with self._lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._ended.is_set() else "not open" if self._server is None else f"port {self.port}"
+        return f"View({self.document.name!r}, {state})"
+
+    def _start(self) -> tuple[Studio, Server]:
+        """Studio and server, started if they are not; InputError when the viewer is closed."""
+        with self._lock:
+            if self._ended.is_set():
+                raise InputError("this viewer is closed; make another one with poise.view()")
+            if self._studio is None or self._server is None:
+                self._studio, self._server = self._served()
+            return self._studio, self._server
+
+    def _served(self) -> tuple[Studio, Server]:
+        from poise.viewer.serve.server import Server  # noqa: PLC0415  (needs the extra `view`)
+        from poise.viewer.session.studio import Studio  # noqa: PLC0415
+
+        studio = Studio(self._first)
+        studio.listeners.append(self._follow)
+        server = Server(studio, host=self._host, port=self._port)
+        server.on_gone(self._left.set)
+        server.start()
+        return studio, server
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """The address with a link that opens the page once; ask again for another one."""
+        return self._start()[1].url
+
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        return self._start()[1].port
+
+    @property
+    def connected(self) -> bool:
+        """Whether a page is open."""
+        return self._server is not None and self._server.connected
+
+    @property
+    def document(self) -> Document:
+        """What is being worked on in the page, as it is now: a value."""
+        return self._first if self._studio is None else self._studio.document
+
+    @property
+    def pose(self) -> Pose:
+        """The pose that is shown. Set it to show another, on the same skeleton; several poses stand side by side."""
+        if self._driven is not None:
+            return self._driven
+        return self.document.started if self._studio is None else self._studio.stage.pose_of(0)
+
+    @pose.setter
+    def pose(self, pose: Pose) -> None:
+        names, studio = self._first.skeleton.names, self._start()[0]
+        if not isinstance(pose, Pose) or pose.skeleton.names != names or len(pose.shape) > 1:
+            raise InputError(
+                f"view.pose is a pose of the skeleton that is shown, {len(names)} joints, or a row of such poses"
+            )
+        shape, self._driven = None if self._driven is None else self._driven.shape, pose
+        if shape != pose.shape or studio.document.rig is not self._first.rig:
+            places = _side_by_side(self._first, pose)
+            studio.call(lambda now: _driven(self._ours(now), places))
+        studio.show(pose)
+
+    def _ours(self, now: Document) -> Document:
+        """The document, or where the page has gone to a scene, the first one with its handles."""
+        if now.rig is self._first.rig:
+            return now
+        return self._first.but(handles=tuple(handle.placed for handle in self._handles.values()))
+
+    # --- handles -----------------------------------------------------------------------------------------------------
+
+    def handle(self, name: str, at: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Handle:
+        """Put a gizmo that can be dragged at a place [file units, world], turned by a quaternion w x y z.
+
+        The same name again is the same handle, put there.
+        """
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+            raise InputError(f"the name of a handle is a text of 1 to {_LONGEST} characters, not {short(name)}")
+        studio, _ = self._start()
+        if name in self._handles:
+            handle = self._handles[name]
+            handle.position, handle.rotation = finite(at, "at", last=3), finite(rotation, "rotation", last=4)
+            return handle
+        handle = self._handles[name] = Handle(name, at, rotation, studio.call)
+        return handle
+
+    def _follow(self, document: Document) -> None:
+        """The document has changed: handles may have moved. On the studio's thread."""
+        for placed in document.handles:
+            handle = self._handles.get(placed.name)
+            if handle is not None:
+                handle.follow(placed)
+
+    # --- loops -------------------------------------------------------------------------------------------------------
+
+    def frames(self, fps: float = 60.0) -> Iterator[Frame]:
+        """Frames at a steady pace, until the page was closed or the viewer is. Ctrl-C is not caught.
+
+        They begin at once, whether or not a page is there yet. A turn that takes longer than 1 / fps delays the next
+        one; none is made up for: `Frame.dt` is the time that has really passed.
+        """
+        rate = real(fps, "fps")
+        if not 0.0 < rate <= 1000.0:  # noqa: PLR2004
+            raise InputError(f"fps is a number above 0 and at most 1000, not {fps!r}")
+        self._start()
+        return self._paced(1.0 / rate)
+
+    def _paced(self, step: float) -> Iterator[Frame]:
+        began = last = due = perf_counter()
+        number, now = 0, began
+        while not self._ended.is_set() and not self.gone:
+            yield Frame(number, now - began, now - last if number else step)
+            number, last = number + 1, now
+            due = max(due + step, perf_counter() - step)
+            self._ended.wait(max(due - perf_counter(), 0.0))
+            now = perf_counter()
+
+    def wait(self) -> None:
+        """Serve until the page was closed, the viewer is, or Ctrl-C."""
+        self._start()
+        try:
+            while not self.gone and not self._ended.wait(_LOOK):
+                pass
+        except KeyboardInterrupt:
+            self.close()
+
+    @property
+    def gone(self) -> bool:
+        """Whether a page was there and has not come back for some seconds: somebody has closed it."""
+        if self.connected:
+            self._left.clear()
+        return self._left.is_set()
+
+    # --- notebooks ---------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        """The page in a notebook's cell; where a frame may not show it, the link opens it."""
+        from html import escape  # noqa: PLC0415  (only notebooks ask)
+
+        address = escape(self.url, quote=True)
+        return (
+            f'<iframe src="{address}" title="Poise viewer" width="100%" height="560" style="border:0"></iframe>'
+            f'<p>Nothing to see? <a href="{address}" target="_blank" rel="noopener">Open it in a tab.</a></p>'
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks show: the page, or in plain ones a line."""
+        if self._ended.is_set():
+            return {"text/plain": repr(self)}
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+
+
+def _document(thing: Any) -> Document:
+    """What the viewer starts with."""
+    from poise.viewer.document.document import document_of  # noqa: PLC0415  (import poise is quick; viewers are rare)
+
+    if isinstance(thing, Rig):
+        return document_of(thing)
+    if isinstance(thing, Clip):
+        return document_of(_rig_of(Pose(thing.skeleton, thing.skeleton.rest_q), (thing,)), clip=thing.name, chains=())
+    if isinstance(thing, Pose):
+        return document_of(_rig_of(thing, ()))
+    raise InputError(f"poise.view() shows a rig, a pose or a clip, not a {type(thing).__name__}")
+
+
+def _rig_of(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
+    """A rig around a pose, with the file that its skeleton was read from, so that meshes are shown and kept."""
+    return Rig(pose.skeleton, pose, clips, path=getattr(pose.skeleton.source, "path", None))
+
+
+def _driven(document: Document, places: Places) -> Document:
+    """The document of a program that shows poses itself: nothing is solved, targets are put away."""
+    chains = tuple(chain.but(enabled=False) for chain in document.chains)
+    return document.but(driven=True, places=places, chains=chains)
+
+
+def _side_by_side(document: Document, pose: Pose) -> Places:
+    """Where the characters of a row of poses stand: along the first axis, the first at its own place."""
+    if not pose.shape:
+        return ((0.0, 0.0, 0.0),)
+    points = document.rig.rest.world.positions
+    apart = _APART * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
+    return tuple((i * apart, 0.0, 0.0) for i in range(len(pose)))
