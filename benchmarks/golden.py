@@ -1,0 +1,228 @@
+"""Answers of every solver on ten rigs as hashes: a change of code that should change no answer shows here that it does.
+
+    python benchmarks/golden.py                       compare this Poise with golden/golden.json; 1 where it differs
+    python benchmarks/golden.py --against DIR         compare with the Poise of another checkout, run here and now
+    python benchmarks/golden.py --write               write golden/golden.json
+    python benchmarks/golden.py --accept PATTERN --why SENTENCE
+                                                      take over what changed, and say why in golden/changes.md
+
+An entry is rig/solver/question. It has hashes of q, of the status codes, of the iterations and of the words (messages,
+solver, joints), how many targets were reached and the worst error, or the sentence of a refusal. Bits depend on the
+processor and on NumPy: where the file was made elsewhere, only --against can tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import golden_cases
+import golden_rigs
+import harness
+
+FOLDER = harness.HERE / "golden"
+PATIENCE = 1800  # s for all answers of another checkout, kernels compiled
+NEAR = 1e-4  # of the worst error: less is rounding of what is written with four digits
+_SHOWN = 60
+
+Entries = dict[str, dict[str, Any]]
+
+
+class ElsewhereError(RuntimeError):
+    """The file was made on another kind of machine."""
+
+
+def machine() -> dict[str, str]:
+    """What the bits of answers depend on."""
+    from llvmlite import binding  # noqa: PLC0415  (Numba's own copy of LLVM; not needed for comparing files)
+
+    found = harness.machine()
+    wide = "8" if binding.get_host_cpu_features().get("avx512f", False) else "4"
+    chosen = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME") if os.environ.get(name)}
+    return {
+        "cpu": found["cpu"], "llvm": binding.get_host_cpu_name(), "lanes": os.environ.get("POISE_LANES", wide),
+        "numpy": found["numpy"], "numba": found["numba"], **chosen,
+    }  # fmt: skip
+
+
+def made(pattern: str = "*") -> Entries:
+    """The answers of the Poise that is imported here, for entries whose names go with a pattern."""
+    entries: Entries = {}
+    missing: set[str] = set()
+    for name, case, solver, function in golden_cases.wanted(pattern):
+        try:
+            golden_rigs.rig(case.name)
+        except FileNotFoundError as error:
+            if case.name not in missing:
+                print(f"no rig {case.name!r} here: the test data lack {error}", file=sys.stderr)
+            missing.add(case.name)
+            continue
+        entries[name] = golden_cases.answered(case, solver, function)
+    return entries
+
+
+def made_by(checkout: Path, pattern: str = "*") -> Entries:
+    """The answers of the Poise of a checkout, by these scripts in a process of its own."""
+    source = checkout.resolve() / "src"
+    if not (source / "poise").is_dir():
+        message = f"{checkout} is no checkout of Poise: it has no src/poise"
+        raise FileNotFoundError(message)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "golden.json"
+        command = [sys.executable, __file__, "--only", pattern, "--dump", str(path)]
+        subprocess.run(command, check=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": str(source)})
+        return read(path)["entries"]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A file of answers: the machine it was made on, and the entries."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write(path: Path, entries: Entries) -> None:
+    """Write a file of answers, an entry on a line."""
+    rows = [f" {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
+    text = f'{{"machine": {json.dumps(machine())},\n"entries": {{\n' + ",\n".join(rows) + "\n}}\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any], pattern: str = "*") -> dict[str, str]:
+    """What changed, by the names of entries: "q, iterations", "now refused: ...", "is gone", "is new"."""
+    found: dict[str, str] = {}
+    for name in sorted({*before, *now}, key=[*now, *(set(before) - set(now))].index):
+        if not fnmatch(name, pattern) or before.get(name) == now.get(name):
+            continue
+        if name not in now or name not in before:
+            found[name] = "is gone" if name in before else "is new"
+            continue
+        told = _difference(before[name], now[name])
+        if told:
+            found[name] = told
+    return found
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    for word in ("refused", "broken"):
+        if word in old or word in new:
+            return f"{word}: {old.get(word, 'it was answered')!r} -> {new.get(word, 'it is answered')!r}"
+    parts = [key for key in ("q", "status", "iterations", "words") if old[key] != new[key]]
+    if old["reached"] != new["reached"]:
+        parts.append(f"reached {old['reached']} -> {new['reached']}")
+    a, b = float(old["worst"]), float(new["worst"])
+    if abs(a - b) > NEAR * max(abs(a), abs(b)) + 1e-12:
+        parts.append(f"worst error {a:g} -> {b:g}")
+    return ", ".join(parts)
+
+
+def tell(found: Mapping[str, str], count: int, against: str) -> int:
+    """Print what changed, and a sum; 1 where something did."""
+    if not found:
+        print(f"all {count} answers are those of {against}")
+        return 0
+    for name, told in list(found.items())[:_SHOWN]:
+        print(f"{name:44s} {told}")
+    if len(found) > _SHOWN:
+        print(f"... and {len(found) - _SHOWN} more")
+    print(f"{len(found)} of {count} answers differ from {against}: {_sum(found)}")
+    return 1
+
+
+def _sum(found: Mapping[str, str]) -> str:
+    """How often each thing changed."""
+    counts = Counter(part.split(" ")[0].rstrip(":") for told in found.values() for part in told.split(", ")[:4])
+    known = ("q", "status", "iterations", "words", "reached", "refused", "broken", "is")
+    return ", ".join(f"{word} {counts[word]}" for word in known if counts[word])
+
+
+def elsewhere(stored: Mapping[str, str]) -> str:
+    """In what this machine is another than that of the file; "" where it is the same."""
+    here = machine()
+    parts = [
+        f"{key} {stored.get(key)!r} there, {here.get(key)!r} here"
+        for key in sorted({*here, *stored})
+        if here.get(key) != stored.get(key)
+    ]
+    return "; ".join(parts)
+
+
+def compare(pattern: str) -> int:
+    """Compare with the file."""
+    stored = read(FOLDER / "golden.json")
+    other = elsewhere(stored["machine"])
+    if other:
+        message = f"golden.json was made on another kind of machine ({other}): compare with --against a checkout"
+        raise ElsewhereError(message)
+    now = made(pattern)
+    before = {name: entry for name, entry in stored["entries"].items() if _can_be_asked(name)}
+    return tell(changes(before, now, pattern), len(now), "golden.json")
+
+
+def _can_be_asked(name: str) -> bool:
+    """Whether the rig of an entry is here; one of the shared test data may not be."""
+    case = name.partition("/")[0]
+    try:
+        return case not in golden_rigs.RIGS or bool(golden_rigs.rig(case))
+    except FileNotFoundError:
+        return False
+
+
+def accept(pattern: str, why: str) -> int:
+    """Take over the entries that changed and go with a pattern, and say why."""
+    stored = read(FOLDER / "golden.json")
+    other = elsewhere(stored["machine"])
+    if other:
+        message = f"golden.json was made on another kind of machine ({other}); changes are accepted on that one"
+        raise ElsewhereError(message)
+    now, entries = made(pattern), stored["entries"]
+    found = changes({name: entry for name, entry in entries.items() if fnmatch(name, pattern)}, now)
+    if not found:
+        print(f"nothing changed among {len(now)} entries like {pattern!r}")
+        return 0
+    entries.update({name: now[name] for name in found if name in now})
+    write(FOLDER / "golden.json", {name: entry for name, entry in entries.items() if found.get(name) != "is gone"})
+    line = f"- `{pattern}`, {len(found)} entries ({_sum(found)}): {why}\n"
+    with (FOLDER / "changes.md").open("a", encoding="utf-8") as file:
+        file.write(line)
+    print(line, end="")
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="entries such as 'arm/*' or '*/ccd/new_pose'")
+    parser.add_argument("--write", action="store_true", help="write the file")
+    parser.add_argument("--against", type=Path, metavar="DIR", help="compare with another checkout")
+    parser.add_argument("--accept", metavar="PATTERN", help="take over what changed; needs --why")
+    parser.add_argument("--why", default="", help="the reason, for changes.md")
+    parser.add_argument("--dump", type=Path, metavar="FILE", help="write the answers to another file")
+    asked = parser.parse_args(arguments)
+    if asked.accept and not asked.why.strip():
+        parser.error("--accept needs --why: say why these answers may change")
+    try:
+        if asked.write or asked.dump:
+            write(asked.dump or FOLDER / "golden.json", made(asked.only))
+            return 0
+        if asked.accept:
+            return accept(asked.accept, asked.why.strip())
+        if asked.against:
+            now = made(asked.only)
+            return tell(changes(made_by(asked.against, asked.only), now), len(now), str(asked.against))
+        return compare(asked.only)
+    except (ElsewhereError, FileNotFoundError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
