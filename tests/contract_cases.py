@@ -8,9 +8,9 @@ import pytest
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist, solvers
 from poise.cli.given.goals import goal_of_words, word_of
-from poise.parameters import parameters
 from poise.problem.goals import Near
 from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.parameters import parameters
 from tests.reference import slow_kinematics
 from tests.strategies import unit_quaternions
 

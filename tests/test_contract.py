@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 import poise
 from poise import EulerBox, Kind, Position, Range, Status, SwingTwist, solvers
-from poise.parameters import parameters
 from poise.problem import goals
+from poise.solvers.base.parameters import parameters
 from poise.solving import run as running
 from tests.contract_cases import (
     CHAINS,

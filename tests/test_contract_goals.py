@@ -9,11 +9,11 @@ import pytest
 
 import poise
 from poise.cli.given.goals import HELP, word_of
-from poise.parameters import parameters
 from poise.problem import goals
 from poise.problem.layout import NUMBERS, POSITION, TERMS
 from poise.problem.measure import errors_by_world
 from poise.solvers.base import capabilities as handles
+from poise.solvers.base.parameters import parameters
 from tests.contract_cases import goal_for, limb, posed, rest
 from tests.strategies import rng_of
 

@@ -13,9 +13,9 @@ from poise.io.sidecar.write import sidecar_text
 from poise.model import limits
 from poise.model.limits.base.bounds import soft_cost
 from poise.model.limits.base.rows import turn_row
-from poise.parameters import parameters
 from poise.plot.limits import local_outline
 from poise.solvers.base import capabilities as handles
+from poise.solvers.base.parameters import parameters
 from tests.contract_cases import LIMITS, limb, posed, rest
 from tests.strategies import random_q, rng_of
 from tests.test_turn_limits import inside

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 import poise
 from poise import solvers
-from poise.parameters import described, parameters, read_options
+from poise.solvers.base.parameters import described, parameters, read_options
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from poise import solvers
-from poise.parameters import parameters
+from poise.solvers.base.parameters import parameters
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent.parent / "benchmarks" / "results"

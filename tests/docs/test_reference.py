@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import poise
-from poise import parameters
+from poise.solvers.base import parameters
 from tests.docs.pages import DOCS
 
 sys.path.insert(0, str(DOCS / "_ext"))

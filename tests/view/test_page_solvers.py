@@ -8,7 +8,7 @@ from poise import solvers
 from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.io.registry import load
-from poise.parameters import parameters
+from poise.solvers.base.parameters import parameters
 from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import Choice, document_of
 from poise.viewer.session.state import _option

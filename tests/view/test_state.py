@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise import Range, SwingTwist, solvers
 from poise.io import samples
-from poise.parameters import parameters
+from poise.solvers.base.parameters import parameters
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.actions.limits import read_limit

@@ -1,7 +1,7 @@
 """What a docstring holds, and how it is written as Markdown.
 
 Our docstrings are plain text: paragraphs, code with four blanks before it, and tables of two aligned columns,
-`name  what it is`, whose lines go on indented; see `poise.parameters`.
+`name  what it is`, whose lines go on indented; see `poise.solvers.base.parameters`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ForwardRef, NamedTuple
 
-from poise import parameters
+from poise.solvers.base import parameters
 
 _ARRAYS = {"Floats": "array", "Ints": "array of whole numbers", "Bools": "array of truths", "ArrayLike": "array-like"}
 

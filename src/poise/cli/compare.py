@@ -25,8 +25,8 @@ from poise.io import samples
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles.usual_limbs import UsualLimb, usual_kind, usual_limbs
-from poise.parameters import read_options
 from poise.plot.canvas import canvas
+from poise.solvers.base.parameters import read_options
 
 _MOST = 10_000  # targets of a file: every method solves each of them
 _STEPS = 1000  # of the bar

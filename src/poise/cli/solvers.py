@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from poise import solvers
-from poise.parameters import Parameter, described, parameters, summary
+from poise.solvers.base.parameters import Parameter, described, parameters, summary
 
 
 def list_solvers(

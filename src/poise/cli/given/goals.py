@@ -9,8 +9,8 @@ from typing import Any
 
 from poise.errors import InputError, UnknownNameError
 from poise.model.pose import Pose
-from poise.parameters import Parameter, parameters, read_options
 from poise.problem.goals import GOALS, Goal, Near
+from poise.solvers.base.parameters import Parameter, parameters, read_options
 
 _NUMBERS = {"rotation": 4}  # of an argument that is an array; others have three
 

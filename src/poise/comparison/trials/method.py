@@ -14,7 +14,7 @@ from poise import solvers
 from poise.comparison.trials.abilities import declared
 from poise.comparison.trials.task import Task
 from poise.maths.arrays import Bools, Floats
-from poise.parameters import parameters, summary
+from poise.solvers.base.parameters import parameters, summary
 from poise.solvers.base.request import Request
 from poise.solving.solve import prepare, solve
 

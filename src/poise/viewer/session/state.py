@@ -13,8 +13,8 @@ import numpy as np
 from poise import solvers
 from poise.errors import UnsupportedError
 from poise.model.pose import Pose
-from poise.parameters import Parameter, described, parameters, summary
 from poise.plot.limits import local_outline
+from poise.solvers.base.parameters import Parameter, described, parameters, summary
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
 from poise.viewer.document.actions.limits import write_limit

@@ -6,7 +6,7 @@ from typing import Any
 
 from poise import solvers
 from poise.errors import InputError, UnknownNameError
-from poise.parameters import parameters
+from poise.solvers.base.parameters import parameters
 from poise.viewer.document.document import AUTO, Choice, Document
 from poise.viewer.serve.protocol import number, one_of, text, truth
 
