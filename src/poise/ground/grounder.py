@@ -115,7 +115,7 @@ class Grounder:
     @property
     def contacts(self) -> Bools:
         """(..., L, 2) whether heel and ball of each foot stood in the last frame, as found or as given."""
-        k = kernels.grounder_walk
+        k = kernels.ground.grounder_walk
         return self._shaped(self._state[..., [k.ON, k.POINT + k.ON]] > 0.0)
 
     @property
@@ -126,7 +126,7 @@ class Grounder:
     @property
     def offsets(self) -> Floats:
         """(..., L, 3) how far each ankle was drawn from where it was animated in the last frame [file units]."""
-        k = kernels.grounder_walk
+        k = kernels.ground.grounder_walk
         moved = self._state[..., k.OUT : k.OUT + 3] - self._state[..., k.ANKLE : k.ANKLE + 3]
         return self._shaped(rotations.rotate(rotations.inverse(self.figure.turn), moved) * self.figure.metre)
 
@@ -176,7 +176,7 @@ class Grounder:
 
     def _run(self, dt: float, given: Floats, q: Floats, translations: Floats, scales: Floats) -> None:
         """Move q and translations on by a frame."""
-        live, k = self._live, kernels.grounder
+        live, k = self._live, kernels.ground.grounder
         table = self._table(moved=translations.shape[1] > 0, scaled=scales.shape[1] > 0)
         for phase in (k.BOTH,) if live.plane else (k.WALK, k.GROUND):
             if phase == k.GROUND:
@@ -196,7 +196,7 @@ class Grounder:
         self._begin(shape)
 
     def _begin(self, shape: tuple[int, ...]) -> None:
-        k = kernels.grounder_walk
+        k = kernels.ground.grounder_walk
         count, legs, rows = math.prod(shape), len(self.figure.legs), len(self._live.rows)
         used = len(self._table(moved=False, scaled=False).used)
         self._shape, self._count = shape, count

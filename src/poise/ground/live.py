@@ -93,7 +93,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     rows = sorted(needed)
     slots = {row: i + 1 for i, row in enumerate(rows)}
     legs = np.array([_leg_row(figure, leg, slots) for leg in figure.legs], dtype=np.int64)
-    k, plane = kernels.grounder_walk, _plane(terrain, figure)
+    k, plane = kernels.ground.grounder_walk, _plane(terrain, figure)
     settings = _settings(gait, rule, springs)
     settings[k.TERRAIN_SCALE] = 1.0 if terrain.unit is None else figure.metre / terrain.unit
     settings[k.TERRAIN_Y] = terrain.up == "y"
@@ -137,7 +137,7 @@ def _marks(figure: Figure, gait: Gait) -> Floats:
 
 
 def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:
-    k = kernels.grounder_walk
+    k = kernels.ground.grounder_walk
     settings = np.zeros(k.SETTINGS)
     settings[k.LEVEL], settings[k.RISE], settings[k.ON_HEIGHT] = gait.level, rule.rise, rule.on_height
     settings[k.ON_SPEED], settings[k.OFF_SPEED] = rule.on_speed, rule.off_speed
