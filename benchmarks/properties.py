@@ -15,12 +15,11 @@ from typing import NamedTuple
 import harness
 import numpy as np
 from fabrik_table import chain
+from property_table.table import Properties, properties
+from property_table.words import figures, growth_rows, notes, rows
 
 import poise
 from poise.comparison.effort import Effort
-from poise.comparison.properties import properties
-from poise.comparison.properties.properties import Properties
-from poise.comparison.properties.property_words import figures, growth_rows, notes, rows
 from poise.comparison.trials.growth import FULL_SIZES, Grown
 from poise.comparison.trials.targets import Sizes
 

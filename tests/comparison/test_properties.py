@@ -13,13 +13,15 @@ import poise
 from poise import solvers
 from poise.comparison.effort import QUICK
 from poise.comparison.findings.convergence import Convergence
-from poise.comparison.properties import properties, property_words, sources
-from poise.comparison.properties.properties import Converging, OnChain, Properties, Property, converging
 from poise.comparison.trials.growth import Grown
 from poise.comparison.trials.targets import Sizes
 from poise.model.skeleton import Kind
 from poise.solvers.base.capabilities import Handles
 from tests.conftest import ROOT
+
+sys.path.append(str(ROOT / "benchmarks"))
+from property_table import sources, words
+from property_table.table import Converging, OnChain, Properties, Property, converging, properties
 
 NAN = float("nan")
 TEXT = '''"""A docstring
@@ -56,7 +58,7 @@ def test_lines_are_those_with_code(monkeypatch):
 def test_a_module_needs_what_it_imports_and_uses():
     found = sources.needs("poise.solvers.ccd")
     assert {
-        "poise.problem.chain",
+        "poise.problem.problem",
         "poise.kernels.chain.ccd",
         "poise.kernels.chain.ccd_goals",
         "poise.kernels.values.lanes",
@@ -136,12 +138,12 @@ def test_figures_are_those_of_the_comparison():
     assert ccd.converging.rises == measured.convergence.rises
     assert ccd.grown == measured.growth
     assert two_bone.largest is None
-    rows = property_words.rows(table)
+    rows = words.rows(table)
     assert [row["method"] for row in rows] == ["`ccd`", "`two_bone`"]
     assert rows[0]["joint limits"].endswith(": held")
     assert rows[1]["number of joints"] == "-"
-    assert property_words.figures(table)[0]["solved [%]"] == 100 * measured.solved()
-    assert [row["joints"] for row in property_words.growth_rows(table)] == [2, 10]
+    assert words.figures(table)[0]["solved [%]"] == 100 * measured.solved()
+    assert [row["joints"] for row in words.growth_rows(table)] == [2, 10]
 
 
 def test_no_comparison_is_a_sentence():
@@ -158,7 +160,7 @@ QUICKLY = Converging(5.0, 3.0, 0.0, 0.0)
 def row(*, handles=None, one=GOOD, falling=QUICKLY, grown=(), name="made"):
     """The words of a method with these figures."""
     method = Property(name, "Made.", sources.Size(10, 1200), handles or Handles(), {"chain": one}, falling, grown)
-    return property_words.rows(Properties((method,), ("chain",), ("chain",), 240, (2, 10, 20)))[0]
+    return words.rows(Properties((method,), ("chain",), ("chain",), 240, (2, 10, 20)))[0]
 
 
 def test_words_of_a_good_method():
@@ -227,8 +229,8 @@ def test_what_is_not_solved_does_not_count_as_joints():
 
 
 def test_the_thresholds_are_in_the_notes():
-    notes = " ".join(property_words.notes(Properties((), (), (), 240, (2, 10, 20))))
-    for number in (property_words.HELD, property_words.CALM, property_words.FAST, *property_words.EVEN, 95, 240):
+    notes = " ".join(words.notes(Properties((), (), (), 240, (2, 10, 20))))
+    for number in (words.HELD, words.CALM, words.FAST, *words.EVEN, 95, 240):
         assert f"{number:g}" in notes
     assert "2, 10 and 20 joints" in notes
 
@@ -247,6 +249,6 @@ def test_the_benchmark_measures_every_chain(monkeypatch):
     (method,) = table.methods
     assert set(method.chains) == {"leg"}
     assert table.hinged == table.limited == ("10 hinges", "leg")
-    assert property_words.rows(table)[0]["convergence"] == "closed form: one step"
+    assert words.rows(table)[0]["convergence"] == "closed form: one step"
     for name in ("properties", "fabrik_table", "harness"):
         monkeypatch.delitem(sys.modules, name, raising=False)

@@ -1,27 +1,20 @@
-"""Comparison: everything that was found, as a value that prints, saves and can be asked."""
+"""Comparison: what compare() gives back, a value that prints, saves and can be asked."""
 
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from poise.comparison.findings.columns import COLUMNS, Column
-from poise.comparison.findings.measured import Measured
-from poise.comparison.trials.task import LEVELS, Task
-from poise.errors import InputError, UnknownNameError
+from poise.comparison.findings.findings import Findings
+from poise.comparison.findings.table import text_table
+from poise.comparison.findings.verdict import verdict
 from poise.io.files import write_atomically
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # of reports
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Findings):
     """Methods that were given the same targets.
 
     task      what they were asked
@@ -31,75 +24,10 @@ class Comparison:
     seconds   that it took
     """
 
-    task: Task
-    methods: tuple[Measured, ...]
-    machine: dict[str, str | int]
-    settings: dict[str, Any]
-    seconds: float
-
-    @property
-    def compared(self) -> tuple[Measured, ...]:
-        """The methods that took the task, best first."""
-        return tuple(method for method in self.methods if method.refused is None)
-
-    @property
-    def refused(self) -> tuple[Measured, ...]:
-        """The methods that did not, each with its sentence."""
-        return tuple(method for method in self.methods if method.refused is not None)
-
-    @property
-    def best(self) -> Measured:
-        """The method at the top; InputError where none took the task."""
-        if not self.compared:
-            raise InputError(f"no method takes this task: {self.methods[0].refused if self.methods else 'none given'}")
-        return self.compared[0]
-
-    def __getitem__(self, name: str) -> Measured:
-        """A method by its name."""
-        for method in self.methods:
-            if method.name == name:
-                return method
-        raise UnknownNameError("method", name, [method.name for method in self.methods])
-
     @property
     def verdict(self) -> str:
         """What came out, in a few sentences."""
-        from poise.comparison.findings.verdict import verdict  # noqa: PLC0415  (it reads comparisons)
-
         return verdict(self)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns that have a figure for any method."""
-        return tuple(c for c in COLUMNS if any(not math.isnan(c.of(method)) for method in self.compared))
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A plain dictionary for each method: name, ranks, and a number or None for each column."""
-        return [self._row(method) for method in self.methods]
-
-    def _row(self, method: Measured) -> dict[str, Any]:
-        row: dict[str, Any] = {"method": method.name, "family": method.family, "refused": method.refused}
-        if method.refused is not None:
-            return row
-        row["ranks"] = None if method.ranks is None else method.ranks._asdict()
-        return row | {column.key: _plain(column.of(method)) for column in COLUMNS}
-
-    def document(self) -> dict[str, Any]:
-        """All of it for JSON: what was asked, the columns, the rows, curves."""
-        task = self.task
-        return {
-            "task": {
-                "rig": task.name, "joint": task.goal.joint, "goal": type(task.goal).__name__,
-                "joints": list(task.joints), "tolerance": task.tolerance.distance,
-                "angle_tolerance": task.tolerance.angle, "levels": list(LEVELS),
-                "sets": {one.name: {"targets": len(one), "text": one.text} for one in task.sets.values()},
-            },
-            "machine": self.machine,
-            "settings": self.settings,
-            "seconds": self.seconds,
-            "columns": {c.key: {"title": c.title, "unit": c.unit, "text": c.text} for c in COLUMNS},
-            "methods": [self._row(method) | _curves(method) for method in self.methods],
-        }  # fmt: skip
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a report (.html), everything as JSON (.json), or pictures (.png, .svg, .pdf; extra `plot`).
@@ -121,27 +49,7 @@ class Comparison:
             draw(path, self)
 
     def __str__(self) -> str:
-        from poise.comparison.findings.table import text_table  # noqa: PLC0415
-
         return text_table(self)
 
     def __repr__(self) -> str:
         return f"Comparison({self.task.title}: {', '.join(method.name for method in self.methods)})"
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _curves(method: Measured) -> dict[str, Any]:
-    """What a program may want to draw itself."""
-    found: dict[str, Any] = {"text": method.text, "options": method.options}
-    found["growth"] = [
-        {"joints": g.joints, "solved": g.solved, "call": _plain(g.call), "batch": _plain(g.batch)}
-        for g in method.growth
-    ]
-    found["batches"] = [{"size": size, "us": time} for size, time in method.batch_times.items()]
-    if method.convergence is not None:
-        low, middle, high = method.convergence.quantiles().tolist()
-        found["convergence"] = {"quarter": low, "median": middle, "three_quarters": high}
-    return found

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from poise.comparison.findings.columns import Column
+from poise.comparison.findings.findings import Findings
 from poise.problem.goals import Orientation, Position
-
-if TYPE_CHECKING:
-    from poise.comparison.comparison import Comparison
 
 _MICRO = "\N{MICRO SIGN}s"
 _NARROW = 9  # characters of a heading's line
@@ -48,42 +45,42 @@ def heading(column: Column, distance: str = "") -> str:
     return f"{column.title} [{unit}]" if unit else column.title
 
 
-def text_table(comparison: Comparison, width: int = 120) -> str:
+def text_table(findings: Findings, width: int = 120) -> str:
     """Title, a line for each method, those that refused; columns beyond so many characters are left out."""
-    asked = {len(method.main) for method in comparison.compared if method.main is not None}
+    asked = {len(method.main) for method in findings.compared if method.main is not None}
     shown = ("targets", *SHOWN) if len(asked) > 1 else SHOWN
-    columns = [column for column in comparison.columns if column.key in shown]
-    cells = [["rank", *_ranks(comparison)], ["method", *(method.name for method in comparison.compared)]]
-    cells += [[_words(column, comparison), *_numbers(column, comparison)] for column in columns]
-    lines = _joined(cells, width) if comparison.compared else []
-    lines += [f"\nsolved 1x: within {closeness(comparison)}, by forward kinematics; times are medians"] if lines else []
-    refused = [f"{method.name}: {method.refused}" for method in comparison.refused]
-    return "\n".join([comparison.task.title, *([""] if lines else []), *lines, *([""] if refused else []), *refused])
+    columns = [column for column in findings.columns if column.key in shown]
+    cells = [["rank", *_ranks(findings)], ["method", *(method.name for method in findings.compared)]]
+    cells += [[_words(column, findings), *_numbers(column, findings)] for column in columns]
+    lines = _joined(cells, width) if findings.compared else []
+    lines += [f"\nsolved 1x: within {closeness(findings)}, by forward kinematics; times are medians"] if lines else []
+    refused = [f"{method.name}: {method.refused}" for method in findings.refused]
+    return "\n".join([findings.task.title, *([""] if lines else []), *lines, *([""] if refused else []), *refused])
 
 
-def closeness(comparison: Comparison) -> str:
+def closeness(findings: Findings) -> str:
     """The tolerance in words: `1e-06 m and 1e-06 rad`."""
-    task = comparison.task
-    parts = [f"{task.tolerance.distance:.3g} {length_unit(comparison)}"] * (not isinstance(task.goal, Orientation))
+    task = findings.task
+    parts = [f"{task.tolerance.distance:.3g} {length_unit(findings)}"] * (not isinstance(task.goal, Orientation))
     parts += [f"{task.tolerance.angle:.3g} rad"] * (not isinstance(task.goal, Position))
     return " and ".join(parts)
 
 
-def length_unit(comparison: Comparison) -> str:
+def length_unit(findings: Findings) -> str:
     """Of the rig: m where it is known to be in metres, else file units."""
-    return "m" if comparison.task.start.skeleton.metres_per_unit == 1 else "units"
+    return "m" if findings.task.start.skeleton.metres_per_unit == 1 else "units"
 
 
-def _ranks(comparison: Comparison) -> list[str]:
-    return ["" if method.ranks is None else str(method.ranks.overall) for method in comparison.compared]
+def _ranks(findings: Findings) -> list[str]:
+    return ["" if method.ranks is None else str(method.ranks.overall) for method in findings.compared]
 
 
-def _words(column: Column, comparison: Comparison) -> str:
-    return heading(column, length_unit(comparison))
+def _words(column: Column, findings: Findings) -> str:
+    return heading(column, length_unit(findings))
 
 
-def _numbers(column: Column, comparison: Comparison) -> list[str]:
-    return [number(column, column.of(method)) for method in comparison.compared]
+def _numbers(column: Column, findings: Findings) -> list[str]:
+    return [number(column, column.of(method)) for method in findings.compared]
 
 
 def _joined(columns: list[list[str]], width: int) -> list[str]:

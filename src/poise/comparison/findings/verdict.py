@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.solvers.base.capabilities import series
-
-if TYPE_CHECKING:
-    from poise.comparison.comparison import Comparison
 
 _CLEARLY = 0.95  # solved less than this share is worth a word
 _ALIKE = 1.1  # a tenth more is no difference
 
 
-def verdict(comparison: Comparison) -> str:
+def verdict(findings: Findings) -> str:
     """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
-    if not comparison.compared:
+    if not findings.compared:
         return "No method takes this task."
     said = (_first, _in_batches, _smoothest, _less, _outside, _wrongly, _troubled, _moved, _refused)
-    found = [sentence(comparison) for sentence in said]
+    found = [sentence(findings) for sentence in said]
     return " ".join(sentence for sentence in found if sentence)
 
 
-def _first(comparison: Comparison) -> str:
-    top = [m for m in comparison.compared if m.ranks is not None and m.ranks.overall == 1]
-    if not any(m.solved() > 0 for m in comparison.compared):
-        return f"No method solves any of {len(comparison.task.main)} targets."
+def _first(findings: Findings) -> str:
+    top = [m for m in findings.compared if m.ranks is not None and m.ranks.overall == 1]
+    if not any(m.solved() > 0 for m in findings.compared):
+        return f"No method solves any of {len(findings.task.main)} targets."
     asked = sorted({len(m.main) for m in top if m.main is not None})
     solved = sorted({_percent(m.solved()).removesuffix(" %") for m in top}, key=float)
     times = sorted(float(np.median(m.call_times)) for m in top if m.call_times.size)
@@ -46,9 +43,9 @@ def _between(words: Sequence[str]) -> str:
     return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
 
 
-def _in_batches(comparison: Comparison) -> str:
+def _in_batches(findings: Findings) -> str:
     """Who is quickest where many targets are solved in one call."""
-    honest = [m for m in comparison.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _CLEARLY]
+    honest = [m for m in findings.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _CLEARLY]
     best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
     first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
     times = sorted(m.batch_time for m in first)
@@ -59,9 +56,9 @@ def _in_batches(comparison: Comparison) -> str:
     return f"In a batch {series(m.name for m in first)} {verb} quickest: {spent} \N{MICRO SIGN}s a target."
 
 
-def _smoothest(comparison: Comparison) -> str:
+def _smoothest(findings: Findings) -> str:
     """Who moves the joints with the least jerk along the path, of those that stay on it; nothing where all do."""
-    jerks = {m.name: m.smooth("path").jerk for m in comparison.compared if m.solved(name="path") >= _CLEARLY}
+    jerks = {m.name: m.smooth("path").jerk for m in findings.compared if m.solved(name="path") >= _CLEARLY}
     jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
     if len(jerks) < 2 or max(jerks.values()) <= _ALIKE * min(jerks.values()):  # noqa: PLR2004
         return ""
@@ -73,19 +70,19 @@ def _smoothest(comparison: Comparison) -> str:
     )
 
 
-def _less(comparison: Comparison) -> str:
-    few = [m for m in comparison.compared if m.solved() < _CLEARLY]
+def _less(findings: Findings) -> str:
+    few = [m for m in findings.compared if m.solved() < _CLEARLY]
     parts = [f"{m.name} {_percent(m.solved())}" for m in few]
     return f"Fewer are solved by {series(parts)}." if parts else ""
 
 
-def _outside(comparison: Comparison) -> str:
-    parts = [f"{m.name} in {_percent(m.violated)}" for m in comparison.compared if m.violated > 0]
+def _outside(findings: Findings) -> str:
+    parts = [f"{m.name} in {_percent(m.violated)}" for m in findings.compared if m.violated > 0]
     return f"Limits are left by {series(parts)} of the answers." if parts else ""
 
 
-def _wrongly(comparison: Comparison) -> str:
-    parts = [_claim(m) for m in comparison.compared if m.wrong_claims > 0]
+def _wrongly(findings: Findings) -> str:
+    parts = [_claim(m) for m in findings.compared if m.wrong_claims > 0]
     return " ".join(parts)
 
 
@@ -101,17 +98,17 @@ def _claim(method: Measured) -> str:
     )
 
 
-def _troubled(comparison: Comparison) -> str:
-    return " ".join(f"{m.name}: {m.trouble}." for m in comparison.compared if m.trouble)
+def _troubled(findings: Findings) -> str:
+    return " ".join(f"{m.name}: {m.trouble}." for m in findings.compared if m.trouble)
 
 
-def _moved(comparison: Comparison) -> str:
-    names = comparison.task.moved_inside
+def _moved(findings: Findings) -> str:
+    names = findings.task.moved_inside
     return f"The start was outside the limits of {series(names)} and was moved inside first." if names else ""
 
 
-def _refused(comparison: Comparison) -> str:
-    names = [m.name for m in comparison.refused]
+def _refused(findings: Findings) -> str:
+    names = [m.name for m in findings.refused]
     return f"{series(names)} {'does' if len(names) == 1 else 'do'} not take this task." if names else ""
 
 

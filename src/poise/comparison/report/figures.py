@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.table import length_unit
 from poise.comparison.report.charts import opened
 from poise.comparison.report.look import Look, named
@@ -63,9 +63,9 @@ class _Scene(NamedTuple):
     turns: Floats | None
 
 
-def pictures(comparison: Comparison, shown: Sequence[Look]) -> str:
+def pictures(findings: Findings, shown: Sequence[Look]) -> str:
     """Three rows of pictures."""
-    task, runs = comparison.task, [(look, look.method.main) for look in shown]
+    task, runs = findings.task, [(look, look.method.main) for look in shown]
     some = [(look, run) for look, run in runs if run is not None and len(run)]
     if not some or not task.joints:
         return "<p>There are no poses to show.</p>"
@@ -75,7 +75,7 @@ def pictures(comparison: Comparison, shown: Sequence[Look]) -> str:
     parts = [f'<p class="muted">{words}The rest of the figure is grey, and cut where it is far from the chain.</p>']
     for title, row in zip(_TITLES, _chosen([run for _, run in some]), strict=False):
         ended = [_Ended(look, run, _pose(task, run.q[row])) for look, run in some]
-        parts += [f"<h3>{title} (number {row + 1})</h3>", _pictures(task, ended, row, length_unit(comparison))]
+        parts += [f"<h3>{title} (number {row + 1})</h3>", _pictures(task, ended, row, length_unit(findings))]
     return "".join(parts)
 
 

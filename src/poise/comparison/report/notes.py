@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from poise import solvers
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.comparison.report.words import RANKS, effort_name, seed_of
 from poise.problem.goals import Orientation, Position
@@ -27,10 +27,10 @@ _MEASURED = (
 )
 
 
-def methods(comparison: Comparison) -> str:
+def methods(findings: Findings) -> str:
     """What each method is, and options that differ from its defaults; libraries beside Poise apart."""
-    own = [_item(method) for method in comparison.methods if method.family != "peer"]
-    beside = [_item(method) for method in comparison.methods if method.family == "peer"]
+    own = [_item(method) for method in findings.methods if method.family != "peer"]
+    beside = [_item(method) for method in findings.methods if method.family == "peer"]
     parts = [f"<ul>{''.join(own)}</ul>"] if own else []
     parts += [f"<h3>Libraries beside Poise, and their settings</h3><ul>{''.join(beside)}</ul>"] if beside else []
     return "".join(parts)
@@ -42,27 +42,27 @@ def _item(method: Measured) -> str:
     return f"<li><b>{escape(method.name)}</b>: {escape(method.text)}{given}</li>"
 
 
-def measured(comparison: Comparison) -> str:
+def measured(findings: Findings) -> str:
     """How figures come about, and the sets of targets."""
     sets = "".join(
         f"<li><b>{escape(one.name)}</b> ({len(one):,} targets): {escape(one.text)}</li>"
-        for one in comparison.task.sets.values()
+        for one in findings.task.sets.values()
     )
     facts = "".join(f"<li>{escape(fact)}</li>" for fact in _MEASURED)
     return f"<ul>{facts}</ul><h3>Sets of targets</h3><ul>{sets}</ul>"
 
 
-def again(comparison: Comparison) -> str:
+def again(findings: Findings) -> str:
     """The call that repeats the comparison."""
-    task, goal = comparison.task, comparison.task.goal
+    task, goal = findings.task, findings.task.goal
     parts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (not isinstance(goal, Position))
     target = ", ".join(parts)
     extra = "" if goal.root is None else f", root={goal.root!r}"
     offset = getattr(goal, "offset", (0.0, 0.0, 0.0))
     extra += f", offset={tuple(map(float, offset))}" if any(offset) else ""
-    name = effort_name(comparison)
+    name = effort_name(findings)
     effort = f'effort="{name}", ' if " " not in name else ""
-    given = dict.fromkeys(method.name.partition("(")[0] for method in comparison.methods if method.family != "peer")
+    given = dict.fromkeys(method.name.partition("(")[0] for method in findings.methods if method.family != "peer")
     own = [name for name in given if name in solvers.names()]
     chosen = "" if set(own) == set(solvers.names()) else f", solvers={own}"
     chosen += ', targets="path"' if task.main.name == "path" else ""
@@ -71,7 +71,7 @@ def again(comparison: Comparison) -> str:
         f"rig = poise.load({task.name or 'FILE'!r})",
         f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{extra})",
         f"found = poise.compare(rig.rest, goal{chosen},",
-        f"                      {tolerances}, {effort}seed={seed_of(comparison)})",
+        f"                      {tolerances}, {effort}seed={seed_of(findings)})",
         'found.save("report.html")',
     ]
     words = (

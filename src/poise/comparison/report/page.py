@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
+from poise.comparison.findings.verdict import verdict
 from poise.comparison.report import curves, figures, notes, places, spreads, tables, words
 from poise.comparison.report.look import Look, looks
 from poise.comparison.report.style import style
 
-Part = Callable[[Comparison, Sequence[Look]], str]
+Part = Callable[[Findings, Sequence[Look]], str]
 
 
-def page_of(comparison: Comparison) -> str:
+def page_of(findings: Findings) -> str:
     """The whole page.
 
     A method can be taken out of all tables and drawings by the boxes at the top, which are style alone: there is no
     script in the page, and it asks for nothing from anywhere.
     """
-    shown = looks(comparison.compared)
-    name = escape(comparison.task.name or comparison.task.goal.joint)
-    sections = [(key, title, part(comparison, shown)) for key, title, part in _PARTS]
+    shown = looks(findings.compared)
+    name = escape(findings.task.name or findings.task.goal.joint)
+    sections = [(key, title, part(findings, shown)) for key, title, part in _PARTS]
     links = "".join(f'<a href="#{key}">{title}</a>' for key, title, _ in sections)
     parts = [
         "<!DOCTYPE html>",
@@ -29,9 +30,9 @@ def page_of(comparison: Comparison) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Which method for {name}</title><style>{style(len(shown))}</style></head><body>",
         f"<header><h1>Which method for {name}?</h1>",
-        f'<p class="muted">{escape(comparison.task.title)}</p>',
-        _answer(comparison),
-        _asked(comparison),
+        f'<p class="muted">{escape(findings.task.title)}</p>',
+        _answer(findings),
+        _asked(findings),
         f"<nav>{links}</nav></header>",
         _key(shown),
         *(_section(key, title, body) for key, title, body in sections),
@@ -40,15 +41,15 @@ def page_of(comparison: Comparison) -> str:
     return "\n".join(parts)
 
 
-def _answer(comparison: Comparison) -> str:
-    facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.more(comparison))
+def _answer(findings: Findings) -> str:
+    facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.more(findings))
     more = f"<ul>{facts}</ul>" if facts else ""
-    ranks = f'<p class="muted">{escape(words.RANKS)}</p>' if comparison.compared else ""
-    return f'<div class="answer"><p>{escape(comparison.verdict)}</p></div>{more}{ranks}'
+    ranks = f'<p class="muted">{escape(words.RANKS)}</p>' if findings.compared else ""
+    return f'<div class="answer"><p>{escape(verdict(findings))}</p></div>{more}{ranks}'
 
 
-def _asked(comparison: Comparison) -> str:
-    pairs = "".join(f"<dt>{escape(what)}</dt><dd>{escape(text)}</dd>" for what, text in words.asked(comparison))
+def _asked(findings: Findings) -> str:
+    pairs = "".join(f"<dt>{escape(what)}</dt><dd>{escape(text)}</dd>" for what, text in words.asked(findings))
     return f'<dl class="asked">{pairs}</dl>'
 
 
@@ -69,14 +70,14 @@ def _section(key: str, title: str, body: str) -> str:
     return f'<section id="{key}"{" class=new" if key in _NEW_PAGES else ""}><h2>{title}</h2>{body}</section>'
 
 
-def _figures(comparison: Comparison, shown: Sequence[Look]) -> str:
+def _figures(findings: Findings, shown: Sequence[Look]) -> str:
     key = (
         '<p class="muted">\N{BLACK RIGHT-POINTING SMALL TRIANGLE} and bold: the best figure of a column, where they '
         "differ. \N{EN DASH}: the method does not say, or it was not measured. "
-        f"Targets: {escape(comparison.task.main.text)}.</p>"
+        f"Targets: {escape(findings.task.main.text)}.</p>"
     )
-    table = tables.figures(comparison, shown)
-    return f"{key if shown else ''}{table}{tables.refused(comparison)}{tables.meanings(comparison) if shown else ''}"
+    table = tables.figures(findings, shown)
+    return f"{key if shown else ''}{table}{tables.refused(findings)}{tables.meanings(findings) if shown else ''}"
 
 
 def _spreads(shown: Sequence[Look]) -> str:
@@ -84,9 +85,9 @@ def _spreads(shown: Sequence[Look]) -> str:
     return f'<div class="pair">{found}</div>' if found else "<p>Nothing was measured.</p>"
 
 
-def _paths(comparison: Comparison, shown: Sequence[Look]) -> str:
-    found = spreads.steps(comparison, shown, "path", "Along the path")
-    found += spreads.steps(comparison, shown, "leaving", "Out of reach and back")
+def _paths(findings: Findings, shown: Sequence[Look]) -> str:
+    found = spreads.steps(findings, shown, "path", "Along the path")
+    found += spreads.steps(findings, shown, "leaving", "Out of reach and back")
     said = "<p>How far the joint that turns most turns from frame to frame: a peak is a jump that people see.</p>"
     return f'{said}<div class="pair">{found}</div>' if found else "<p>No path was followed.</p>"
 
@@ -94,7 +95,7 @@ def _paths(comparison: Comparison, shown: Sequence[Look]) -> str:
 _NEW_PAGES = {"convergence", "reach", "cost", "poses", "methods"}  # on paper
 _PARTS: tuple[tuple[str, str, Part], ...] = (
     ("figures", "Figures", _figures),
-    ("support", "What each supports", lambda comparison, _: tables.supported(comparison)),
+    ("support", "What each supports", lambda findings, _: tables.supported(findings)),
     ("convergence", "Convergence", lambda _, shown: curves.converging(shown)),
     ("spread", "Errors and times", lambda _, shown: _spreads(shown)),
     ("reach", "Success against reach", places.reaching),
@@ -102,7 +103,7 @@ _PARTS: tuple[tuple[str, str, Part], ...] = (
     ("cost", "What more joints and targets cost", lambda _, shown: curves.costing(shown)),
     ("path", "Smoothness", _paths),
     ("poses", "Poses", figures.pictures),
-    ("methods", "The methods", lambda comparison, _: notes.methods(comparison)),
-    ("measured", "How it was measured", lambda comparison, _: notes.measured(comparison)),
-    ("again", "Do it again", lambda comparison, _: notes.again(comparison)),
+    ("methods", "The methods", lambda findings, _: notes.methods(findings)),
+    ("measured", "How it was measured", lambda findings, _: notes.measured(findings)),
+    ("again", "Do it again", lambda findings, _: notes.again(findings)),
 )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.comparison.trials.task import LEVELS
 from poise.maths.arrays import Floats
@@ -56,7 +56,7 @@ class Panel(NamedTuple):
     draw: Callable[[Any, Sequence[Look]], None]
 
 
-def looks(comparison: Comparison) -> tuple[Look, ...]:
+def looks(findings: Findings) -> tuple[Look, ...]:
     """One for each method that was compared, in order of rank; no two alike."""
     return tuple(
         Look(
@@ -65,7 +65,7 @@ def looks(comparison: Comparison) -> tuple[Look, ...]:
             _DASHES[(i + i // len(_COLOURS)) % len(_DASHES)],
             _MARKERS[i % len(_MARKERS)],
         )
-        for i, method in enumerate(comparison.compared)
+        for i, method in enumerate(findings.compared)
     )
 
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
 from poise.comparison.report.panels import PANELS, Look, Panel, looks
 from poise.errors import InputError
 from poise.io.files import write_atomically
@@ -23,7 +23,7 @@ _LOOK: Any = {
 }  # fmt: skip
 
 
-def draw(path: Path, comparison: Comparison) -> None:
+def draw(path: Path, findings: Findings) -> None:
     """Write the picture, the same bytes for the same comparison.
 
     Panels: time of a call, success against reach, error left, convergence, cost against joints, batches; those without
@@ -34,12 +34,12 @@ def draw(path: Path, comparison: Comparison) -> None:
     if suffix not in _KINDS:
         known = ", ".join((".html", ".json", *_KINDS))
         raise InputError(f"{path}: a comparison is saved as {known}, not as {suffix or 'a file without a suffix'}")
-    write_atomically(path, rendered(suffix[1:], comparison))
+    write_atomically(path, rendered(suffix[1:], findings))
 
 
-def rendered(kind: str, comparison: Comparison) -> bytes:
+def rendered(kind: str, findings: Findings) -> bytes:
     """The bytes of a file of this format."""
-    shown = looks(comparison) if comparison.best else ()  # `best` says why there is nothing
+    shown = looks(findings) if findings.best else ()  # `best` says why there is nothing
     rows, curves = _parts(shown)
     wide = max(len(look.method.name) for look in shown) * _LETTER + _SIGN
     beside = max(1, min(len(shown), int(_WIDTH / wide)))
@@ -53,7 +53,7 @@ def rendered(kind: str, comparison: Comparison) -> bytes:
         with mpl.rc_context(_LOOK):
             drawing.set_layout_engine("constrained", w_pad=0.06, h_pad=0.05)
             above, below = drawing.subfigures(2, 1, height_ratios=heights)
-            above.suptitle(comparison.task.title, size=9)
+            above.suptitle(findings.task.title, size=9)
             for i, axes in enumerate(_drawn(above, rows, shown)):
                 axes.tick_params(labelleft=i == 0)  # the names of the methods, once
             _drawn(below, curves, shown)

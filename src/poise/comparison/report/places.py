@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.ranks import share_interval
 from poise.comparison.findings.table import length_unit
 from poise.comparison.report.charts import opened, rectangle
@@ -45,9 +45,9 @@ def _said(clean: Sequence[Look]) -> str:
 # --- by distance ---------------------------------------------------------------------------------------------------
 
 
-def reaching(comparison: Comparison, shown: Sequence[Look]) -> str:
+def reaching(findings: Findings, shown: Sequence[Look]) -> str:
     """The share solved in bins of the targets' distance, for each method that missed any."""
-    shares = comparison.task.reach_shares(comparison.task.main.rows)
+    shares = findings.task.reach_shares(findings.task.main.rows)
     if shares is None or not np.isfinite(shares).all():
         return "<p>A rotation, or a reach without a bound, has no distance to go by.</p>"
     edges = _edges(shares)
@@ -141,9 +141,9 @@ class _View(NamedTuple):
         return np.clip(found, 0, self.counts - 1)
 
 
-def mapped(comparison: Comparison, shown: Sequence[Look]) -> str:
+def mapped(findings: Findings, shown: Sequence[Look]) -> str:
     """Maps of the share missed, for each method that missed any."""
-    task = comparison.task
+    task = findings.task
     if isinstance(task.goal, Orientation):
         return "<p>A rotation has no place in the workspace.</p>"
     worse, clean = _missing(shown)
@@ -151,7 +151,7 @@ def mapped(comparison: Comparison, shown: Sequence[Look]) -> str:
         return f"{_said(clean)}<p>There is nothing to map.</p>"
     points, root = task.main.rows[:, :3], _root(task)
     views = _views(points)
-    unit, (first, second) = length_unit(comparison), views
+    unit, (first, second) = length_unit(findings), views
     words = (
         f"Targets seen along two axes: {_NAMES[first.across]}{_NAMES[first.up]} and {_NAMES[second.across]}"
         f"{_NAMES[second.up]}, cells of {first.cell:.2g} {unit}. The fuller a cell, the larger the share of its "

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from poise.comparison.comparison import Comparison
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.motion import moved
 from poise.comparison.report.charts import Row, Words, figure, rectangle, row_axis, rows
 from poise.comparison.report.look import Look
@@ -79,9 +79,9 @@ def _row(look: Look, values: Floats, axis: Axis, text: str) -> Row:
 # --- paths ---------------------------------------------------------------------------------------------------------
 
 
-def steps(comparison: Comparison, shown: Sequence[Look], name: str, title: str) -> str:
+def steps(findings: Findings, shown: Sequence[Look], name: str, title: str) -> str:
     """The largest turn of any joint from each frame of a set to the next, a curve for each method."""
-    task = comparison.task
+    task = findings.task
     found = [(look, _steps(task, look.method.runs[name])) for look in shown if name in look.method.runs]
     some = [(look, values) for look, values in found if values.size]
     sizes = np.concatenate([np.zeros(0), *(values[np.isfinite(values) & (values > 0)] for _, values in some)])

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from poise.comparison.comparison import Comparison
 from poise.comparison.findings.columns import Column
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.comparison.findings.table import heading, length_unit, number
 from poise.comparison.report.look import Look, breaking, named
@@ -39,29 +39,29 @@ _RANK_WORDS = {
 }
 
 
-def figures(comparison: Comparison, shown: Sequence[Look]) -> str:
+def figures(findings: Findings, shown: Sequence[Look]) -> str:
     """A table for each group, and the list of what every column means."""
     known = {key for keys in GROUPS.values() for key in keys}
-    left_over = tuple(column.key for column in comparison.columns if column.key not in known)
+    left_over = tuple(column.key for column in findings.columns if column.key not in known)
     groups = GROUPS | ({"More": left_over} if left_over else {})
     parts: list[str] = []
     for title, keys in groups.items():
-        columns = [column for column in comparison.columns if column.key in keys]
+        columns = [column for column in findings.columns if column.key in keys]
         if columns and shown:
-            parts.append(_group(title, columns, comparison, shown))
+            parts.append(_group(title, columns, findings, shown))
     return f'<div class="tables">{"".join(parts)}</div>'
 
 
-def meanings(comparison: Comparison) -> str:
+def meanings(findings: Findings) -> str:
     """What each column means, for paper."""
-    unit = length_unit(comparison)
-    items = [f"<li><b>{escape(heading(c, unit))}</b>: {escape(c.text)}</li>" for c in comparison.columns]
+    unit = length_unit(findings)
+    items = [f"<li><b>{escape(heading(c, unit))}</b>: {escape(c.text)}</li>" for c in findings.columns]
     ranks = "".join(f"<li><b>rank, {escape(key)}</b>: {escape(words)}</li>" for key, words in _RANK_WORDS.items())
     return f"<h3>What the columns mean</h3><ul class='muted columns'>{''.join(items)}{ranks}</ul>"
 
 
-def _group(title: str, columns: Sequence[Column], comparison: Comparison, shown: Sequence[Look]) -> str:
-    unit = length_unit(comparison)
+def _group(title: str, columns: Sequence[Column], findings: Findings, shown: Sequence[Look]) -> str:
+    unit = length_unit(findings)
     ranks = [key for key, _ in _RANKS.get(title, ())]
     head = "".join(
         f'<th class="n" title="{escape(_RANK_WORDS[key])}">{words}</th>' for key, words in _RANKS.get(title, ())
@@ -71,7 +71,7 @@ def _group(title: str, columns: Sequence[Column], comparison: Comparison, shown:
         small = f"<br><small>[{escape(rest)}</small>" if rest else ""
         head += f'<th class="n" title="{escape(column.text)}">{escape(name)}{small}</th>'
     lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{head}</tr></thead><tbody>"]
-    able = _able(comparison.compared)
+    able = _able(findings.compared)
     best = {column.key: _best(column, able) for column in columns}
     for look in shown:
         cells = "".join(f'<td class="n rank">{_rank(look.method, key)}</td>' for key in ranks)
@@ -109,18 +109,18 @@ def _best(column: Column, able: Sequence[Measured]) -> str | None:
     return best(values, key=lambda text: values[text])
 
 
-def refused(comparison: Comparison) -> str:
+def refused(findings: Findings) -> str:
     """A row for each method that does not take the task, with its sentence."""
-    if not comparison.refused:
+    if not findings.refused:
         return ""
-    lines = [f"<tr><th>{breaking(m.name)}</th><td>{escape(m.refused or '')}</td></tr>" for m in comparison.refused]
+    lines = [f"<tr><th>{breaking(m.name)}</th><td>{escape(m.refused or '')}</td></tr>" for m in findings.refused]
     return (
         "<h3>Do not take this task</h3><table><thead><tr><th>method</th><th>why</th></tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
 
 
-def supported(comparison: Comparison) -> str:
+def supported(findings: Findings) -> str:
     """What each method supports: goals, joints, limits and modes, ours as they declare it."""
     groups = ability_groups()
     head = "".join(
@@ -130,7 +130,7 @@ def supported(comparison: Comparison) -> str:
     )
     over = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
     lines = [f"<thead><tr><td></td>{over}</tr><tr><th>method</th>{head}</tr></thead><tbody>"]
-    for method in comparison.methods:
+    for method in findings.methods:
         does = method.does
         cells = "".join(_mark(does.get(name), edge=i == 0) for _, names in groups for i, name in enumerate(names))
         lines.append(f"<tr><th scope='row'>{breaking(method.name)}</th>{cells}</tr>")

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from poise.comparison.comparison import Comparison
 from poise.comparison.effort import EFFORTS
+from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.comparison.findings.table import closeness, length_unit
 from poise.problem.layout import POSITION
@@ -42,18 +42,18 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def asked(comparison: Comparison) -> list[tuple[str, str]]:
+def asked(findings: Findings) -> list[tuple[str, str]]:
     """What every method was given: (what, words) pairs."""
-    task, machine = comparison.task, comparison.machine
+    task, machine = findings.task, findings.machine
     joints = task.joints if len(task.joints) <= _NAMED else (*task.joints[:2], "...", *task.joints[-2:])
     pairs = [
         ("goal", f"{type(task.goal).__name__} of {task.goal.joint}"),
         ("may move", f"{counted(len(task.joints), 'joint')}: {', '.join(joints)}"),
-        ("solved is", f"within {closeness(comparison)}, measured by forward kinematics"),
+        ("solved is", f"within {closeness(findings)}, measured by forward kinematics"),
         ("targets", f"{len(task.main):,}: {task.main.text}"),
         ("machine", f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores; {_versions(machine)}"),
     ]
-    how = f"{comparison.seconds:.0f} s, effort {effort_name(comparison)}, seed {seed_of(comparison)}"
+    how = f"{findings.seconds:.0f} s, effort {effort_name(findings)}, seed {seed_of(findings)}"
     return [*pairs, ("measured in", how)]
 
 
@@ -62,28 +62,28 @@ def _versions(machine: dict[str, str | int]) -> str:
     return ", ".join(f"{name} {machine[name.lower()]}" for name in names)
 
 
-def effort_name(comparison: Comparison) -> str:
+def effort_name(findings: Findings) -> str:
     """`normal`, or `of its own` for one that has no name."""
-    given = comparison.settings.get("effort")
+    given = findings.settings.get("effort")
     return next((name for name, effort in EFFORTS.items() if dataclasses.asdict(effort) == given), "of its own")
 
 
-def seed_of(comparison: Comparison) -> str:
+def seed_of(findings: Findings) -> str:
     """The seed of the targets."""
-    return str(comparison.settings.get("seed", "unknown"))
+    return str(findings.settings.get("seed", "unknown"))
 
 
-def more(comparison: Comparison) -> list[str]:
+def more(findings: Findings) -> list[str]:
     """What the verdict leaves out: quick ones that solve less, true errors, limits, what gave no answer."""
-    found = [_quicker(comparison)]
-    found += [_claimed(method, comparison) for method in comparison.compared]
-    found += [_limits(comparison), _silent(comparison), _slow(comparison)]
+    found = [_quicker(findings)]
+    found += [_claimed(method, findings) for method in findings.compared]
+    found += [_limits(findings), _silent(findings), _slow(findings)]
     return [sentence for sentence in found if sentence]
 
 
-def _quicker(comparison: Comparison) -> str:
+def _quicker(findings: Findings) -> str:
     """Methods whose calls take less time than those of the first rank."""
-    ranked = [m for m in comparison.compared if m.ranks is not None]
+    ranked = [m for m in findings.compared if m.ranks is not None]
     first = min((m.ranks.call for m in ranked if m.ranks and m.ranks.overall == 1), default=0)
     quick = [
         f"{m.name} ({spent(float(np.median(m.call_times)))}, {percent(m.solved())} % solved)"
@@ -93,14 +93,14 @@ def _quicker(comparison: Comparison) -> str:
     return f"Quicker, but with fewer targets solved: {series(quick)}." if quick else ""
 
 
-def _claimed(method: Measured, comparison: Comparison) -> str:
+def _claimed(method: Measured, findings: Findings) -> str:
     """What was truly left where a method said that it met the target."""
     run = method.main
     if run is None or not run.wrong_claims.any():
         return ""
-    wrong, measures = run.wrong_claims, comparison.task.problem.measures
+    wrong, measures = run.wrong_claims, findings.task.problem.measures
     worst: list[str] = []
-    for is_position, unit in ((True, length_unit(comparison)), (False, "rad")):
+    for is_position, unit in ((True, length_unit(findings)), (False, "rad")):
         columns = [i for i, m in enumerate(measures) if (m.kind == POSITION) == is_position]
         left = run.errors[wrong][:, columns]
         if columns and np.isfinite(left).any():
@@ -110,21 +110,21 @@ def _claimed(method: Measured, comparison: Comparison) -> str:
     return f"{method.name} claims wrongly: it says that it met {count} that it did not; {truth}."
 
 
-def _limits(comparison: Comparison) -> str:
-    parts = [f"{m.name} by up to {m.violation:.3g}" for m in comparison.compared if m.violation > _LEAVES]
+def _limits(findings: Findings) -> str:
+    parts = [f"{m.name} by up to {m.violation:.3g}" for m in findings.compared if m.violation > _LEAVES]
     if parts:
         return f"Over all sets of targets, limits are left by {series(parts)} [rad, file units]."
-    return f"No answer leaves a limit by more than {_LEAVES:g}." if comparison.compared else ""
+    return f"No answer leaves a limit by more than {_LEAVES:g}." if findings.compared else ""
 
 
-def _silent(comparison: Comparison) -> str:
-    runs = [(m.name, m.main) for m in comparison.compared if m.main is not None]
+def _silent(findings: Findings) -> str:
+    runs = [(m.name, m.main) for m in findings.compared if m.main is not None]
     missing = [(name, int((~np.isfinite(run.q).all(axis=1)).sum())) for name, run in runs]
     parts = [f"{name} for {counted(count, 'target')}" for name, count in missing if count]
     return f"No answer came from {series(parts)}." if parts else ""
 
 
-def _slow(comparison: Comparison) -> str:
-    runs = [(m.name, m.main) for m in comparison.compared if m.main is not None]
+def _slow(findings: Findings) -> str:
+    runs = [(m.name, m.main) for m in findings.compared if m.main is not None]
     parts = [f"{name} {len(run)}" for name, run in runs if len(run) < run.asked]
     return f"Slow ones got the first targets only: {series(parts)}." if parts else ""

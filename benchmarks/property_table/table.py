@@ -2,7 +2,7 @@
 
     comparisons on several chains, handles, sources --> Properties --> words by stated thresholds --> Markdown, rows
 
-No word stands here for a method: property_words.py finds every word by a stated threshold on a number.
+No word stands here for a method: words.py finds every word by a stated threshold on a number.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from poise import solvers
 from poise.comparison.comparison import Comparison
 from poise.comparison.findings.convergence import Convergence
 from poise.comparison.findings.measured import NAN, Measured
-from poise.comparison.properties.sources import Size, sizes
 from poise.comparison.trials.growth import Grown
 from poise.errors import InputError
 from poise.model.skeleton import Joint, Kind
 from poise.solvers.base.capabilities import Handles
+from property_table.sources import Size, sizes
 
 SOLVES = 0.95  # of the targets: at least this share is "solves", and counts for the number of joints
 FIRST, LAST = 1e-3, 1e-9  # of the first error: between these the digits an iteration are counted

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from poise.comparison.properties.properties import FIRST, LAST, SOLVES, OnChain, Properties, Property
 from poise.comparison.trials.growth import ONE_SIZE, exponent
 from poise.model.skeleton import Kind
 from poise.solvers.base.capabilities import series
+from property_table.table import FIRST, LAST, SOLVES, OnChain, Properties, Property
 
 HELD = 1e-9  # [rad, file units] a limit that no answer leaves by more is held
 CALM = 0.3  # [rad] no joint turns by more from frame to frame while the target goes out of reach and comes back
@@ -162,4 +162,4 @@ def _percent(share: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"  # noqa: PLR2004
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"

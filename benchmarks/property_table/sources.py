@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import poise
 from poise import solvers
 
-_PACKAGE, _FOLDER = "poise", Path(__file__).parent.parent.parent
+_PACKAGE, _FOLDER = "poise", Path(poise.__file__).parent
 _CHECKS = "poise.solving.checks"  # of what people type
-_KERNELS = "poise.kernels"  # a folder whose modules are used as attributes: kernels.ccd
+_KERNELS = "poise.kernels"  # its modules are used as attributes: kernels.chain.ccd
 _NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
             tokenize.ENDMARKER)  # fmt: skip
 
@@ -104,8 +105,8 @@ def _imports(module: str) -> frozenset[str]:
             modules = {name for name in inside if _path(name) is not None}
             lazy = lazy or _KERNELS in modules
             found |= modules or {node.module}
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and lazy:
-            found.add(f"{_PACKAGE}.{node.value.id}.{node.attr}")
+        elif isinstance(node, ast.Attribute) and lazy:
+            found.add(f"{_PACKAGE}.{ast.unparse(node)}")
     return frozenset(name for name in found if _path(name) is not None)
 
 

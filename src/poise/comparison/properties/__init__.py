@@ -1,1 +1,0 @@
-"""The table of properties: what each method is like."""
