@@ -50,23 +50,18 @@ def recipe(title):
 
 
 def copy_to(folder):
-    """A copy of what the recipes need: the package, the contract suites, the project's settings.
+    """A copy of what the recipes need: the package, its tests, the project's settings.
 
     The machine code of kernels is shared with the original: no recipe changes a kernel.
     """
     compiled = ROOT / "src" / "poise" / "kernels" / "__pycache__"
     compiled.mkdir(exist_ok=True)
 
-    def left_out(at, names):
-        here = Path(at)
-        if here == compiled.parent:
-            return [compiled.name]
-        return (
-            [name for name in names if (here / name).is_dir() and name != "reference"] if here == ROOT / "tests" else []
-        )
+    def left_out(at: str, _names: list[str]) -> list[str]:
+        return [compiled.name] if Path(at) == compiled.parent else []
 
     shutil.copytree(ROOT / "src", folder / "src", ignore=left_out)
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=left_out)
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(ROOT / "pyproject.toml", folder)
     (folder / "src" / "poise" / "kernels" / compiled.name).symlink_to(compiled, target_is_directory=True)
     return folder

@@ -25,7 +25,7 @@ PROOFS = {
     "Add a solver": Proof(
         (
             "TestChains::test_every_target_gives_an_honest_legal_pose[7-hinges-Range-secant]",
-            "PASSED tests/test_contract.py::test_goals[Position-secant]",
+            "PASSED tests/contracts/test_solvers.py::test_goals[Position-secant]",
             "(secant)\n",
         ),
         "np.clip(q[columns] + step, low, high)",
@@ -34,7 +34,7 @@ PROOFS = {
     "Add a goal": Proof(
         (
             "test_it_is_met_and_its_errors_are_those_of_forward_kinematics[Drill]",
-            "PASSED tests/test_contract.py::test_goals[Drill-levenberg_marquardt]",
+            "PASSED tests/contracts/test_solvers.py::test_goals[Drill-levenberg_marquardt]",
             "\nreached: ",
         ),
         "root=self.root, weight=self.weight\n",
@@ -42,17 +42,17 @@ PROOFS = {
     ),
     "Add a limit": Proof(
         (
-            "PASSED tests/test_contract_limits.py::TestExamples::test_kernels_and_arrays_agree[Cone]",
-            "PASSED tests/test_contract_limits.py::TestExamples::test_saved_and_loaded_it_bounds_the_same[Cone]",
-            "PASSED tests/test_contract.py::test_limits[Cone-ccd]",
+            "PASSED tests/contracts/test_limits.py::TestExamples::test_kernels_and_arrays_agree[Cone]",
+            "PASSED tests/contracts/test_limits.py::TestExamples::test_saved_and_loaded_it_bounds_the_same[Cone]",
+            "PASSED tests/contracts/test_solvers.py::test_limits[Cone-ccd]",
         ),
         "swing=angle,",
         "swing=2.0 * angle,",
     ),
     "Add a format": Proof(
         (
-            "PASSED tests/test_contract_formats.py::TestWriting::test_what_is_written_is_read_again[bones-.bones]",
-            "PASSED tests/test_contract_formats.py::TestReading::test_a_file_with_wrong_bytes[bones-.bones]",
+            "PASSED tests/contracts/test_formats.py::TestWriting::test_what_is_written_is_read_again[bones-.bones]",
+            "PASSED tests/contracts/test_formats.py::TestReading::test_a_file_with_wrong_bytes[bones-.bones]",
             "4 kept, 0 broken",
         ),
         "words[1] not in known",
@@ -96,5 +96,5 @@ def test_with_a_mistake_in_it_the_contract_says_so(title, tmp_path):
     assert first.block.count(proof.right) == 1
     for step in (first._replace(block=first.block.replace(proof.right, proof.wrong)), *between):
         follow(step, folder)
-    with pytest.raises(AssertionError, match=r"exit code 1(?s:.*)FAILED tests/test_contract"):
+    with pytest.raises(AssertionError, match=r"exit code 1(?s:.*)FAILED tests/contracts/"):
         follow(last, folder)

@@ -11,7 +11,7 @@ from poise import EulerBox, Kind, Position, Range, Status, SwingTwist, solvers
 from poise.problem import goals
 from poise.solvers.base.parameters import parameters
 from poise.solving import run as running
-from tests.contract_cases import (
+from tests.contracts.cases import (
     CHAINS,
     LENGTHS,
     LIMITS,

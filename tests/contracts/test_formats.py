@@ -15,7 +15,6 @@ from poise import Kind, Pose
 from poise.io import formats as folder
 from poise.io import samples
 from poise.io.registry import formats
-from tests.conftest import ROOT
 from tests.strategies import rng_of
 
 MODULES = {

@@ -16,7 +16,7 @@ from poise.model.limits.base.rows import turn_row
 from poise.plot.limits import local_outline
 from poise.solvers.base import capabilities as handles
 from poise.solvers.base.parameters import parameters
-from tests.contract_cases import LIMITS, limb, posed, rest
+from tests.contracts.cases import LIMITS, limb, posed, rest
 from tests.strategies import random_q, rng_of
 from tests.test_turn_limits import inside
 

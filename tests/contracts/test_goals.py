@@ -14,7 +14,7 @@ from poise.problem.layout import NUMBERS, POSITION, TERMS
 from poise.problem.measure import errors_by_world
 from poise.solvers.base import capabilities as handles
 from poise.solvers.base.parameters import parameters
-from tests.contract_cases import goal_for, limb, posed, rest
+from tests.contracts.cases import goal_for, limb, posed, rest
 from tests.strategies import rng_of
 
 pytestmark = pytest.mark.parametrize("kind", goals.GOALS, ids=lambda kind: kind.__name__)
