@@ -7,9 +7,9 @@ import pytest
 
 from poise.errors import InputError, UnknownNameError
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
+from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.motion import BALL
-from poise.ground.figure.travel import in_place, travelled
 from tests.ground.labels import LABELS
 from tests.ground.motions import motion, moved, path
 

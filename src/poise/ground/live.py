@@ -9,11 +9,11 @@ import numpy as np
 
 from poise import kernels
 from poise.ground.contact.contacts import Thresholds, stances
+from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, SHIN, THIGH, motion_of, turning
-from poise.ground.figure.travel import in_place, travelled
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import bend_axes
 from poise.ground.terrain.shapes import Plane

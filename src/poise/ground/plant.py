@@ -12,14 +12,14 @@ import numpy as np
 from poise.errors import InputError, UnsupportedError
 from poise.ground.checks import check_reach, check_terrain, check_under
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
+from poise.ground.contact.cyclic import Repeats, closes, repeats_of
+from poise.ground.contact.in_place import in_place as ground_velocity
+from poise.ground.contact.in_place import travelled
 from poise.ground.contact.plants import Plants, find_plants, in_frames
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.loops import Repeats, closes, repeats_of
 from poise.ground.figure.motion import Motion, fineness, motion_of
-from poise.ground.figure.travel import in_place as ground_velocity
-from poise.ground.figure.travel import travelled
 from poise.ground.legs.body import lean_of
 from poise.ground.legs.feet import every, floor_level, held_longer, place_feet
 from poise.ground.legs.legs import Turned

@@ -227,7 +227,8 @@ def stances(
         soles = find_soles(motion, shots=shots)
     else:
         rule = rule.loosened(float(np.hypot(*ground)))
-        soles = find_soles(motion, _found(motion, find_soles(motion, slow=False), rule, shots, tidy=False))
+        first = _found(motion, find_soles(motion, slow=False), rule, shots, tidy=False)
+        soles = find_soles(motion, first.heel & first.ball)
     return soles, _found(motion, soles, rule, shots)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import level
 from poise.model.pose import Pose
-
-if TYPE_CHECKING:
-    from poise.ground.contact.contacts import Contacts
 
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
 _PARTS = [FOOT, FOOT, TOES]  # what carries them
@@ -59,14 +55,13 @@ class Soles:
         return turned + motion.places[:, :, [ANKLE, ANKLE, BALL]]
 
 
-def find_soles(
-    motion: Motion, contacts: Contacts | None = None, *, slow: bool = True, shots: Shots | None = None
-) -> Soles:
+def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, shots: Shots | None = None) -> Soles:
     """Find heel, ball and tip of each foot from the frames in which it stands flat.
 
-    contacts  flat is where heel and ball stand; if None, where ankle and ball are slow and low
-    slow      False: flat is where ankle and ball are lowest, however they move (clips that do not travel)
-    shots     where the clip is cut, if that is known
+    flat   (F, L) the frames in which heel and ball of each foot are known to stand; if None, those in which ankle and
+           ball are slow and low
+    slow   False: flat is where ankle and ball are lowest, however they move (clips that do not travel)
+    shots  where the clip is cut, if that is known
 
     In flat stance heel, ball and tip are on the floor: the heel behind the ankle by 0.3 of the distance from ankle to
     ball, the ball under its joint, the tip under the end of the toes (toes without one: 0.5 of that distance ahead of
@@ -81,7 +76,7 @@ def find_soles(
     rest = motion if motion.upright.any() else rest_motion(motion.figure)
     if rest is not motion and rest.upright.any():
         return find_soles(rest)
-    flats = _flat_frames(motion, contacts, shots, slow=slow)
+    flats = _flat_frames(motion, flat, shots, slow=slow)
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
     frame = np.concatenate(flats)
     places, turns = motion.places[frame, leg], motion.turns[frame, leg]
@@ -157,14 +152,14 @@ def _ahead(motion: Motion, frames: Ints) -> Floats:
     return ahead / np.where(length > 0, length, 1.0)
 
 
-def _flat_frames(motion: Motion, contacts: Contacts | None, shots: Shots | None, *, slow: bool) -> list[Ints]:
+def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, slow: bool) -> list[Ints]:
     """The frames in which each foot stands flat; where it never does, those in which it is lowest."""
     places = motion.places[:, :, [ANKLE, BALL]]
     over = (places[..., 2] - places[..., 2].min(axis=0)).max(axis=2)  # (F, L) both joints
     over = np.where(motion.upright | ~motion.upright.any(axis=0), over, np.inf)
     flat: Bools
-    if contacts is not None:
-        flat = contacts.heel & contacts.ball
+    if known is not None:
+        flat = known.copy()
     elif slow:
         flat = _slow(motion, places, shots or shots_of(motion))
         flat &= over <= np.array([_tenth(over[flat[:, leg], leg]) for leg in range(over.shape[1])]) + _LOW

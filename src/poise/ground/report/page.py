@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
-from poise.ground.report.measures import speeds
+from poise.ground.report.measures import Paths, speeds
 from poise.maths.arrays import Floats
 from poise.svg.charts import WIDTH, Bars, Curve, chart, shown_range
-
-if TYPE_CHECKING:
-    from poise.ground.report.report import Report
 
 _POINTS = ((HEEL_POINT, "heel"), (BALL_POINT, "ball"))
 _POWERS = str.maketrans({"^": "", "2": "\N{SUPERSCRIPT TWO}", "3": "\N{SUPERSCRIPT THREE}"})
@@ -42,29 +40,58 @@ rect.heel {{ fill: var(--heel); stroke: none }} rect.ball {{ fill: var(--ball); 
 """
 
 
-def page_of(report: Report) -> str:
+class MeasureRow(NamedTuple):
+    """One line of the table: what, in which unit, before and after, and a remark."""
+
+    name: str
+    unit: str
+    before: float
+    after: float
+    remark: str = ""
+
+
+class Contents(NamedTuple):
+    """What the page says.
+
+    name, title  of the clip, and what was planted on what
+    rows, facts  the table, and the sentences below it
+    contacts     when heels and balls stand
+    paths        where the soles go over the ground, before and after
+    notes        what was assumed or given up, a sentence each
+    """
+
+    name: str
+    title: str
+    rows: tuple[MeasureRow, ...]
+    facts: tuple[str, ...]
+    contacts: Contacts
+    paths: tuple[Paths, Paths]
+    notes: tuple[str, ...]
+
+
+def page_of(contents: Contents) -> str:
     """The whole page."""
-    name = escape(report.name or "clip")
+    name = escape(contents.name or "clip")
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Feet of {name}</title><style>{_STYLE}</style></head><body>",
         f"<h1>Feet of {name}</h1>",
-        f'<p class="muted">{escape(report.title)}</p>',
-        _table(report),
-        *(f"<p>{escape(fact[:1].upper() + fact[1:])}.</p>" for fact in report.facts),
+        f'<p class="muted">{escape(contents.title)}</p>',
+        _table(contents),
+        *(f"<p>{escape(fact[:1].upper() + fact[1:])}.</p>" for fact in contents.facts),
         _key(),
-        *(_leg(report, leg) for leg in range(len(report.contacts.legs))),
-        _notes(report),
+        *(_leg(contents, leg) for leg in range(len(contents.contacts.legs))),
+        _notes(contents),
         "</body></html>",
     ]
     return "\n".join(parts)
 
 
-def _table(report: Report) -> str:
+def _table(contents: Contents) -> str:
     lines: list[str] = []
-    for row in report.rows:
+    for row in contents.rows:
         remark = f'<br><span class="muted">{escape(row.remark)}</span>' if row.remark else ""
         numbers = "".join(f'<td class="n">{number(value)}</td>' for value in (row.before, row.after))
         lines.append(f"<tr><td>{escape(row.name)}</td>{numbers}<td>{row.unit.translate(_POWERS)}{remark}</td></tr>")
@@ -87,12 +114,12 @@ def _key() -> str:
     return '<p class="key">' + "".join(f"<span>{line.format(style)}{words}</span>" for style, words in kinds) + "</p>"
 
 
-def _leg(report: Report, leg: int) -> str:
+def _leg(contents: Contents, leg: int) -> str:
     """Height and speed of one foot over time, before and after, with its contacts."""
-    name, contacts = report.contacts.legs[leg], report.contacts
+    name, contacts = contents.contacts.legs[leg], contents.contacts
     bars = [Bars("heel", "heel", contacts.heel[:, leg]), Bars("ball", "ball", contacts.ball[:, leg])]
-    heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(report.paths)]
-    swings = [_curves(speeds(paths)[:, leg], before=k == 0) for k, paths in enumerate(report.paths)]
+    heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]
+    swings = [_curves(speeds(paths)[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]
     drawn = [
         chart(contacts.times, [*before, *after], bars, words, *shown_range(_values(before), _values(after)))
         for (before, after), words in ((heights, "height above the ground [cm]"), (swings, "speed along it [m/s]"))
@@ -109,7 +136,7 @@ def _values(curves: list[Curve]) -> Floats:
     return np.concatenate([curve.values for curve in curves])
 
 
-def _notes(report: Report) -> str:
-    if not report.notes:
+def _notes(contents: Contents) -> str:
+    if not contents.notes:
         return ""
-    return "<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in report.notes) + "</ul>"
+    return "<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in contents.notes) + "</ul>"

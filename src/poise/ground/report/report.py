@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,13 @@ from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.report.edit_measures import Changes, changes_of
 from poise.ground.report.measures import Measures, Paths, knee_axes, measures_of, paths_of
-from poise.ground.report.page import number, page_of
+from poise.ground.report.page import Contents, MeasureRow, number, page_of
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import write_atomically
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
-
-
-class Row(NamedTuple):
-    """One line of the table: what, in which unit, before and after, and a remark."""
-
-    name: str
-    unit: str
-    before: float
-    after: float
-    remark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +57,19 @@ class Report:
     notes: tuple[str, ...] = ()
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[MeasureRow, ...]:
         """The table of measures."""
         b, a, c = self.before, self.after, self.changes
         fastest, hardest = c.worst_acceleration, c.worst_jerk
         return (
-            Row("foot skate", "cm/s", b.skate, a.skate),
-            Row("slip in contact, most", "mm", b.slip, a.slip),
-            Row("off the ground in contact, most", "mm", b.lift, a.lift),
-            Row("floating in contact, most", "mm", b.floating, a.floating),
-            Row("floating in contact, mean", "mm", b.floating_mean, a.floating_mean),
-            Row("in the ground, deepest", "mm", b.penetration, a.penetration),
-            Row("in the ground, all points", "mm s", b.sunk, a.sunk),
-            Row("knee bent backwards, most", "deg", float(b.backward.max()), float(a.backward.max())),
+            MeasureRow("foot skate", "cm/s", b.skate, a.skate),
+            MeasureRow("slip in contact, most", "mm", b.slip, a.slip),
+            MeasureRow("off the ground in contact, most", "mm", b.lift, a.lift),
+            MeasureRow("floating in contact, most", "mm", b.floating, a.floating),
+            MeasureRow("floating in contact, mean", "mm", b.floating_mean, a.floating_mean),
+            MeasureRow("in the ground, deepest", "mm", b.penetration, a.penetration),
+            MeasureRow("in the ground, all points", "mm s", b.sunk, a.sunk),
+            MeasureRow("knee bent backwards, most", "deg", float(b.backward.max()), float(a.backward.max())),
             _row("acceleration, 99 % of frames", "m/s^2", c.joints, c.accelerations, fastest),
             _row("jerk, peak", "m/s^3", c.joints, c.jerks, hardest),
         )
@@ -132,7 +122,8 @@ class Report:
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a page that needs nothing beside itself: the table, and height and speed of each foot over time."""
-        write_atomically(Path(path), page_of(self).encode())
+        contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, self.notes)
+        write_atomically(Path(path), page_of(contents).encode())
 
 
 def report_of(
@@ -179,10 +170,10 @@ def words_of(terrain: Terrain) -> str:
             return {"HeightMap": "a height map", "Mesh": "a mesh"}.get(type(terrain.surface).__name__, "a function")
 
 
-def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> Row:
+def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> MeasureRow:
     """The line of the joint that has changed most for the worse."""
     before, after = values[:, joints.index(worst[0])]
-    return Row(name, unit, float(before), float(after), f"x{worst[1]:.2f} at {worst[0]}")
+    return MeasureRow(name, unit, float(before), float(after), f"x{worst[1]:.2f} at {worst[0]}")
 
 
 def _plain(measures: Measures) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import pytest
 from poise import Clip, InputError, Terrain, lock_feet, plant_feet
 from poise.ground.contact.contact_files import read_contacts, write_contacts
 from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.plants import Plants, Stances
 from poise.ground.figure.figure import figure_of
-from poise.ground.figure.loops import Repeats, closes, repeats_of
 from poise.ground.figure.motion import Motion, motion_of
 from poise.maths import rotations
 from tests.ground.clips import clip_of, ground_of

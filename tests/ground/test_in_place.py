@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.figure.motion import BALL
-from poise.ground.figure.travel import in_place, travelled
 from tests.ground.motions import load, motion, moved, path
 
 KNIGHT, ROBOT, FOX, FOXES = "knight_kaykit.glb", "robot_quaternius.glb", "fox.glb", "fox_anims_m2m.glb"
