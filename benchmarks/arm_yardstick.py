@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from robots import models
 
 import poise
-from poise import kernels
-from poise.io import samples
+from poise import kernels, samples
 from poise.kernels.values.lane_types import Kind
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
 from poise.maths.lanes import aligned, lane_width

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import poise
-from poise.io import samples
+from poise import samples
 from poise.maths import lanes as machine
 from poise.maths import rotations
 

@@ -31,7 +31,7 @@ cpu_target.target_context.refresh()
 NO_SCIPY = "import sys; sys.modules['scipy'] = None\n"
 ARM = """
 import poise
-from poise.io import samples
+from poise import samples
 arm = poise.load(samples.path("arm.urdf"))
 tip = arm.skeleton.names[-1]
 there = arm.rest.world[tip]
@@ -40,7 +40,7 @@ assert poise.solve(arm.rest, goal).reached
 """
 CCD = """
 import poise
-from poise.io import samples
+from poise import samples
 body = poise.load(samples.path("humanoid.bvh"))
 hand = body.rest.world["LeftHand"].positions
 goal = poise.Position("LeftHand", hand + [-0.1, -0.1, 0.1])

@@ -20,7 +20,7 @@ import harness
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 from poise.viewer import scenes
 from poise.viewer.document.document import Document, document_of
 from poise.viewer.serve.server import Server

@@ -1,7 +1,7 @@
 """Joint limits: a ball joint becomes a hinge with a range, and an answer says which limit is in the way."""
 
 import poise
-from poise.io import samples
+from poise import samples
 
 rig = poise.load(samples.path("humanoid.glb"))  # its sidecar humanoid.ik.toml makes elbows and knees hinges
 print(rig.skeleton["LeftForeArm"].limit)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 arm = poise.load(samples.path("arm.urdf"))
 low, high = arm.skeleton.value_ranges.T

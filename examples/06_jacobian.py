@@ -3,7 +3,7 @@
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 arm = poise.load(samples.path("arm.urdf")).skeleton
 rng = np.random.default_rng(1)

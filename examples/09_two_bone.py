@@ -3,7 +3,7 @@
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 start = poise.load(samples.path("humanoid.glb")).rest  # its sidecar makes the knees hinges that bend one way
 foot, knee = (start.world[name].positions for name in ("LeftFoot", "LeftLeg"))

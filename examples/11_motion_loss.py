@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 try:
     import jax

@@ -3,7 +3,7 @@
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 figure = poise.load(samples.path("humanoid.bvh"))
 start = figure.rest

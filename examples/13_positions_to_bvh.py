@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 
 clip = poise.load(samples.path("humanoid.glb")).clips[0]
 walk = poise.plant_feet(clip, poise.Terrain.flat()).travelled  # the clip walks in place: a game moves its figure itself

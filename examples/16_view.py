@@ -6,7 +6,7 @@ At a terminal it opens the browser and runs until the page is closed; elsewhere 
 import sys
 
 import poise
-from poise.io import samples
+from poise import samples
 
 rig = poise.load(samples.path("humanoid.glb"))
 tracker = poise.Tracker(rig.rest, poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import poise
-from poise.io import samples
+from poise import samples
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Kind
 from poise.problem.problem import Problem, Tolerance

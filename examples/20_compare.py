@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import poise
-from poise.io import samples
+from poise import samples
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 

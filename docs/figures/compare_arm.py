@@ -6,10 +6,10 @@ import dataclasses
 from pathlib import Path
 
 import poise
+from poise import samples
 from poise.comparison.effort import QUICK
 from poise.comparison.report import pictures
 from poise.comparison.trials.targets import Sizes
-from poise.io import samples
 
 SOLVERS = ("ccd", "damped_least_squares", "fabrik", "jacobian_transpose", "levenberg_marquardt")
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 import poise
 from figures._style import BLACK, BLUE, ORANGE, PALE, SKY, chain, figure, save
-from poise.io import samples
+from poise import samples
 
 Z, Y = np.linspace(-0.95, 0.95, 96), np.linspace(0.0, 1.85, 94)
 COLOURS = {"reached": BLUE, "out_of_reach": PALE, "limited": ORANGE, "stalled": SKY}

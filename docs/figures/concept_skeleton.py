@@ -9,7 +9,7 @@ import numpy as np
 
 import poise
 from figures._style import BLACK, BLUE, GREY, RED, figure, plane, save
-from poise.io import samples
+from poise import samples
 
 HINGES = {"LeftForeArm", "RightForeArm", "LeftLeg", "RightLeg"}
 NAMED = ("Hips", "Spine", "Chest", "Head", "LeftShoulder", "LeftArm", "LeftForeArm", "LeftHand", "LeftUpLeg", "LeftLeg")

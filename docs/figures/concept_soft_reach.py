@@ -8,7 +8,7 @@ import numpy as np
 
 import poise
 from figures._style import BLACK, COLOURS, LINES, figure, save
-from poise.io import samples
+from poise import samples
 
 SOFT = (0.0, 0.05, 0.15)
 

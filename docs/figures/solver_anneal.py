@@ -9,7 +9,7 @@ import numpy as np
 
 import poise
 from figures._style import BLUE, GREEN, PINK, RED, figure, save
-from poise.io import samples
+from poise import samples
 
 RESTARTS = (0, 1, 2, 4, 8, 16, 32)
 CASES: tuple[tuple[str, Any, str, str, str], ...] = (

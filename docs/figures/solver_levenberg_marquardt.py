@@ -9,7 +9,7 @@ import numpy as np
 
 import poise
 from figures._style import BLUE, GREY, SKY, chain, figure, plane, save, target
-from poise.io import samples
+from poise import samples
 
 PLACES = 12
 

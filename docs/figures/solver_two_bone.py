@@ -9,7 +9,7 @@ import numpy as np
 
 import poise
 from figures._style import BLUE, COLOURS, LINES, RED, chain, figure, plane, save, target
-from poise.io import samples
+from poise import samples
 
 LEG = ("LeftUpLeg", "LeftLeg", "LeftFoot")
 SOFT = (0.0, 0.05, 0.15, 0.3)

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 import poise
 from figures._style import BLACK, BLUE, PALE, chain, figure, plane, save, target
-from poise.io import samples
+from poise import samples
 
 TARGET = np.array([0.4, 1.2, 0.35])
 

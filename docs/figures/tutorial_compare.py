@@ -8,9 +8,9 @@ import numpy as np
 
 import poise
 from figures._style import BLUE, GREEN, figure, save
+from poise import samples
 from poise.comparison.effort import Effort
 from poise.comparison.trials.targets import Sizes
-from poise.io import samples
 
 METHODS = {
     "levenberg_marquardt": "levenberg_marquardt",

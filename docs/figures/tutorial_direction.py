@@ -8,7 +8,7 @@ import numpy as np
 
 import poise
 from figures._style import BLUE, COLOURS, GREEN, LINES, RED, chain, figure, plane, save, target
-from poise.io import samples
+from poise import samples
 
 SHARES = {"Spine": 1, "Neck": 2, "Head": 3}
 PLACES = np.array([[0.35, 0.0, 0.15], [0.45, 0.0, 0.35], [0.2, 0.0, 0.5]])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import poise
-from poise import plot
-from poise.io import samples
+from poise import plot, samples
 
 
 def draw(path: Path) -> None:

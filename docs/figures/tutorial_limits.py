@@ -6,7 +6,7 @@ from pathlib import Path
 
 import poise
 from figures._style import BLUE, PALE, chain, figure, plane, save, target
-from poise.io import samples
+from poise import samples
 
 GOAL = (0.1, 0.5, 0.3)
 LEG = ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToe")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import poise
 from figures._style import BLUE, GREEN, RED, figure, save
-from poise.io import samples
+from poise import samples
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "18_own_solver.py"
 GOAL = (0.3, 0.2, 0.5)

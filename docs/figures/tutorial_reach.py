@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import poise
-from poise import plot
-from poise.io import samples
+from poise import plot, samples
 
 TARGET = (0.4, 1.2, 0.35)
 

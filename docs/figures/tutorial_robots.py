@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 import poise
 from figures._style import BLACK, BLUE, ORANGE, PALE, chain, figure, save
-from poise.io import samples
+from poise import samples
 
 X, Z = np.linspace(-0.9, 0.9, 49), np.linspace(-0.4, 1.3, 47)
 ANSWERS = {"reached": BLUE, "no pose found": ORANGE, "out of reach": PALE}

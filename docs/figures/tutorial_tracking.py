@@ -8,7 +8,7 @@ import numpy as np
 
 import poise
 from figures._style import BLACK, BLUE, GREEN, RED, figure, save
-from poise.io import samples
+from poise import samples
 
 FPS = 60
 WAYS = {"at once": {}, "damping 0.08 s": {"damping": 0.08}, "speed 2 rad/s": {"speed": 2.0}}

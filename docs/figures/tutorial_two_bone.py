@@ -8,7 +8,7 @@ import numpy as np
 
 import poise
 from figures._style import BLACK, BLUE, GREEN, PALE, RED, chain, figure, plane, save
-from poise.io import samples
+from poise import samples
 
 FOOT = (0.1, 0.4, 0.25)
 POLES = {"in front": (0.1, 0.6, 2.0), "to the left": (1.5, 0.6, 1.0), "to the right": (-1.0, 0.6, 1.0)}

@@ -1,72 +1,178 @@
-"""Poise: inverse kinematics for real rigs. See README.md for the first eight lines."""
+"""Poise: inverse kinematics for real rigs. See README.md for the first eight lines.
 
-from poise.comparison.compare import compare as compare
-from poise.comparison.comparison import Comparison as Comparison
-from poise.errors import FileError as FileError
-from poise.errors import InputError as InputError
-from poise.errors import NotReachedError as NotReachedError
-from poise.errors import PoiseError as PoiseError
-from poise.errors import PoiseWarning as PoiseWarning
-from poise.errors import UnknownNameError as UnknownNameError
-from poise.errors import UnsupportedError as UnsupportedError
-from poise.ground.contact.contacts import Contacts as Contacts
-from poise.ground.grounder import Grounder as Grounder
-from poise.ground.plant import Planted as Planted
-from poise.ground.plant import lock_feet as lock_feet
-from poise.ground.plant import plant_feet as plant_feet
-from poise.ground.terrain.terrain import Terrain as Terrain
-from poise.io.registry import load as load
-from poise.io.registry import save as save
-from poise.machine.warmup import warmup as warmup
-from poise.maths.rotations import rotation_between as rotation_between
-from poise.model.clip import Clip as Clip
-from poise.model.clip import KeyedClip as KeyedClip
-from poise.model.clip import Track as Track
-from poise.model.limits import EulerBox as EulerBox
-from poise.model.limits import Range as Range
-from poise.model.limits import SwingTwist as SwingTwist
-from poise.model.pose import Pose as Pose
-from poise.model.pose import Transforms as Transforms
-from poise.model.rig import Rig as Rig
-from poise.model.rig import Skin as Skin
-from poise.model.roles import Leg as Leg
-from poise.model.roles import Roles as Roles
-from poise.model.roles import humanoid as humanoid
-from poise.model.skeleton import Coupling as Coupling
-from poise.model.skeleton import Joint as Joint
-from poise.model.skeleton import Kind as Kind
-from poise.model.skeleton import Skeleton as Skeleton
-from poise.problem.goals import Aim as Aim
-from poise.problem.goals import Direction as Direction
-from poise.problem.goals import LookAt as LookAt
-from poise.problem.goals import Near as Near
-from poise.problem.goals import Orientation as Orientation
-from poise.problem.goals import Pin as Pin
-from poise.problem.goals import Place as Place
-from poise.problem.goals import Pole as Pole
-from poise.problem.goals import Position as Position
-from poise.solvers.anneal import Anneal as Anneal
-from poise.solvers.autodiff import Autodiff as Autodiff
-from poise.solvers.base.status import Status as Status
-from poise.solvers.ccd import CCD as CCD
-from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
-from poise.solvers.fabrik import FABRIK as FABRIK
-from poise.solvers.jacobian_transpose import JacobianTranspose as JacobianTranspose
-from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
-from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
-from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
-from poise.solvers.two_bone import TwoBone as TwoBone
-from poise.solving.bake import Baked as Baked
-from poise.solving.bake import bake as bake
-from poise.solving.fit import Fitted as Fitted
-from poise.solving.fit import fit as fit
-from poise.solving.prepared import Prepared as Prepared
-from poise.solving.result import Result as Result
-from poise.solving.result import Trace as Trace
-from poise.solving.solve import prepare as prepare
-from poise.solving.solve import solve as solve
-from poise.solving.track import Tracker as Tracker
-from poise.viewer.view import View as View
-from poise.viewer.view import view as view
+Every public name is imported when it is first used: `import poise` takes next to no time, and who reads a file does not
+wait for the viewer. So each name stands here twice: as an import, which editors and type checkers read, and in the
+table of places, which Python reads.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poise import errors as errors
+    from poise import plot as plot
+    from poise import solvers as solvers
+    from poise.comparison.compare import compare as compare
+    from poise.comparison.comparison import Comparison as Comparison
+    from poise.errors import FileError as FileError
+    from poise.errors import InputError as InputError
+    from poise.errors import NotReachedError as NotReachedError
+    from poise.errors import PoiseError as PoiseError
+    from poise.errors import PoiseWarning as PoiseWarning
+    from poise.errors import UnknownNameError as UnknownNameError
+    from poise.errors import UnsupportedError as UnsupportedError
+    from poise.ground.contact.contacts import Contacts as Contacts
+    from poise.ground.grounder import Grounder as Grounder
+    from poise.ground.plant import Planted as Planted
+    from poise.ground.plant import lock_feet as lock_feet
+    from poise.ground.plant import plant_feet as plant_feet
+    from poise.ground.terrain.terrain import Terrain as Terrain
+    from poise.io import samples as samples
+    from poise.io.registry import load as load
+    from poise.io.registry import save as save
+    from poise.machine.warmup import warmup as warmup
+    from poise.maths.rotations import rotation_between as rotation_between
+    from poise.model.clip import Clip as Clip
+    from poise.model.clip import KeyedClip as KeyedClip
+    from poise.model.clip import Track as Track
+    from poise.model.limits import EulerBox as EulerBox
+    from poise.model.limits import Range as Range
+    from poise.model.limits import SwingTwist as SwingTwist
+    from poise.model.pose import Pose as Pose
+    from poise.model.pose import Transforms as Transforms
+    from poise.model.rig import Rig as Rig
+    from poise.model.rig import Skin as Skin
+    from poise.model.roles import Leg as Leg
+    from poise.model.roles import Roles as Roles
+    from poise.model.roles import humanoid as humanoid
+    from poise.model.skeleton import Coupling as Coupling
+    from poise.model.skeleton import Joint as Joint
+    from poise.model.skeleton import Kind as Kind
+    from poise.model.skeleton import Skeleton as Skeleton
+    from poise.problem.goals import Aim as Aim
+    from poise.problem.goals import Direction as Direction
+    from poise.problem.goals import LookAt as LookAt
+    from poise.problem.goals import Near as Near
+    from poise.problem.goals import Orientation as Orientation
+    from poise.problem.goals import Pin as Pin
+    from poise.problem.goals import Place as Place
+    from poise.problem.goals import Pole as Pole
+    from poise.problem.goals import Position as Position
+    from poise.solvers.anneal import Anneal as Anneal
+    from poise.solvers.autodiff import Autodiff as Autodiff
+    from poise.solvers.base.status import Status as Status
+    from poise.solvers.ccd import CCD as CCD
+    from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
+    from poise.solvers.fabrik import FABRIK as FABRIK
+    from poise.solvers.jacobian_transpose import JacobianTranspose as JacobianTranspose
+    from poise.solvers.levenberg_marquardt import LevenbergMarquardt as LevenbergMarquardt
+    from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
+    from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
+    from poise.solvers.two_bone import TwoBone as TwoBone
+    from poise.solving.bake import Baked as Baked
+    from poise.solving.bake import bake as bake
+    from poise.solving.fit import Fitted as Fitted
+    from poise.solving.fit import fit as fit
+    from poise.solving.prepared import Prepared as Prepared
+    from poise.solving.result import Result as Result
+    from poise.solving.result import Trace as Trace
+    from poise.solving.solve import prepare as prepare
+    from poise.solving.solve import solve as solve
+    from poise.solving.track import Tracker as Tracker
+    from poise.viewer.view import View as View
+    from poise.viewer.view import view as view
 
 __version__ = "0.1.0"
+
+# The module below `poise` that defines each public name.
+_PLACES = {
+    "Aim": "problem.goals",
+    "Anneal": "solvers.anneal",
+    "Autodiff": "solvers.autodiff",
+    "Baked": "solving.bake",
+    "CCD": "solvers.ccd",
+    "Clip": "model.clip",
+    "Comparison": "comparison.comparison",
+    "Contacts": "ground.contact.contacts",
+    "Coupling": "model.skeleton",
+    "DampedLeastSquares": "solvers.damped_least_squares",
+    "Direction": "problem.goals",
+    "EulerBox": "model.limits",
+    "FABRIK": "solvers.fabrik",
+    "FileError": "errors",
+    "Fitted": "solving.fit",
+    "Grounder": "ground.grounder",
+    "InputError": "errors",
+    "JacobianTranspose": "solvers.jacobian_transpose",
+    "Joint": "model.skeleton",
+    "KeyedClip": "model.clip",
+    "Kind": "model.skeleton",
+    "Leg": "model.roles",
+    "LevenbergMarquardt": "solvers.levenberg_marquardt",
+    "LookAt": "problem.goals",
+    "Near": "problem.goals",
+    "NotReachedError": "errors",
+    "Orientation": "problem.goals",
+    "Pin": "problem.goals",
+    "Place": "problem.goals",
+    "Planted": "ground.plant",
+    "PoiseError": "errors",
+    "PoiseWarning": "errors",
+    "Pole": "problem.goals",
+    "Pose": "model.pose",
+    "Position": "problem.goals",
+    "Prepared": "solving.prepared",
+    "PseudoInverse": "solvers.pseudo_inverse",
+    "Range": "model.limits",
+    "Result": "solving.result",
+    "Rig": "model.rig",
+    "Roles": "model.roles",
+    "SelectivelyDamped": "solvers.selectively_damped",
+    "Skeleton": "model.skeleton",
+    "Skin": "model.rig",
+    "Status": "solvers.base.status",
+    "SwingTwist": "model.limits",
+    "Terrain": "ground.terrain.terrain",
+    "Trace": "solving.result",
+    "Track": "model.clip",
+    "Tracker": "solving.track",
+    "Transforms": "model.pose",
+    "TwoBone": "solvers.two_bone",
+    "UnknownNameError": "errors",
+    "UnsupportedError": "errors",
+    "View": "viewer.view",
+    "bake": "solving.bake",
+    "compare": "comparison.compare",
+    "fit": "solving.fit",
+    "humanoid": "model.roles",
+    "load": "io.registry",
+    "lock_feet": "ground.plant",
+    "plant_feet": "ground.plant",
+    "prepare": "solving.solve",
+    "rotation_between": "maths.rotations",
+    "save": "io.registry",
+    "solve": "solving.solve",
+    "view": "viewer.view",
+    "warmup": "machine.warmup",
+}
+
+# The modules that are public themselves. `poise.jax` is not among them: it needs an extra, and is imported by name.
+_MODULES = {"errors": "errors", "plot": "plot", "samples": "io.samples", "solvers": "solvers"}
+
+if not TYPE_CHECKING:  # a checker would take any name at all for one that __getattr__ finds
+    __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used; then it is an attribute like any other."""
+        if name in _MODULES:
+            value = importlib.import_module(f"poise.{_MODULES[name]}")
+        elif name in _PLACES:
+            value = getattr(importlib.import_module(f"poise.{_PLACES[name]}"), name)
+        else:
+            raise AttributeError(f"module 'poise' has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        """The public names, whether they were used already or not."""
+        return [*__all__, "__version__"]

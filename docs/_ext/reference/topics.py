@@ -86,7 +86,8 @@ TOPICS = (
 
 def public() -> dict[str, Any]:
     """What `poise` exports: name -> value; its modules are not counted."""
-    return {name: value for name, value in vars(poise).items() if not (name.startswith("_") or inspect.ismodule(value))}
+    values = {name: getattr(poise, name) for name in poise.__all__}
+    return {name: value for name, value in values.items() if not inspect.ismodule(value)}
 
 
 def label(name: str) -> str:

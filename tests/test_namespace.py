@@ -1,0 +1,135 @@
+"""What `poise` shows: public names only, each imported when it is used, and the same for Python and type checkers."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import poise
+
+HEAVY = ("numba", "trimesh", "matplotlib", "jax", "websockets", "typer", "rich", "asyncio", "http", "scipy", "numpy")
+MODULES = {"errors", "plot", "samples", "solvers"}
+
+
+def fresh(code):
+    """What a new process prints, as words."""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def imports_for_checkers():
+    """Name -> module, as the type-checking imports of poise/__init__.py have them."""
+    tree = ast.parse(inspect.getsource(poise))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    found = {}
+    for line in block.body:
+        assert isinstance(line, ast.ImportFrom)
+        for name in line.names:
+            assert name.asname == name.name, "`X as X` is what makes a name public to a type checker"
+            assert name.name not in found
+            found[name.name] = line.module
+    return found
+
+
+def test_dir_shows_the_public_names_and_nothing_else():
+    assert dir(poise) == sorted([*poise.__all__, "__version__"])
+    assert list(poise.__all__) == sorted(poise.__all__)
+    assert {name for name in poise.__all__ if inspect.ismodule(getattr(poise, name))} == MODULES
+    code = "import poise, poise.viewer.view, poise.cli; print(*dir(poise))"
+    assert fresh(code) == dir(poise), "what was imported does not show"
+
+
+def test_the_imports_for_checkers_and_the_table_say_the_same():
+    places = imports_for_checkers()
+    values = {name: place for name, place in places.items() if name not in MODULES}
+    assert values == {name: f"poise.{place}" for name, place in poise._PLACES.items()}
+    modules = {name: f"{place}.{name}" for name, place in places.items() if name in MODULES}
+    assert modules == {name: f"poise.{place}" for name, place in poise._MODULES.items()}
+
+
+@pytest.mark.parametrize("name", poise.__all__)
+def test_a_type_checker_finds_a_name_where_python_does(name):
+    place = importlib.import_module(imports_for_checkers()[name])
+    assert getattr(place, name) is getattr(poise, name)
+
+
+def test_importing_poise_imports_nothing_heavy():
+    code = "import sys; before = set(sys.modules); import poise; print(*sorted(set(sys.modules) - before))"
+    found = fresh(code)
+    assert [name for name in found if name.partition(".")[0] == "poise"] == ["poise"]
+    assert not set(HEAVY) & set(found)
+
+
+def test_reading_a_file_and_making_goals_does_not_import_what_solves_or_shows():
+    code = (
+        "import sys, poise; before = set(sys.modules)\n"
+        "poise.load(poise.samples.path('arm.urdf')), poise.Position('tool', [0, 0, 0])\n"
+        "print(*set(sys.modules) - before)"
+    )
+    found = set(fresh(code))
+    assert "poise.io.registry" in found
+    assert (
+        not {"numba", "trimesh", "matplotlib", "jax", "websockets", "typer", "rich", "asyncio", "http.server"} & found
+    )
+    rooms = {name.split(".")[1] for name in found if name.startswith("poise.")}
+    assert not rooms & {"solving", "ground", "comparison", "viewer", "cli", "plot", "jax", "machine"}, rooms
+
+
+def test_every_name_is_found_in_a_process_that_used_no_other():
+    """A name must not count on what another one imported: each is taken from a fresh copy of the package."""
+    code = (
+        "import os, sys\n"
+        "import numpy, numpy.linalg, dataclasses, pathlib, inspect, enum, typing, json, importlib.metadata\n"
+        "import poise\n"
+        "failed = []\n"
+        "for name in poise.__all__:\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        try:\n"
+        "            exec(f'from poise import {name}')\n"
+        "        except BaseException as error:\n"
+        "            print(f'{name}: {error!r}', file=sys.stderr, flush=True)\n"
+        "            os._exit(1)\n"
+        "        os._exit(0)\n"
+        "    failed += [name] * bool(os.waitpid(child, 0)[1])\n"
+        "print(*failed)\n"
+    )
+    assert fresh(code) == []
+
+
+def test_a_name_that_does_not_exist():
+    with pytest.raises(AttributeError, match="module 'poise' has no attribute 'solv'") as caught:
+        poise.solv  # noqa: B018
+    assert (caught.value.name, caught.value.obj) == ("solv", poise), "so that Python asks: did you mean 'solve'?"
+    assert not hasattr(poise, "solving_")
+    with pytest.raises(ImportError, match="cannot import name 'Positon'"):
+        from poise import Positon  # noqa: F401
+
+
+def test_no_room_hides_a_function():
+    """A submodule becomes an attribute of the package when it is imported, whoever imports it."""
+    rooms = {module.name for module in pkgutil.iter_modules(poise.__path__)}
+    assert rooms & set(poise.__all__) <= MODULES
+    code = (
+        "import poise.viewer.view, poise.solving.solve, poise.solving.bake, poise.comparison.compare, poise\n"
+        "print(*(callable(found) for found in (poise.view, poise.solve, poise.bake, poise.compare)))"
+    )
+    assert fresh(code) == ["True"] * 4
+
+
+def test_values_are_pickled_by_the_place_of_their_class():
+    code = "import pickle, poise\ngoal = poise.Position('tool', [1.0, 2.0, 3.0])\nprint(pickle.dumps(goal).hex())"
+    (text,) = fresh(code)
+    code = f"import pickle; print(*pickle.loads(bytes.fromhex({text!r})).target)"
+    assert fresh(code) == ["1.0", "2.0", "3.0"]
+
+
+def test_everything_can_be_imported_at_once():
+    code = "from poise import *; import poise; print(all(name in globals() for name in poise.__all__))"
+    assert fresh(code) == ["True"]
