@@ -9,7 +9,7 @@ from poise import samples
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Kind
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer
 
@@ -31,9 +31,9 @@ class Nudge:
         return "nudge"
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """One position, with hinges and slides; everything else is refused in a sentence."""
-        return Handles(
+        return Capabilities(
             goals=("Position",), several=False, joints=(Kind.HINGE, Kind.SLIDE), limits=("Range",), prefer=("first",)
         )
 
@@ -72,7 +72,7 @@ class Boast:
     """Moves one joint beyond its range, and says that every target is met."""
 
     name = "boast"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Claim success."""

@@ -21,7 +21,7 @@ from poise.comparison.findings.measured import NAN, Measured
 from poise.comparison.trials.growth import Grown
 from poise.errors import InputError
 from poise.model.skeleton import Joint, Kind
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from property_table.sources import Size, sizes
 
 SOLVES = 0.95  # of the targets: at least this share is "solves", and counts for the number of joints
@@ -70,7 +70,7 @@ class Property:
     name: str
     text: str
     size: Size
-    handles: Handles
+    handles: Capabilities
     chains: dict[str, OnChain]
     converging: Converging | None
     grown: tuple[Grown, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.solvers import named
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solving.result import Answer, Trace
 
 
@@ -26,7 +26,7 @@ class Liar:
     """Does nothing and says that it met every target."""
 
     name = "liar"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         found = answer(unmoved(problem, targets), met=True)
@@ -42,7 +42,7 @@ class Outlaw:
 
     by: float = 0.01
     name = "outlaw"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
@@ -56,7 +56,7 @@ class Lost:
     """Answers with no numbers."""
 
     name = "lost"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         return answer(np.full_like(unmoved(problem, targets), np.nan), met=False)
@@ -68,7 +68,7 @@ class Sleeper:
 
     seconds: float = 0.02
     name = "sleeper"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         time.sleep(self.seconds * (len(targets) > 0))
@@ -80,7 +80,7 @@ class Homebody:
     """Solves, and is sure of it only where it starts from rest."""
 
     name = "homebody"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
@@ -93,7 +93,7 @@ class Murky:
     """Solves, and nobody can read its trace."""
 
     name = "murky"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         found = named("levenberg_marquardt").run(problem, targets, tolerance, request)

@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from poise import solvers
 from poise.comparison.effort import QUICK
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from tests.comparison.doubles import Liar, Lost, answer
 
 EFFORT = dataclasses.replace(QUICK, joints=(2, 10), rounds=3, timed=3, traced=3, seconds=0.2)
@@ -22,7 +22,7 @@ class Hostile:
     """Reaches the first half of the targets only, under a name that is no name."""
 
     name = f"{HOSTILE} with a name that is longer than any column is wide"
-    handles = Handles()
+    handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
         found = solvers.named("levenberg_marquardt").run(problem, targets, tolerance, request)

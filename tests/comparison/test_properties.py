@@ -16,7 +16,7 @@ from poise.comparison.findings.convergence import Convergence
 from poise.comparison.trials.growth import Grown
 from poise.comparison.trials.targets import Sizes
 from poise.model.skeleton import Kind
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from tests.conftest import ROOT
 
 sys.path.append(str(ROOT / "benchmarks"))
@@ -159,7 +159,7 @@ QUICKLY = Converging(5.0, 3.0, 0.0, 0.0)
 
 def row(*, handles=None, one=GOOD, falling=QUICKLY, grown=(), name="made"):
     """The words of a method with these figures."""
-    method = Property(name, "Made.", sources.Size(10, 1200), handles or Handles(), {"chain": one}, falling, grown)
+    method = Property(name, "Made.", sources.Size(10, 1200), handles or Capabilities(), {"chain": one}, falling, grown)
     return words.rows(Properties((method,), ("chain",), ("chain",), 240, (2, 10, 20)))[0]
 
 
@@ -204,9 +204,9 @@ def test_words_of_convergence(falling, words):
 
 def test_words_of_limits_and_hinges():
     assert row(one=GOOD._replace(violation=0.02))["joint limits"] == "EulerBox, Range, SwingTwist: left by 0.02"
-    assert row(handles=Handles(limits=("Range",), soft=True))["joint limits"] == "Range, soft ones: held"
-    assert row(handles=Handles(limits=()))["joint limits"] == "none"
-    assert row(handles=Handles(joints=(Kind.BALL,)))["hinge joints"] == "no"
+    assert row(handles=Capabilities(limits=("Range",), soft=True))["joint limits"] == "Range, soft ones: held"
+    assert row(handles=Capabilities(limits=()))["joint limits"] == "none"
+    assert row(handles=Capabilities(joints=(Kind.BALL,)))["hinge joints"] == "no"
 
 
 @pytest.mark.parametrize(

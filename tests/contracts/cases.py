@@ -9,7 +9,7 @@ import poise
 from poise import EulerBox, Kind, Range, SwingTwist, solvers
 from poise.cli.given.goals import goal_of_words, word_of
 from poise.problem.goals import Near
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.parameters import parameters
 from tests.reference import slow_kinematics
 from tests.strategies import unit_quaternions
@@ -39,7 +39,7 @@ CHAINS = [
 ]
 
 
-def handles_of(name: str) -> Handles:
+def handles_of(name: str) -> Capabilities:
     """What a solver says it can do; `auto` ends at the engine."""
     return solvers.named("levenberg_marquardt" if name == "auto" else name).handles
 

@@ -78,7 +78,7 @@ TOPICS = (
     Topic(
         "extending", "Your own solver", "What a file in `solvers/` provides, and what it is given; "
         "[the house](../architecture.md) shows where it stands.", (),
-        ("poise.solvers:Solver", "poise.solvers:names", "poise.solvers:named", "poise.solvers.base.capabilities:Handles",
+        ("poise.solvers:Solver", "poise.solvers:names", "poise.solvers:named", "poise.solvers.base.capabilities:Capabilities",
          "poise.problem.problem:Problem", "poise.solvers.base.request:Request", "poise.solving.result:Answer"),
     ),
 )  # fmt: skip

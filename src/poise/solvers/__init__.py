@@ -16,7 +16,7 @@ from poise.errors import UnknownNameError, UnsupportedError
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats
     from poise.problem.problem import Problem, Tolerance
-    from poise.solvers.base.capabilities import Handles
+    from poise.solvers.base.capabilities import Capabilities
     from poise.solvers.base.request import Request
     from poise.solving.result import Answer
 
@@ -30,7 +30,7 @@ class Solver(Protocol):
         ...
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """What it can do; `run` is never given anything else."""
         ...
 

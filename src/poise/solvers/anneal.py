@@ -19,7 +19,7 @@ from poise.maths.arrays import Bools, Floats, Ints, real
 from poise.maths.options import count, one_of
 from poise.problem.layout import POSITION
 from poise.problem.problem import Problem, Tolerance, solved_together
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.perturb import DRAWS, scattered
 from poise.solvers.base.request import Request
 from poise.solving.checks import check_solver
@@ -70,7 +70,7 @@ class Anneal:
         return self.solver
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """What the inner solver handles, the first solution found."""
         return replace(self.inner.handles, prefer=("first",))
 

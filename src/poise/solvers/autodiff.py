@@ -16,7 +16,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Floats, real
 from poise.maths.options import count, one_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.engine import Options, TreeEngine, aims_within, standing_still, trace_of
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer
@@ -68,10 +68,10 @@ class Autodiff:
         return "autodiff"
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """Points, rotations, directions and rays; a mere preference (Near) has no residual."""
         goals = ("Position", "Orientation", "Place", "Direction", "Aim", "Pin")
-        return Handles(goals=goals, limits=("Range",), prefer=("first",))
+        return Capabilities(goals=goals, limits=("Range",), prefer=("first",))
 
     @property
     def options(self) -> Options:

@@ -21,7 +21,7 @@ from poise.maths.arrays import Floats, real, short
 from poise.maths.options import count, one_of
 from poise.problem.chain import GoalChain, goal_chain
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer, Trace
 
@@ -108,9 +108,9 @@ class CCD:
         return "ccd"
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """Goals of one joint; coupled joints only where one of them is on the way."""
-        return Handles(
+        return Capabilities(
             goals=("Position", "Orientation", "Place", "Direction"),
             one_joint=True,
             coupled=False,

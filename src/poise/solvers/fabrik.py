@@ -22,7 +22,7 @@ from poise.problem.layout import POSITION
 from poise.problem.old_chain import Chain
 from poise.problem.packed import Tree
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.engine import Options, TreeEngine
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer, Trace
@@ -77,9 +77,9 @@ class FABRIK:
         return "fabrik"
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """Positions, one or several, on balls and hinges; coupled joints only where one of them is on the way."""
-        return Handles(
+        return Capabilities(
             goals=("Position", "Pin"),
             joints=(Kind.HINGE, Kind.BALL),
             coupled=False,

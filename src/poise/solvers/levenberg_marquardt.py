@@ -19,7 +19,7 @@ from poise.maths.options import count
 from poise.problem.arm import arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.alternatives import closest, every
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer
@@ -60,9 +60,9 @@ class LevenbergMarquardt:
         return "levenberg_marquardt"
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """Everything."""
-        return Handles(soft=True)
+        return Capabilities(soft=True)
 
     @property
     def options(self) -> Options:

@@ -21,7 +21,7 @@ from poise.problem.limb import Limb, column_of, goals_of, limb_of
 from poise.problem.limb_plane import plane_rows
 from poise.problem.limb_space import Bend, limb_rows
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Handles
+from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer, Trace
 
@@ -92,9 +92,9 @@ class TwoBone:
         return "two_bone"
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """One position or place, and a pole; hinges and balls, of which `run` looks at the two that bend."""
-        return Handles(
+        return Capabilities(
             goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
             limits=("Range",), coupled=False, free_root=False, prefer=("first",),
         )  # fmt: skip

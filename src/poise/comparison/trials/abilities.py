@@ -5,7 +5,7 @@ from __future__ import annotations
 from poise.model.limits import LIMITS
 from poise.model.limits import NAMES as LIMIT_NAMES
 from poise.problem.goals import NAMES as GOALS
-from poise.solvers.base.capabilities import ALL_JOINTS, ALL_PREFERENCES, Handles
+from poise.solvers.base.capabilities import ALL_JOINTS, ALL_PREFERENCES, Capabilities
 
 
 def ability_groups() -> list[tuple[str, list[str]]]:
@@ -20,7 +20,7 @@ def ability_groups() -> list[tuple[str, list[str]]]:
     ]
 
 
-def declared(handles: Handles) -> dict[str, bool]:
+def declared(handles: Capabilities) -> dict[str, bool]:
     """Each ability of a solver."""
     found = {name: name in handles.goals for name in GOALS}
     found |= {f"{kind.name.lower()}s": kind in handles.joints for kind in ALL_JOINTS}

@@ -17,7 +17,7 @@ ALL_PREFERENCES = ("first", "closest", "all")
 
 
 @dataclass(frozen=True)
-class Handles:
+class Capabilities:
     """What a solver can do; what is not in here it refuses, and never ignores.
 
     goals      names of goals

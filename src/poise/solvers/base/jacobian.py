@@ -16,7 +16,7 @@ from poise.maths.options import count
 from poise.problem.layout import POSITION
 from poise.problem.packed import Tree
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import ALL_GOALS, Handles
+from poise.solvers.base.capabilities import ALL_GOALS, Capabilities
 from poise.solvers.base.engine import Found, aims_within, answer_of, eased, in_chunks, seeds_of, standing_still
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer
@@ -59,9 +59,9 @@ class JacobianMethod:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
 
     @property
-    def handles(self) -> Handles:
+    def handles(self) -> Capabilities:
         """All goals but Near, any number of them."""
-        return Handles(goals=GOALS, prefer=("first",))
+        return Capabilities(goals=GOALS, prefer=("first",))
 
     @property
     def rule(self) -> Rule:
