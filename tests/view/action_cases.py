@@ -7,7 +7,7 @@ from functools import cache
 import poise
 from poise.io import samples
 from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import Handle, document_of
+from poise.viewer.document.document import Gizmo, document_of
 
 HAND = [0.45, 1.25, 0.3]
 TARGET = {"chain": "left_arm", "serial": 7}
@@ -26,7 +26,7 @@ def everything():
         chain_of(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
         chain_of(pose, "head", None, "Head", "look", enabled=False),
     )
-    return document_of(rig(), pose=pose, chains=(arm, *others), handles=(Handle("ball", (0.0, 1.0, 1.0)),))
+    return document_of(rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),))
 
 
 #: Arguments that change the document, per action.

@@ -11,7 +11,7 @@ import pytest
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist
 from poise.io import samples
-from poise.viewer.document.document import Choice, Document, Handle, document_of
+from poise.viewer.document.document import Choice, Document, Gizmo, document_of
 
 MIXED = poise.Skeleton.build(
     ["free", "ball", "hinged", "cone", "box", "hinge", "slide", "fixed"],
@@ -136,7 +136,7 @@ class TestValues:
     def test_same_means_that_nothing_differs(self, mixed):
         assert mixed.same(mixed.but())
         assert mixed.same(mixed.but(chains=(), views=1))
-        for change in ({"views": 2}, {"mode": "plain"}, {"tolerance": 0.1}, {"handles": (Handle("a", (0, 0, 0)),)}):
+        for change in ({"views": 2}, {"mode": "plain"}, {"tolerance": 0.1}, {"handles": (Gizmo("a", (0, 0, 0)),)}):
             assert not mixed.same(mixed.but(**change))
         assert not mixed.same(mixed.but(start=poise.Pose(MIXED, MIXED.rest_q)))
 

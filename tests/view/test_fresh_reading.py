@@ -15,12 +15,12 @@ from poise.io import samples
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import document_of
-from poise.viewer.serve.jobs import Jobs
-from poise.viewer.serve.outbox import Outbox
+from poise.viewer.session.jobs import Jobs
+from poise.viewer.session.outbox import Outbox
 from poise.viewer.session.saves import saved
+from poise.viewer.session.stage import Stage
 from poise.viewer.session.stills import page_of
 from poise.viewer.session.studio import Studio
-from poise.viewer.stage import Stage
 from tests.view.action_cases import everything, rig
 from tests.view.watcher import PATIENCE, watched
 
@@ -81,7 +81,7 @@ def test_undo_leaves_what_a_program_shows():
 
 def test_a_job_never_keeps_a_program_from_ending():
     program = (
-        "import time; from poise.view.jobs import Jobs\n"
+        "import time; from poise.viewer.session.jobs import Jobs\n"
         "jobs = Jobs(); jobs.add(lambda: time.sleep(3600), print); time.sleep(0.1); jobs.close()"
     )
     done = subprocess.run([sys.executable, "-c", program], timeout=PATIENCE, check=True, capture_output=True)

@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise.ground.plant import Planted
 from poise.io import samples
-from poise.viewer.session.landscape import OFFERED, height_of, land_of, planted, size_of, up_of
+from poise.viewer.document.landscape import OFFERED, height_of, land_of, planted, size_of, up_of
 from tests.strategies import straight_chain
 from tests.view.action_cases import rig
 

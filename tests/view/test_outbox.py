@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from poise.viewer.serve.outbox import Inbox, Outbox
+from poise.viewer.session.outbox import Inbox, Outbox
 
 WELCOME = {"kind": "welcome"}
 

@@ -12,8 +12,8 @@ from poise.io import samples
 from poise.io.registry import load
 from poise.viewer import scenes
 from poise.viewer.document.actions.targets import grounded
-from poise.viewer.document.document import Handle, document_of
-from poise.viewer.serve.protocol import POSE
+from poise.viewer.document.document import Gizmo, document_of
+from poise.viewer.protocol import POSE
 from tests.view.browser import assert_shown_is_solved
 
 CIRCLE = [(60 * np.sin(a), 60 * np.cos(a) - 60) for a in np.linspace(0.0, 3.0, 40)]
@@ -202,7 +202,7 @@ def test_both_views_drag_one_target(served):
 
 def test_a_handle_of_a_program_is_dragged(served):
     rig = load(samples.path("humanoid.glb"))
-    tab = served(document_of(rig, chains=(), handles=(Handle("here", (0.5, 1.0, 0.2)),), driven=True))
+    tab = served(document_of(rig, chains=(), handles=(Gizmo("here", (0.5, 1.0, 0.2)),), driven=True))
     tab.take("handle:here", (0.5, 1.0, 0.2))
     tab.drag(*CIRCLE)
     tab.answered()

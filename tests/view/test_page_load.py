@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import poise
+from poise.io import samples
 from poise.viewer import scenes
 from poise.viewer.document.document import document_of
 from tests.patience import PROCESS
@@ -87,7 +88,7 @@ def assert_scene(tab, name):
 
 @pytest.mark.parametrize("file", ["humanoid.glb", "arm.urdf"])
 def test_files_of_every_kind_open(served, file):
-    tab = served(document_of(poise.load(poise.samples.path(file))))
+    tab = served(document_of(poise.load(samples.path(file))))
     assert tab.state["chains"]
     assert tab.answered()["views"][0]["status"] == "reached"
     assert_shown_is_solved(tab)

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
+from poise.maths import rotations
 from poise.solvers.base.status import Status
+from poise.viewer import protocol
 from poise.viewer.parts.rows import frame_rows
-from poise.viewer.serve import protocol
-from poise.viewer.serve.protocol import Head, Solved, pack_asset, pack_download, pack_poses, read_message
+from poise.viewer.protocol import Head, Solved, pack_asset, pack_download, pack_poses, read_message
 from tests.strategies import straight_chain
 from tests.view.watcher import HEAD, MALFORMED, is_sentence, refusal
 
@@ -83,7 +84,7 @@ class TestPoses:
         turn = np.array([0.5, 0.5, -0.5, 0.5])
         rows = frame_rows(poise.Pose(skeleton, turn))
         np.testing.assert_allclose(rows[0], [1, 2, 3, *turn], atol=1e-7)
-        at = np.array([1, 2, 3]) + poise.rotations.rotate(turn, np.array([0.0, 1.0, 0.0]))
+        at = np.array([1, 2, 3]) + rotations.rotate(turn, np.array([0.0, 1.0, 0.0]))
         np.testing.assert_allclose(rows[1, :3], at, atol=1e-6)
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import poise
+from poise.io import samples
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
 from poise.viewer.document.actions.targets import grounded
+from poise.viewer.document.landscape import land_of
+from poise.viewer.protocol import NOTHING
 from poise.viewer.scenes.base.figure import figure
-from poise.viewer.serve.protocol import NOTHING
 from poise.viewer.session import stills
-from poise.viewer.session.landscape import land_of
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")
@@ -176,7 +177,7 @@ def test_the_crowd_reaches_for_one_target():
 
 
 def test_the_figure_is_the_sample_with_free_hips():
-    rig, sample = figure(), poise.load(poise.samples.path("humanoid.glb"))
+    rig, sample = figure(), poise.load(samples.path("humanoid.glb"))
     assert rig.skeleton["Hips"].kind == poise.Kind.FREE
     np.testing.assert_allclose(rig.rest.world.affine, sample.rest.world.affine, atol=1e-12)
     hands = rig.pose.world["LeftHand"].positions, rig.pose.world["RightHand"].positions

@@ -11,7 +11,7 @@ from poise.solvers.base.status import Status
 from poise.viewer import scenes
 from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import Choice, document_of
-from poise.viewer.serve.protocol import NOTHING, REFUSED
+from poise.viewer.protocol import NOTHING, REFUSED
 from poise.viewer.solving import Solving
 from tests.strategies import figure
 from tests.view.action_cases import HAND, everything

@@ -8,11 +8,11 @@ import pytest
 import poise
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
-from poise.viewer import stage as stages
 from poise.viewer.document.document import Choice, document_of
-from poise.viewer.serve.protocol import ITERATING, NOTHING, PLAYING, REFUSED
+from poise.viewer.protocol import ITERATING, NOTHING, PLAYING, REFUSED
+from poise.viewer.session import stage as stages
+from poise.viewer.session.stage import Stage
 from poise.viewer.solving import Solving
-from poise.viewer.stage import Stage
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import Frame, shows
 

@@ -16,11 +16,11 @@ from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.actions.limits import read_limit
 from poise.viewer.document.chains import Chain
 from poise.viewer.document.document import document_of
+from poise.viewer.document.landscape import OFFERED
 from poise.viewer.session.history import History
-from poise.viewer.session.landscape import OFFERED
 from poise.viewer.session.playing import Playhead
+from poise.viewer.session.stage import Stage
 from poise.viewer.session.state import at_limit, selected, state_of, welcome
-from poise.viewer.stage import Stage
 from tests.view.action_cases import GOOD, everything, rig
 from tests.view.watcher import is_sentence, refusal
 

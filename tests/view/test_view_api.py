@@ -13,8 +13,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import Handle as Placed
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import Gizmo, document_of
 from poise.viewer.handle import Handle
 from tests.view.page import page_at
 
@@ -169,12 +168,12 @@ class TestHandles:
         changes, document = [], document_of(rig)
         ball = Handle("a", TARGET, (1, 0, 0, 0), changes.append)
         ball.position = (1, 0, 0)
-        ball.follow(Placed("a", (9.0, 9.0, 9.0)))  # said before the change arrived
+        ball.follow(Gizmo("a", (9.0, 9.0, 9.0)))  # said before the change arrived
         np.testing.assert_array_equal(ball.position, (1, 0, 0))
         for change in changes:
             document = change(document)
         assert [(handle.name, handle.position) for handle in document.handles] == [("a", (1, 0, 0))]
-        ball.follow(Placed("a", (9.0, 9.0, 9.0)))
+        ball.follow(Gizmo("a", (9.0, 9.0, 9.0)))
         np.testing.assert_array_equal(ball.position, (9, 9, 9))
 
     def test_many_changes_end_where_the_last_was(self, view):

@@ -17,7 +17,7 @@ from poise.viewer import scenes
 from poise.viewer.document.actions import method, timeline
 from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import Document, document_of
-from poise.viewer.session.landscape import land_of
+from poise.viewer.document.landscape import land_of
 
 _PAGES = (".html", ".htm")
 

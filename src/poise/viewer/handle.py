@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,9 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, frozen
 from poise.maths.rotations import normalised
+from poise.viewer.document.document import Document, Gizmo
 
-if TYPE_CHECKING:
-    from poise.viewer.document import document as documents
-    from poise.viewer.document.document import Document
-
-    Change = Callable[[Document], Document]
+Change: TypeAlias = Callable[[Document], Document]
 
 
 class Handle:
@@ -65,18 +62,16 @@ class Handle:
         return moved
 
     @property
-    def placed(self) -> documents.Handle:
+    def placed(self) -> Gizmo:
         """What a document has of it."""
-        from poise.viewer.document.document import Handle as Placed  # noqa: PLC0415  (import poise is quick; viewers are rare)
-
         with self._lock:
             x, y, z = self._position.tolist()
-            return Placed(self.name, (x, y, z), tuple(self._rotation.tolist()))
+            return Gizmo(self.name, (x, y, z), tuple(self._rotation.tolist()))
 
     def __repr__(self) -> str:
         return f"Handle({self.name!r}, at {np.array2string(self._position, precision=4)})"
 
-    def follow(self, placed: documents.Handle) -> None:
+    def follow(self, placed: Gizmo) -> None:
         """Take over where the page has it, unless a change from here is still on its way."""
         with self._lock:
             position, rotation = _place(placed.position), _turn(placed.rotation)

@@ -21,7 +21,7 @@ from poise.solving.result import Result
 from poise.solving.solve import chosen_solver, prepare, solve
 from poise.viewer.document.chains import Chain
 from poise.viewer.document.document import Choice, Document
-from poise.viewer.serve.protocol import NOTHING, REFUSED
+from poise.viewer.protocol import NOTHING, REFUSED
 
 _POINTS = {"position", "aim", "pole"}  # measures that begin with a point in the world
 

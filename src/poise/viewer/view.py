@@ -24,12 +24,12 @@ from poise.maths.arrays import finite, real, short
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.viewer.document.document import Document, document_of
 from poise.viewer.handle import Handle
+from poise.viewer.session.studio import Studio
 
 if TYPE_CHECKING:
-    from poise.viewer.document.document import Document
     from poise.viewer.serve.server import Server
-    from poise.viewer.session.studio import Studio
 
 Places: TypeAlias = tuple[tuple[float, float, float], ...]
 
@@ -123,7 +123,6 @@ class View:
 
     def _served(self) -> tuple[Studio, Server]:
         from poise.viewer.serve.server import Server  # noqa: PLC0415  (needs the extra `view`)
-        from poise.viewer.session.studio import Studio  # noqa: PLC0415
 
         studio = Studio(self._first)
         studio.listeners.append(self._follow)
@@ -265,8 +264,6 @@ class View:
 
 def _document(thing: Any) -> Document:
     """What the viewer starts with."""
-    from poise.viewer.document.document import document_of  # noqa: PLC0415  (import poise is quick; viewers are rare)
-
     if isinstance(thing, Rig):
         return document_of(thing)
     if isinstance(thing, Clip):

@@ -49,7 +49,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Handle:
+class Gizmo:
     """A gizmo that a program has put there and reads (`poise.view`)."""
 
     name: str
@@ -98,7 +98,7 @@ class Document:
     clip: str | None = None
     plant: bool = False
     terrain: str | None = None
-    handles: tuple[Handle, ...] = ()
+    handles: tuple[Gizmo, ...] = ()
     driven: bool = False
     scene: str | None = None
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from poise.io.gltf.buffers import Buffers, read_inside
 from poise.io.gltf.container import Container, GltfDocument, pack
 from poise.io.gltf.json import BrokenError, Json, mapping, objects, strings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LARGEST_FILE = 100_000_000  # bytes of meshes and images
 MOST_TRIANGLES = 5_000_000

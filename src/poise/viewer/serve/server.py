@@ -15,9 +15,9 @@ from typing import Any, Self, cast
 from weakref import WeakSet
 
 from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.viewer.protocol import read_message, text_or_none
 from poise.viewer.serve.access import Access, host_allowed
 from poise.viewer.serve.pages import Pages, headers
-from poise.viewer.serve.protocol import read_message, text_or_none
 from poise.viewer.session.studio import Studio
 
 try:

@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from poise.model.clip import Clip
 from poise.viewer.document.document import Document
+from poise.viewer.document.landscape import ground_mesh, planted
 from poise.viewer.model import Model, model_of
-from poise.viewer.serve.protocol import MODEL, TERRAIN, pack_asset
-from poise.viewer.session.landscape import ground_mesh, planted
+from poise.viewer.protocol import MODEL, TERRAIN, pack_asset
 from poise.viewer.session.saving import formats_of
-
-if TYPE_CHECKING:
-    from poise.viewer.session.studio import Studio
+from poise.viewer.session.session import Session
 
 _KEPT = 8  # planted clips
 
 
-def follow(studio: Studio, old: Document) -> None:
+def follow(session: Session, old: Document) -> None:
     """Send and prepare what a changed document needs."""
-    new = studio.document
+    new = session.document
     if new.rig is not old.rig or new.places != old.places:
-        send_model(studio)
+        send_model(session)
     elif new.start is not old.start or new.working is not old.working:
-        studio.outbox.say_binary(studio.stage.ghost())
+        session.outbox.say_binary(session.stage.ghost())
     if new.terrain != old.terrain or new.rig is not old.rig:
-        send_terrain(studio)
+        send_terrain(session)
     if (new.rig, new.clip, new.plant, new.terrain) != (old.rig, old.clip, old.plant, old.terrain):
-        follow_clip(studio)
+        follow_clip(session)
 
 
-def send_model(studio: Studio) -> None:
+def send_model(session: Session) -> None:
     """Send the rig: names and lengths, meshes, the start pose."""
-    document = studio.document
+    document = session.document
     model = _model(document)
-    studio.models += 1
-    assets = [] if model.asset is None else [pack_asset(MODEL, studio.models, model.asset)]
-    studio.outbox.say({**model.message, "id": studio.models}, *assets, studio.stage.ghost())
+    session.models += 1
+    assets = [] if model.asset is None else [pack_asset(MODEL, session.models, model.asset)]
+    session.outbox.say({**model.message, "id": session.models}, *assets, session.stage.ghost())
     for note in model.notes:
-        studio.say("note", note)
+        session.say("note", note)
 
 
 def _model(document: Document) -> Model:
@@ -52,26 +50,26 @@ def _model(document: Document) -> Model:
     return last[1]
 
 
-def send_terrain(studio: Studio) -> None:
+def send_terrain(session: Session) -> None:
     """Send the ground as a mesh around the figure."""
-    document = studio.document
+    document = session.document
     message: dict[str, Any] = {"kind": "terrain", "id": None, "words": document.terrain}
     if document.terrain is None:
-        studio.outbox.say(message)
+        session.outbox.say(message)
         return
-    studio.models += 1
+    session.models += 1
     mesh = ground_mesh(document.rig, document.terrain, document.started)
-    studio.outbox.say({**message, "id": studio.models}, pack_asset(TERRAIN, studio.models, mesh))
+    session.outbox.say({**message, "id": session.models}, pack_asset(TERRAIN, session.models, mesh))
 
 
-def follow_clip(studio: Studio) -> None:
+def follow_clip(session: Session) -> None:
     """Play the document's clip; its feet are planted beside the dragging."""
-    document, playhead = studio.document, studio.stage.playhead
+    document, playhead = session.document, session.stage.playhead
     clip = None if document.clip is None else document.rig.clip(document.clip)
-    made = studio.planted.get(_planting(document))
+    made = session.planted.get(_planting(document))
     playhead.put(clip if made is None else made)
     if made is None and clip is not None and document.plant:
-        _plant(studio, clip)
+        _plant(session, clip)
 
 
 def _planting(document: Document) -> tuple[object, ...]:
@@ -80,20 +78,20 @@ def _planting(document: Document) -> tuple[object, ...]:
     return (document.rig, document.clip, document.terrain) if wanted else ()
 
 
-def _plant(studio: Studio, clip: Clip) -> None:
-    rig, words, key = studio.document.rig, str(studio.document.terrain), _planting(studio.document)
+def _plant(session: Session, clip: Clip) -> None:
+    rig, words, key = session.document.rig, str(session.document.terrain), _planting(session.document)
 
     def put(made: Clip) -> None:
-        if len(studio.planted) >= _KEPT:
-            del studio.planted[next(iter(studio.planted))]
-        studio.planted[key] = made
-        if _planting(studio.document) == key:
-            studio.stage.playhead.put(made)
-            studio.stage.touch()
-            studio.tell()
+        if len(session.planted) >= _KEPT:
+            del session.planted[next(iter(session.planted))]
+        session.planted[key] = made
+        if _planting(session.document) == key:
+            session.stage.playhead.put(made)
+            session.stage.touch()
+            session.tell()
 
     def give_up() -> None:
-        if _planting(studio.document) == key:
-            studio.put(studio.document.but(plant=False))
+        if _planting(session.document) == key:
+            session.put(session.document.but(plant=False))
 
-    studio.job(f"planting the feet of {clip.name or 'the clip'} ...", lambda: planted(rig, clip, words), put, give_up)
+    session.job(f"planting the feet of {clip.name or 'the clip'} ...", lambda: planted(rig, clip, words), put, give_up)

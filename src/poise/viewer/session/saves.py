@@ -10,10 +10,10 @@ import numpy as np
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.document import Document
+from poise.viewer.document.landscape import ground_mesh
 from poise.viewer.model import model_of
 from poise.viewer.offline import FASTEST, offline_page
 from poise.viewer.parts.rows import frame_rows, width_of
-from poise.viewer.session.landscape import ground_mesh
 from poise.viewer.session.playing import contacts_of
 from poise.viewer.session.saving import Saved, saved_clip, saved_pose, saved_sidecar
 from poise.viewer.session.state import chain_state

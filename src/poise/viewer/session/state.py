@@ -20,9 +20,9 @@ from poise.viewer import scenes
 from poise.viewer.document.actions.limits import write_limit
 from poise.viewer.document.chains import Chain
 from poise.viewer.document.document import AUTO, Document
-from poise.viewer.serve.protocol import NOTHING, REFUSED
+from poise.viewer.document.landscape import OFFERED
+from poise.viewer.protocol import NOTHING, REFUSED
 from poise.viewer.session.history import History
-from poise.viewer.session.landscape import OFFERED
 from poise.viewer.session.playing import Playhead, contacts_of
 from poise.viewer.solving import Outcome
 

@@ -8,7 +8,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.actions.targets import grounded
 from poise.viewer.document.document import Document
-from poise.viewer.session.landscape import planted
+from poise.viewer.document.landscape import planted
 from poise.viewer.solving import Outcome, Solving, posed
 
 

@@ -20,14 +20,14 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import Document
-from poise.viewer.serve.jobs import Jobs
-from poise.viewer.serve.outbox import Inbox, Outbox
-from poise.viewer.serve.protocol import text
+from poise.viewer.protocol import text
 from poise.viewer.session import commands
 from poise.viewer.session.follow import follow, follow_clip
 from poise.viewer.session.history import History, Moment
+from poise.viewer.session.jobs import Jobs
+from poise.viewer.session.outbox import Inbox, Outbox
+from poise.viewer.session.stage import Stage
 from poise.viewer.session.state import state_of
-from poise.viewer.stage import Stage
 
 _TELL = 1 / 30  # [s] between two states
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile

@@ -11,7 +11,7 @@ from poise.model.skeleton import Kind
 from poise.viewer.document.actions.targets import grounded
 from poise.viewer.document.chains import KINDS, Chain, chain_of
 from poise.viewer.document.document import Document
-from poise.viewer.serve.protocol import number, one_of, text, text_or_none, truth, vector
+from poise.viewer.protocol import number, one_of, text, text_or_none, truth, vector
 
 _MOST = 64  # chains: more than any rig has limbs
 

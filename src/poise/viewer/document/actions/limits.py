@@ -11,7 +11,7 @@ from poise.maths.arrays import short
 from poise.maths.euler import ORDERS
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
 from poise.viewer.document.document import Document
-from poise.viewer.serve.protocol import number, one_of, text, vector
+from poise.viewer.protocol import number, one_of, text, vector
 
 _TYPES = ("range", "swing_twist", "euler")
 

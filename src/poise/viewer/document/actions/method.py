@@ -8,7 +8,7 @@ from poise import solvers
 from poise.errors import InputError, UnknownNameError
 from poise.solvers.base.parameters import parameters
 from poise.viewer.document.document import AUTO, Choice, Document
-from poise.viewer.serve.protocol import number, one_of, text, truth
+from poise.viewer.protocol import number, one_of, text, truth
 
 
 def solver(document: Document, args: dict[str, Any]) -> Document:

@@ -8,8 +8,8 @@ from typing import Any
 from poise.errors import InputError, UnknownNameError
 from poise.viewer.document.chains import Chain
 from poise.viewer.document.document import Document
-from poise.viewer.serve.protocol import quaternion, text, vector
-from poise.viewer.session.landscape import land_of
+from poise.viewer.document.landscape import land_of
+from poise.viewer.protocol import quaternion, text, vector
 
 
 def target(document: Document, args: dict[str, Any]) -> Document:

@@ -9,8 +9,8 @@ from poise.errors import InputError, UnsupportedError
 from poise.model.roles import humanoid
 from poise.viewer.document.actions.targets import grounded
 from poise.viewer.document.document import Document
-from poise.viewer.serve.protocol import text_or_none, truth
-from poise.viewer.session.landscape import OFFERED, ground_mesh
+from poise.viewer.document.landscape import OFFERED, ground_mesh
+from poise.viewer.protocol import text_or_none, truth
 
 _LARGEST = 1e4  # of the numbers of a ground
 

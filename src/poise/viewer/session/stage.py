@@ -14,7 +14,7 @@ from poise.model.pose import Pose
 from poise.solvers.base.status import Status
 from poise.viewer.document.document import Document
 from poise.viewer.parts.rows import frame_rows, width_of
-from poise.viewer.serve.protocol import GHOST, ITERATING, PLAYING, POSE, Head, Solved, pack_poses
+from poise.viewer.protocol import GHOST, ITERATING, PLAYING, POSE, Head, Solved, pack_poses
 from poise.viewer.session.playing import Playhead
 from poise.viewer.session.state import answer_view, at_limit, selected
 from poise.viewer.solving import Outcome, Solving, posed

@@ -1,0 +1,62 @@
+"""Session: what commands, and what follows from a change, may use of the studio that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from poise.model.clip import Clip
+from poise.viewer.document.document import Document
+from poise.viewer.session.history import History, Moment
+from poise.viewer.session.outbox import Outbox
+from poise.viewer.session.stage import Stage
+
+
+class Session(Protocol):
+    """A document that is worked on, what is shown of it, and the page that looks at it.
+
+    outbox   messages that wait for the page
+    history  steps of undo
+    stage    the document and the poses that are shown
+    opened   the document that the menu of scenes leads back to
+    models   how many models and grounds were sent: the number of the last
+    files    how many files were offered
+    planted  clips whose feet were planted, by clip and ground: planting takes longer than playing
+
+    `Studio` is one.
+    """
+
+    outbox: Outbox
+    history: History
+    stage: Stage
+    opened: Document
+    models: int
+    files: int
+    planted: dict[tuple[object, ...], Clip]
+
+    @property
+    def document(self) -> Document:
+        """The document as it is now."""
+        ...
+
+    def moment(self) -> Moment:
+        """What undo comes back to."""
+        ...
+
+    def put(self, document: Document, *, quiet: bool = False) -> None:
+        """Make this the document. `quiet`: the page knows already."""
+        ...
+
+    def say(self, level: str, sentence: str) -> None:
+        """Show a sentence on the page."""
+        ...
+
+    def tell(self, *, at_once: bool = False) -> None:
+        """Send the state, soon."""
+        ...
+
+    def job(
+        self, sentence: str, work: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[], None] = ...
+    ) -> None:
+        """Do something long beside; then `done` gets the outcome, or `failed` is called."""
+        ...
