@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import poise
-from poise import samples
-from poise.maths.arrays import Floats
-from poise.model.skeleton import Kind
-from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer
+from poise.extend import Answer, Capabilities, Floats, Kind, Problem, Request, Tolerance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +76,7 @@ class Boast:
         return Answer(q, ones > 0, ones, ones)
 
 
-arm = poise.load(samples.path("arm.urdf"))
+arm = poise.load(poise.samples.path("arm.urdf"))
 goal = poise.Position("tool", [0.3, 0.2, 0.5])
 
 result = poise.solve(arm.rest, goal, solver=Nudge(), tolerance=1e-4)
@@ -95,7 +89,7 @@ print(caught, f"limits exceeded by {caught.violation:.2f} rad")
 assert not caught.reached
 assert caught.violation > 1
 
-character = poise.load(samples.path("humanoid.glb")).rest
+character = poise.load(poise.samples.path("humanoid.glb")).rest
 try:
     poise.solve(character, poise.Position("LeftHand", [0.4, 1.2, 0.3]), solver=Nudge())
 except poise.UnsupportedError as error:

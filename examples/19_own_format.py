@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import poise
+from poise.extend import read_bytes, write_atomically
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 NAME, SUFFIXES = "stick figures", (".stick",)
@@ -24,7 +25,7 @@ bulb     head    0 0.12 0  fixed
 def read(path: Path) -> poise.Rig:
     """Read a .stick file: a line a joint, and perhaps one line of joint values."""
     names, rows, q = [], [], None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_bytes(path).decode().splitlines(), start=1):
         words = line.partition("#")[0].split()
         try:
             if words[:1] == ["pose"]:
@@ -61,7 +62,7 @@ def write(thing: Any, path: Path, like: poise.Skeleton | None = None) -> None:
     skeleton = like or thing.skeleton
     lines = [line_of(skeleton[name], skeleton) for name in skeleton.names]
     values = " ".join(repr(float(value)) for value in thing.q)
-    path.write_text("\n".join([*lines, f"pose {values}"]) + "\n", encoding="utf-8")
+    write_atomically(path, "\n".join([*lines, f"pose {values}", ""]).encode())
 
 
 def line_of(joint: poise.Joint, skeleton: poise.Skeleton) -> str:

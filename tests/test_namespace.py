@@ -14,7 +14,7 @@ import pytest
 import poise
 
 HEAVY = ("numba", "trimesh", "matplotlib", "jax", "websockets", "typer", "rich", "asyncio", "http", "scipy", "numpy")
-MODULES = {"errors", "plot", "samples", "solvers"}
+MODULES = {"errors", "extend", "plot", "samples", "solvers"}
 
 
 def fresh(code):

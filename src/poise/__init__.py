@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from poise import errors as errors
+    from poise import extend as extend
     from poise import plot as plot
     from poise import solvers as solvers
     from poise.comparison.compare import compare as compare
@@ -157,7 +158,7 @@ _PLACES = {
 }
 
 # The modules that are public themselves. `poise.jax` is not among them: it needs an extra, and is imported by name.
-_MODULES = {"errors": "errors", "plot": "plot", "samples": "io.samples", "solvers": "solvers"}
+_MODULES = {"errors": "errors", "extend": "extend", "plot": "plot", "samples": "io.samples", "solvers": "solvers"}
 
 if not TYPE_CHECKING:  # a checker would take any name at all for one that __getattr__ finds
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from poise.model.limits import NAMES as ALL_LIMITS
 from poise.model.limits import is_soft
@@ -20,7 +21,7 @@ ALL_PREFERENCES = ("first", "closest", "all")
 class Capabilities:
     """What a solver can do; what is not in here it refuses, and never ignores.
 
-    goals      names of goals
+    goals      names of goals; one that is a special case of one of them and measures the same is taken, too
     beside     names of goals that it takes beside another one only; they do not count as several
     several    whether it solves more than one goal at a time
     one_joint  whether several goals must then be goals of the same joint
@@ -56,7 +57,7 @@ class Capabilities:
         return self._joint_refusal(solver, problem)
 
     def _goal_refusal(self, solver: str, problem: Problem) -> str | None:
-        names = [type(goal).__name__ for goal in problem.goals]
+        names = [self._name_of(type(goal)) for goal in problem.goals]
         foreign = next((name for name in names if name not in self.goals), None)
         if foreign is not None:
             return f"{solver} solves {series(self.goals)} goals, not {foreign}"
@@ -70,6 +71,14 @@ class Capabilities:
             a, b = (problem.skeleton.names[row] for row in joints[:2])
             return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
         return None
+
+    def _name_of(self, goal: type[Any]) -> str:
+        """The name under which goals of a class are known here: its own, or that of the one it is a special case of.
+
+        A special case measures the same: what solvers and the judge look at.
+        """
+        known = (kind.__name__ for kind in goal.__mro__ if getattr(kind, "measures", None) == goal.measures)
+        return next((name for name in known if name in self.goals), goal.__name__)
 
     @property
     def _main_goals(self) -> str:
