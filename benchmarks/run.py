@@ -26,6 +26,7 @@ NAMES = (
     "grounder",
     "terrain",
     "branches",
+    "gates",
     "start_up",
     "loading",
     "robots",
