@@ -2,6 +2,10 @@
 
 import sys
 from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util.inspect import TypeAliasForwardRef
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -10,12 +14,29 @@ author = "the authors of Poise"
 copyright = author  # noqa: A001 (Sphinx's own name)
 html_title = "Poise"
 
-extensions = ["myst_parser", "mathml", "drawn", "reference", "results"]
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
+    "mathml", "drawn", "commands", "results",
+]  # fmt: skip
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "results/_*", "_figures", "figures", "images"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3  # [text](page.md#a-heading)
+
+default_role = "code"  # `name` in a docstring
+autosummary_generate = False  # its tables only: docs/api has a page for each topic
+autoclass_content = "both"  # so that types of arguments stand beside what is said of them
+autodoc_typehints, autodoc_typehints_description_target = "description", "documented_params"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Bools", "Floats", "Ints", "Goal", "Limit", "Solver")}
+autodoc_default_options = {
+    "members": True,
+    "member-order": "bysource",
+    "inherited-members": "object, int, IntEnum, tuple, Exception, UserWarning, Protocol",
+}
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # as it shows an alias that stands alone
+python_use_unqualified_type_names = True
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of other libraries have no page here
 
 html_theme = "furo"
 html_math_renderer = "mathml"
@@ -29,3 +50,13 @@ pygments_style, pygments_dark_style = "friendly", "github-dark"
 smartquotes = False  # quotes in code and names stay what they are typed as
 nitpicky = True
 suppress_warnings = ["misc.highlighting_failure"]  # recipes show single lines of a file, which are no whole TOML
+
+
+def _skip(_app: Sphinx, _kind: str, _name: str, value: Any, skip: bool, _options: Any) -> bool | None:  # noqa: FBT001
+    """Leave out what Python itself writes as the docstring of a NamedTuple's field."""
+    return True if str(value.__doc__).startswith("Alias for field number") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what the settings above need."""
+    app.connect("autodoc-skip-member", _skip)

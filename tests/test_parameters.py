@@ -19,12 +19,15 @@ from poise.solvers.base.parameters import described, parameters, read_options
 class Sample:
     """A class with one option of each type.
 
-    count  how many
-    share  a share,
-           over two lines
-    sort   which of two
-    weights  more than one blank
-             before the text
+    Parameters
+    ----------
+    count
+        How many.
+    share
+        A share,
+        over two lines.
+    sort, weights
+        Of two options.
     """
 
     count: int = 3
@@ -78,9 +81,9 @@ def test_an_option_is_given_once():
 
 def test_sentences_come_from_the_docstring():
     said = {parameter.name: parameter.text for parameter in parameters(Sample)}
-    assert said["count"] == "how many"
-    assert said["share"] == "a share, over two lines"
-    assert said["weights"] == "more than one blank before the text"
+    assert said["count"] == "How many."
+    assert said["share"] == "A share, over two lines."
+    assert said["sort"] == said["weights"] == "Of two options."
     assert said["names"] == ""
 
 

@@ -22,34 +22,82 @@ if TYPE_CHECKING:
 
 
 class Solver(Protocol):
-    """One algorithm with its options, a frozen value."""
+    """One algorithm with its options: a frozen value that can be given as `solver=`.
+
+    A file of `poise/solvers/` holds a class with these three members and calls it `Solver`; the name of the file is the
+    name of the solver.
+    """
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """Name of the solver, which is the name of its file."""
         ...
 
     @property
     def handles(self) -> Capabilities:
-        """What it can do; `run` is never given anything else."""
+        """What the solver can do. `run` is never called for anything else."""
         ...
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py; k may be 0: then it only says what it cannot do.
+        """Solve the problem for a number of targets.
 
-        UnsupportedError for what `handles` cannot say and it cannot do.
+        Parameters
+        ----------
+        problem
+            What is wanted, packed, with the start pose or one start pose for each target.
+        targets
+            (k, W) one row for each target: the numbers of all goals side by side, world axes, file units, rotations as
+            quaternions w x y z. With k = 0 nothing is solved, but what cannot be done is still refused.
+        tolerance
+            The distance [file units] and the angle [rad] that count as reached.
+        request
+            Which solution is wanted, how many threads may be used, and whether iterations are kept.
+
+        Returns
+        -------
+        Answer
+            A pose for each target. The caller measures its errors by forward kinematics, whatever the solver says.
+
+        Raises
+        ------
+        UnsupportedError
+            For what the solver cannot do and `handles` has no words for.
         """
         ...
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the solvers that exist."""
+    """Names of the solvers that exist.
+
+    Returns
+    -------
+    tuple of str
+        The names of the files in `poise/solvers/`, in alphabetical order.
+    """
     return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def named(name: str, **options: Any) -> Solver:
-    """Make a solver by name; an unknown name is an UnknownNameError that lists what exists."""
+    """Make a solver from its name.
+
+    Parameters
+    ----------
+    name
+        Name of the solver, such as "ccd".
+    **options
+        Options of the solver; those that are left out keep their defaults.
+
+    Returns
+    -------
+    Solver
+        A frozen value.
+
+    Raises
+    ------
+    UnknownNameError
+        No solver has this name. The message lists those that exist.
+    """
     if name not in names():
         raise UnknownNameError("solver", name, names())
     solver: Solver = importlib.import_module(f"{__name__}.{name}").Solver(**options)

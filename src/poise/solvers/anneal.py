@@ -29,16 +29,35 @@ from poise.solving.result import Answer, Trace
 
 @dataclass(frozen=True, kw_only=True)
 class Anneal:
-    """Restarts around any solver: it handles what that one handles, and jumps out of what limits trap it in.
+    """Start another solver again from random poses, and keep the best pose by its measured error.
 
-    solver    the solver that is started again: a name, or a value such as poise.CCD(restarts=0)
-    restarts  how often at most; up to 1,000,000. A target that lengths alone forbid gets no restart
-    spread    the largest offset, above 0 and at most 1: the share of a joint's range, or of half a turn where it has
-              none, that a start may be away from the best pose so far
-    schedule  "growing" begins near the best pose and ends `spread` away; "cooling" goes the other way
-    seed      which random numbers; attempt i uses the same ones for every problem
+    It handles the goals, joints and limits that the other solver handles, and gets out of poses in which limits trap
+    it.
 
-    Iterations are those of all attempts together.
+    Parameters
+    ----------
+    solver
+        The solver that is started again: a name, or a value such as poise.CCD(restarts=0).
+    restarts
+        Largest number of restarts, at most 1,000,000. A target out of reach of the chain's lengths gets none.
+    spread
+        How far from the best pose so far a start may lie at most: a share, above 0 and at most 1, of each joint's
+        range, or of half a turn where a joint has no range.
+    schedule
+        "growing" begins near the best pose and ends `spread` away from it; "cooling" begins `spread` away and ends
+        near.
+    seed
+        Seed of the random numbers. Attempt i uses the same numbers for every problem.
+
+    Notes
+    -----
+    Coordinate and gradient methods descend into the nearest valley of the error. Where a limit cuts that valley off, a
+    start far enough away lies in another one. `Result.iterations` counts those of all attempts together.
+
+    References
+    ----------
+    The idea is that of simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983) with a descent after
+    every jump: basin hopping (Li and Scheraga, PNAS 84, 1987) that never goes uphill.
     """
 
     solver: str | solvers.Solver = "ccd"
@@ -60,7 +79,7 @@ class Anneal:
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "anneal"
 
     @property
@@ -71,16 +90,22 @@ class Anneal:
 
     @property
     def handles(self) -> Capabilities:
-        """What the inner solver handles, the first solution found."""
+        """What the inner solver handles; of several solutions only the first that is found."""
         return replace(self.inner.handles, prefer=("first",))
 
     def share(self, attempt: int) -> float:
-        """The largest offset of attempt 1, 2, ... `restarts`."""
+        """The largest offset of an attempt, as a share of each joint's range.
+
+        Parameters
+        ----------
+        attempt
+            1, 2, ... up to `restarts`.
+        """
         step = attempt if self.schedule == "growing" else self.restarts + 1 - attempt
         return self.spread * step / self.restarts
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py."""
+        """Solve for the targets (k, W); see `Solver.run`."""
         silent = replace(request, progress=None)
         best = self._first(problem, targets, tolerance, silent)
         costs, done = _measured(problem, best, targets, tolerance)

@@ -31,20 +31,32 @@ _SETTLING = 100  # iterations for that
 
 @dataclass(frozen=True, kw_only=True)
 class Autodiff:
-    """Least squares by automatic differentiation, for several goals on hinges, slides, balls and a free root.
+    """Least squares by automatic differentiation (JAX), for several goals on hinges, slides, balls and a free root.
 
-    method      "levenberg_marquardt": quadratic near a solution. "lbfgs": gradients only, cheap steps, more of them
-    iterations  most steps in one attempt; an attempt ends sooner where it stalls. None: 60 for levenberg_marquardt,
-                200 for lbfgs
-    restarts    how often to start again from elsewhere inside the limits, where an attempt ends short of its goals;
-                never for a target that the lengths cannot reach
-    damping     of levenberg_marquardt to begin with, as a share of the squared error, lengths in units of the rig
+    Parameters
+    ----------
+    method
+        "levenberg_marquardt" converges quadratically near a solution; "lbfgs" needs gradients only and takes more, but
+        cheaper steps.
+    iterations
+        Largest number of steps in one attempt; an attempt ends sooner where it stalls. None: 60 for
+        "levenberg_marquardt", 200 for "lbfgs".
+    restarts
+        How often to start again from another pose inside the limits after an attempt that missed its goals. A target
+        out of reach of the chain's lengths gets no restart.
+    damping
+        Initial damping of "levenberg_marquardt", as a share of the squared error, lengths in units of the rig's size.
 
-    The first solve on a rig of a new size waits some five seconds for JAX to compile. Rigs of one size share what is
-    compiled until the interpreter ends; sizes are the powers of two from 16 joints and from 4 things that goals
-    measure. Targets are solved 16 at a
-    time, a single one among 15 copies of itself, so that it gives the same bits as in a batch. Always in 64 bits,
-    whatever JAX's own setting. For speed use levenberg_marquardt; this one is for study.
+    Notes
+    -----
+    This solver is for study: no Jacobian is written by hand. For speed use LevenbergMarquardt.
+
+    The first solve on a rig of a new size waits about five seconds while JAX compiles. What is compiled serves all rigs
+    of the same size until the interpreter ends; sizes are rounded up to powers of two, from 16 joints and from 4
+    measured quantities. Targets are solved 16 at a time, a single one among 15 copies of itself, so that it gives the
+    same bits as in a batch. It computes with 64 bits, whatever JAX's own setting says.
+
+    Needs the extra `jax`; without it `run` raises UnsupportedError.
     """
 
     method: Literal["levenberg_marquardt", "lbfgs"] = "levenberg_marquardt"
@@ -64,12 +76,12 @@ class Autodiff:
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "autodiff"
 
     @property
     def handles(self) -> Capabilities:
-        """Points, rotations, directions and rays; a mere preference (Near) has no residual."""
+        """Points, rotations, directions and rays. Near is refused: a preference has no residual."""
         goals = ("Position", "Orientation", "Place", "Direction", "Aim", "Pin")
         return Capabilities(goals=goals, limits=("Range",), prefer=("first",))
 
@@ -80,7 +92,7 @@ class Autodiff:
         return Options(most, self.restarts, self.damping, 0.0, 1, _SETTLING if most and self.restarts else 0)
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py. UnsupportedError where JAX is not installed."""
+        """Solve for the targets (k, W); see `Solver.run`. UnsupportedError where JAX is not installed."""
         tree, k = problem.tree, len(targets)
         if not problem.joints or not k:
             return standing_still(problem, targets, trace=request.trace)

@@ -33,42 +33,62 @@ _DIRECTION = 2  # column of the weights
 class CCD:
     """Cyclic coordinate descent for goals of one joint, on ball joints, hinges and slides, limits kept.
 
-    iterations  most sweeps over the chain; up to 1,000,000, as are restarts. Steps of the finish count
-    order       "base-first" unrolls the whole chain and needs few sweeps. "tip-first" is the classic order:
-                it curls the tip. "window" sweeps from the tip over the last joint, the last two, and so on
-                to the base: what the joints near the tip can do alone they do, and one such pass is an iteration
-    finish      after a sweep that gains less than a fifth take damped Gauss-Newton steps of all joints while
-                those gain: a coordinate method creeps along valleys, above all near full extension.
-                Without it, base first, such a sweep is followed by one from the tip, and for a Position that
-                one's change is continued while it pays (a pattern move)
-    stiffness   mu >= 0 of every joint, or of some by name: the joint turns as if turning by phi cost
-                mu (1 - cos phi) times what it can gain at most, so that the others do more. 0 is none
-    direction_joints  names of the joints that serve a Direction goal, and nothing else, while the others reach:
-                the wrist points the tool. None: every joint serves every goal. There is no finish then, for
-                it would turn all joints for all goals
-    bend        [rad] a chain that is straight within this angle, with its goal unmet, is bent by it first,
-                always to the same side: a straight chain cannot come nearer to a target on its own line.
-                0 switches it off
-    hinge       "exact" is the closed-form minimiser of the error over the hinge angle, inside its range.
-                "project" is the classic formulation for a Position: turn freely, turn back so that the hinge
-                axis returns, read the angle, clamp
-    max_turn    [rad] most that a joint turns in one step (damping); inf is no cap. Below pi no change is continued,
-                and with hinge="project" there is no finish
-    restarts    how often to start again from elsewhere inside the limits when the sweeps stall short of a
-                target that the lengths allow; first near the start pose, then farther away. Sweeps of
-                restarts count as iterations. A coordinate method can stall at a limit that it would have
-                to leave first; without a restart that would look as if the limits kept the target away.
-                None: 8 for a Position, 32 for more, none with order="tip-first"
+    One joint after the other turns so that the tip comes as near to the target as this joint alone can bring it.
 
-    Goals are one each of position, rotation and direction of the same joint: a Position and a Direction, a Place.
-    The error that each step lowers is p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2: the squared weights of
-    the goals times the distance in units of the chain's size (the power of two above its longest bone), and
-    the angles a of the rotation and b of the direction that are left. Hinges and slides take its exact minimiser
-    inside their range. A ball joint takes the exact rotation (Davenport 1968); where that is moved inside its
-    SwingTwist or EulerBox and the error would grow, the step is halved up to three times, or not taken.
-    It refuses soft limits.
+    Parameters
+    ----------
+    iterations
+        Largest number of sweeps over the chain, at most 1,000,000. Steps of the finish count as sweeps.
+    order
+        "base-first" unrolls the whole chain and needs few sweeps. "tip-first" is the classic order; it curls the end of
+        the chain. "window" sweeps from the tip over the last joint, the last two, and so on to the base, so that joints
+        near the tip do what they can do alone; one such pass is one iteration.
+    finish
+        Whether damped Gauss-Newton steps of all joints at once take over after a sweep that gains less than a fifth,
+        for as long as they gain: a coordinate method creeps along valleys, above all near full extension. Without a
+        finish, and base first, such a sweep is followed by one from the tip; for a Position the change that it made is
+        repeated while that pays (a pattern move).
+    stiffness
+        mu >= 0 for every joint, or for some by name. The joint turns as if a turn by phi cost mu (1 - cos phi) times
+        the most that it can gain, so that the other joints do more. 0 is no stiffness.
+    direction_joints
+        Names of the joints that serve a Direction goal and nothing else, while the other joints reach: the wrist points
+        the tool. None: every joint serves every goal. With names there is no finish, which would turn all joints for
+        all goals.
+    bend
+        [rad] A chain that is straight within this angle and misses its goal is bent by it first, always to the same
+        side: no single joint can bring the tip of a straight chain nearer to a target on the chain's own line. 0
+        switches it off.
+    hinge
+        "exact" takes the angle with the least error, in closed form and inside the hinge's range. "project" is the
+        classic way for a Position: turn freely, turn back so that the hinge axis returns, read the angle, clamp it.
+    max_turn
+        [rad] Largest turn of a joint in one step (damping); inf is no cap. Below pi no pattern moves are made, and with
+        hinge="project" there is no finish.
+    restarts
+        Largest number of starts from other poses inside the limits where the sweeps stall short of a target within
+        reach, at most 1,000,000; the first ones begin near the start pose, later ones farther away. Their sweeps count
+        as iterations. A coordinate method can stall at a limit that it would have to leave first; without a restart
+        that looks as if the limits kept the target out of reach. None: 8 for a Position, 32 for more, none with
+        order="tip-first".
+
+    Notes
+    -----
+    It takes at most one goal each for the position, the rotation and the direction of one joint: a Position and a
+    Direction, or a Place. Soft limits are refused.
+
+    Each step lowers `p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2`, or leaves it: p, o and d are the squared
+    weights of the goals, `|t - e|` the distance in units of the chain's size (the power of two above its longest bone),
+    a the angle that is left of the rotation and b that of the direction. Hinges and slides take the exact minimiser
+    inside their range. A ball joint takes the exact rotation (Davenport 1968); where moving it back inside its
+    SwingTwist or EulerBox would raise the error, the step is halved up to three times, or not taken.
 
     `CCD(order="tip-first", bend=0, finish=False)` is the classic form.
+
+    References
+    ----------
+    Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of mechanical
+    manipulators", IEEE Trans. Robotics and Automation 7(4), 1991.
     """
 
     iterations: int = 100
@@ -104,7 +124,7 @@ class CCD:
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "ccd"
 
     @property
@@ -118,7 +138,7 @@ class CCD:
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py."""
+        """Solve for the targets (k, W); see `Solver.run`."""
         chain = goal_chain(problem, self.name)
         k, m = len(targets), len(chain.rows)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)

@@ -22,21 +22,38 @@ _PATIENCE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class DampedLeastSquares(JacobianMethod):
-    """Damped least squares for any goals but Near, any number of them, on all joints and limits.
+    """Damped least squares for any number of goals of any kind but Near, on all joints and limits.
 
-    iterations  most steps, those of restarts included
-    damping     "error": l follows the squared error, "constant": it does not
-    amount      l / |e|^2, or l; lengths in units of the rig's own size. More is slower and steadier. None: 0.04 and
-                0.01
-    restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
-                then once from the best pose. 0: one attempt, to its last iteration
-    bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
-                its own line, all joints are bent by it first, always to the same side. 0 switches it off
-    clamp       most of an error that one step looks at (Buss's D_max): of a position in lengths of its chain, of a
-                rotation in half turns; inf: all of it
-    max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
+    Parameters
+    ----------
+    iterations
+        Largest number of steps, those of restarts included.
+    restarts
+        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
+        from the best pose. 0: one attempt, to its last iteration.
+    bend
+        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
+        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+    clamp
+        Largest error that one step works on (Buss's D_max): of a position in lengths of its chain, of a rotation in
+        half turns. inf: all of it.
+    max_turn
+        [rad] Largest turn of a joint in one step. Of a slide the rig's size counts as one radian.
+    damping
+        "error": the damping l is proportional to the squared error. "constant": it stays the same.
+    amount
+        `l / |e|^2` with damping="error", l with damping="constant"; lengths are in units of the rig's size. More
+        damping is slower and steadier. None: 0.04 and 0.01.
 
-    `DampedLeastSquares(damping="constant", bend=0, restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
+    Notes
+    -----
+    Step: `dq = J^T (J J^T + l I)^-1 e`. `DampedLeastSquares(damping="constant", bend=0, restarts=0, clamp=inf,
+    max_turn=inf)` is the textbook form.
+
+    References
+    ----------
+    Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986, with constant l. Damping that follows the squared
+    error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans. Robotics 27(5), 2011.
     """
 
     damping: Literal["error", "constant"] = "error"
@@ -52,7 +69,7 @@ class DampedLeastSquares(JacobianMethod):
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "damped_least_squares"
 
     @property

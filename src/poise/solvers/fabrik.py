@@ -32,24 +32,41 @@ from poise.solving.result import Answer, Trace
 class FABRIK:
     """Forward and backward reaching for Position goals on ball joints and hinges, their limits kept.
 
-    iterations  most sweeps (there and back) and steps of the finish together; up to 1,000,000, as are restarts. With
-                several goals each attempt of the finish may take half as many again
-    bend        [rad] a chain that is straight within this angle, with its goal unmet, is bent by it first, always to
-                the same side: a sweep leaves a straight chain with its target on its own line as it is. 0 switches it
-                off. Several goals do not bend
-    finish      whether damped Gauss-Newton steps on all joints take over where sweeps creep: where one leaves more than
-                seven tenths of the error (nearly stretched chains need hundreds), or after three among limits. Without,
-                it is the algorithm of the papers, for study
-    restarts    with a finish, how often to start again from elsewhere inside the limits where limits stall it, or
-                several goals do. What is tried anew counts as iterations
+    The joints are points: one pass drags them from the tip at its target towards the base, the next one from the base
+    back out. Rotations are found once, at the end.
 
-    A target that the lengths of a chain without limits cannot reach is answered in closed form: stretched towards it,
-    or, for one too near, with the longest bone towards it and all others back. Balls turn by shortest arcs from the
-    start in their parent's new frame, so that the twist of each bone stays. Joints whose bone has no length move in the
-    finish only. Several goals (hands and a head of one spine) pull at
-    the joints where their branches part, each by its weight.
+    Parameters
+    ----------
+    iterations
+        Largest number of sweeps (there and back) and steps of the finish together, at most 1,000,000. With several
+        goals each attempt of the finish may take half as many again.
+    bend
+        [rad] A chain that is straight within this angle and misses its goal is bent by it first, always to the same
+        side: a sweep leaves a straight chain with its target on its own line as it is. 0 switches it off. With several
+        goals nothing is bent.
+    finish
+        Whether damped Gauss-Newton steps of all joints at once take over where sweeps creep: where one leaves more than
+        seven tenths of the error (a nearly stretched chain needs hundreds), or after three sweeps among limits.
+        Without, it is the algorithm of the papers, for study.
+    restarts
+        How often to start again from other poses inside the limits where limits, or several goals, stall the attempt;
+        at most 1,000,000. Only with a finish. Attempts that are made anew count as iterations.
+
+    Notes
+    -----
+    A target out of reach of a chain without limits is answered in closed form: the chain is stretched towards it, or,
+    for one too near, the longest bone points towards it and all others point back.
+
+    Balls turn by shortest arcs from the start, in the new frame of their parent, so that each bone keeps its twist.
+    Joints whose bone has no length move in the finish only. Several goals (hands and head of one spine) pull at the
+    joints where their branches part, each by its weight.
 
     `FABRIK(finish=False, bend=0)` is the plain form.
+
+    References
+    ----------
+    Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models
+    73(5), 2011; with limits Aristidou, Chrysanthou and Lasenby, Computer Animation and Virtual Worlds 27(1), 2016.
     """
 
     iterations: int = 100
@@ -73,7 +90,7 @@ class FABRIK:
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "fabrik"
 
     @property
@@ -88,7 +105,7 @@ class FABRIK:
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a tree."""
+        """Solve for the targets (k, W); see `Solver.run`."""
         if problem.chain is not None:
             return self._reach(problem.chain, targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):

@@ -20,23 +20,42 @@ _PATIENCE = 60
 
 @dataclass(frozen=True, kw_only=True)
 class JacobianTranspose(JacobianMethod):
-    """Jacobian transpose for any goals but Near, any number of them, on all joints and limits.
+    """Jacobian transpose for any number of goals of any kind but Near, on all joints and limits.
 
-    iterations  most steps, those of restarts included; gradient descent needs many, most of all near full extension
-    jacobian    "analytic", or "numeric": central differences of the residual, three degrees of freedom for each ball.
-                It is slower by twice as many forward kinematics as there are degrees of freedom
-    step        "optimal": the factor that would be best if the goals moved as J says, e . J J^T e / |J J^T e|^2.
-                "adaptive": the classic one, which grows by 7 where the error fell and shrinks by 7 where it rose, that
-                rise being undone; a step that is undone counts. It needs five to ten times as many steps
-    restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
-                then once from the best pose. 0: one attempt, to its last iteration
-    bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
-                its own line, all joints are bent by it first, always to the same side. 0 switches it off
-    clamp       most of an error that one step looks at (Buss's D_max): of a position in lengths of its chain, of a
-                rotation in half turns; inf: all of it
-    max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
+    Parameters
+    ----------
+    iterations
+        Largest number of steps, those of restarts included. Gradient descent needs many, most of all near full
+        extension.
+    restarts
+        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
+        from the best pose. 0: one attempt, to its last iteration.
+    bend
+        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
+        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+    clamp
+        Largest error that one step works on (Buss's D_max): of a position in lengths of its chain, of a rotation in
+        half turns. inf: all of it.
+    max_turn
+        [rad] Largest turn of a joint in one step. Of a slide the rig's size counts as one radian.
+    jacobian
+        "analytic", or "numeric": central differences of the residual, with three degrees of freedom for each ball.
+        "numeric" costs two more forward kinematics for each degree of freedom.
+    step
+        "optimal": the factor that would be best if the goals moved as J says, `e . J J^T e / |J J^T e|^2`. "adaptive":
+        the classic one, which grows by 7 where the error fell and shrinks by 7 where it rose. A step that raises the
+        error is undone, and counts. "adaptive" needs five to ten times as many steps.
 
-    `JacobianTranspose(step="adaptive", bend=0, restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
+    Notes
+    -----
+    Step: `dq = a J^T e`, along the gradient of the squared error. `JacobianTranspose(step="adaptive", bend=0,
+    restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
+
+    References
+    ----------
+    Wolovich and Elliott, "A computational technique for inverse kinematics", CDC 1984. The optimal factor: Buss,
+    "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods", 2004,
+    equation 8.
     """
 
     iterations: int = 2000
@@ -51,7 +70,7 @@ class JacobianTranspose(JacobianMethod):
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "jacobian_transpose"
 
     @property

@@ -27,18 +27,34 @@ from poise.solving.result import Answer
 
 @dataclass(frozen=True, kw_only=True)
 class LevenbergMarquardt:
-    """Damped least squares for any goals on hinges, slides, balls and a free root, limits kept.
+    """Damped least squares for any number of goals of any kind on hinges, slides, balls and a free root, limits kept.
 
-    iterations  most steps in one attempt; an attempt ends sooner where it stalls
-    restarts    how often to start again from elsewhere inside the limits, where an attempt ends short of its goals;
-                a few only for targets that the lengths cannot reach
-    damping     l / |e|^2, lengths in units of the rig's own size: more is slower and steadier
-    apart       solutions count as different where some joint differs by more [rad, file units]. None: 1e-3, or 0.5
-                where there are more degrees of freedom than goals fix and solutions are whole families
+    Parameters
+    ----------
+    iterations
+        Largest number of steps in one attempt; an attempt ends sooner where it stalls.
+    restarts
+        How often to start again from other poses inside the limits after an attempt that missed its goals. A target out
+        of reach of the chain's lengths gets only a few restarts.
+    damping
+        `l / |e|^2`, lengths in units of the rig's size: more is slower and steadier.
+    apart
+        Two solutions count as different where some joint differs by more than this [rad, file units]. None: 1e-3, or
+        0.5 where there are more degrees of freedom than goals fix and solutions are whole families.
+
+    Notes
+    -----
+    Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values that stand at a limit and would be pushed
+    beyond it take no part in a step.
 
     Many targets are solved side by side, each from its own start, and give the same bits whatever the batch. A single
     target is started from several places at once; the start pose is always one of them, and the same call gives the
     same result.
+
+    References
+    ----------
+    Error-scaled damping: Chan and Lawrence, "General inverse kinematics with the error damped pseudoinverse", ICRA
+    1988, in the form of Sugihara, IEEE Trans. Robotics 27(5), 2011.
     """
 
     iterations: int = 30
@@ -56,12 +72,12 @@ class LevenbergMarquardt:
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "levenberg_marquardt"
 
     @property
     def handles(self) -> Capabilities:
-        """Everything."""
+        """Every kind of goal, joint and limit."""
         return Capabilities(soft=True)
 
     @property
@@ -78,7 +94,7 @@ class LevenbergMarquardt:
         return TreeEngine(problem, tolerance, self.options)
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py."""
+        """Solve for the targets (k, W); see `Solver.run`."""
         if not problem.joints:
             return standing_still(problem, targets, trace=request.trace)
         engine = self.engine(problem, tolerance)

@@ -20,21 +20,38 @@ _PATIENCE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class PseudoInverse(JacobianMethod):
-    """Truncated pseudo-inverse for any goals but Near, any number of them, on all joints and limits.
+    """Truncated pseudo-inverse for any number of goals of any kind but Near, on all joints and limits.
 
-    iterations  most steps, those of restarts included
-    cut         singular values below this share of the largest are left out; below a hundredth where restarts have
-                found nothing and the best pose is brought to rest
-    restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
-                then once from the best pose. 0: one attempt, to its last iteration
-    bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
-                its own line, all joints are bent by it first, always to the same side. 0 switches it off
-    clamp       most of an error that one step looks at (Buss's D_max): of a position in lengths of its chain, of a
-                rotation in half turns; inf: all of it
-    max_turn    [rad] most that a joint turns in one step; slides count the rig's size as a radian
+    Parameters
+    ----------
+    iterations
+        Largest number of steps, those of restarts included.
+    restarts
+        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
+        from the best pose. 0: one attempt, to its last iteration.
+    bend
+        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
+        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+    clamp
+        Largest error that one step works on (Buss's D_max): of a position in lengths of its chain, of a rotation in
+        half turns. inf: all of it.
+    max_turn
+        [rad] Largest turn of a joint in one step. Of a slide the rig's size counts as one radian.
+    cut
+        Singular values below this share of the largest are left out; below a hundredth where no restart has met the
+        goals and the best pose is brought to rest.
 
-    It shakes where targets are out of reach; the answer is the best pose seen. `PseudoInverse(bend=0, restarts=0,
-    clamp=inf, max_turn=inf)` is the textbook form.
+    Notes
+    -----
+    Step: `dq = J^+ e`, the shortest one that takes the whole error away as far as the Jacobian tells. Near singular
+    poses it would grow without bound, which is why small singular values are left out. Where targets are out of reach
+    it shakes; the answer is the best pose seen. `PseudoInverse(bend=0, restarts=0, clamp=inf, max_turn=inf)` is the
+    textbook form.
+
+    References
+    ----------
+    Whitney, "Resolved motion rate control of manipulators and human prostheses", IEEE Trans. Man-Machine Systems 10(2),
+    1969. Truncation of singular values: Golub and Van Loan.
     """
 
     cut: float = 1e-4
@@ -48,7 +65,7 @@ class PseudoInverse(JacobianMethod):
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "pseudo_inverse"
 
     @property

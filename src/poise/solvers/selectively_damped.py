@@ -18,26 +18,42 @@ _PATIENCE = 12
 
 @dataclass(frozen=True, kw_only=True)
 class SelectivelyDamped(JacobianMethod):
-    """Selectively damped least squares for any goals but Near, any number of them, on all joints and limits.
+    """Selectively damped least squares for any number of goals of any kind but Near, on all joints and limits.
 
-    iterations  most steps, those of restarts included
-    max_turn    [rad] most that a joint turns in one step, and in one singular direction of it (gamma_max of the
-                paper); slides count the rig's size as a radian
-    restarts    how often to start again from elsewhere inside the limits, where the error hardly falls any more, and
-                then once from the best pose. 0: one attempt, to its last iteration
-    bend        [rad] where no joint lowers the error and goals are unmet, as on a straight chain with the target on
-                its own line, all joints are bent by it first, always to the same side. 0 switches it off
-    clamp       most of an error that one step looks at (the paper's D_max): of a position in lengths of its chain, of
-                a rotation in half turns; inf: all of it
+    Every singular direction of the Jacobian has a damping of its own, so that there is no damping to choose.
 
-    `SelectivelyDamped(bend=0, restarts=0)` is the paper's form.
+    Parameters
+    ----------
+    iterations
+        Largest number of steps, those of restarts included.
+    restarts
+        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
+        from the best pose. 0: one attempt, to its last iteration.
+    bend
+        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
+        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+    clamp
+        Largest error that one step works on (the paper's D_max): of a position in lengths of its chain, of a rotation
+        in half turns. inf: all of it.
+    max_turn
+        [rad] Largest turn of a joint in one step, and in one singular direction of it (gamma_max of the paper). Of a
+        slide the rig's size counts as one radian.
+
+    Notes
+    -----
+    How far a singular direction may turn the joints depends on how far it would swing the goals' points for what it
+    gains, so that nothing shakes near singular poses. `SelectivelyDamped(bend=0, restarts=0)` is the paper's form.
+
+    References
+    ----------
+    Buss and Kim, "Selectively damped least squares for inverse kinematics", Journal of Graphics Tools 10(3), 2005.
     """
 
     max_turn: float = math.pi / 4
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "selectively_damped"
 
     @property

@@ -32,36 +32,48 @@ _MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/
 class TwoBone:
     """Closed form for a limb of two bones with a Position or Place goal at its tip, alone or with a Pole.
 
+    Parameters
+    ----------
+    mid
+        Name of the middle joint, where more than two joints of the chain can move; by default the second of the two.
+    bend
+        What decides on the swivel, the turn of the limb about the line from its first joint to its tip. "turn": the
+        first joint turns as little from its start as it can, twist included; nothing flips. "thigh": the first bone
+        comes as near to its old direction as it can, whatever the twist; the limb bends to the other side where the
+        target has passed that direction. "both": the sum of the cosines between new and old bones, times their lengths,
+        is greatest. "axis": the axis of the middle joint comes as near to its old direction as it can.
+    pole
+        World point (3,) that the middle joint is turned to, seen from the line between first joint and tip.
+    branch
+        Which way a hinge in the middle bends: "nearest" as it is bent at the start; "positive" or "negative" its angle,
+        counted from where the limb is longest. Where only the other way is legal, that is taken.
+    swivel
+        [rad] Turns the limb further about the line from the first joint to the tip.
+    keep_tip
+        With a Position: whether the tip keeps its world rotation, for which its joint is turned, too.
+    soft
+        Share of the reach, from 0 to below 1, over which the limb slows down before it is straight: with `a = (1 -
+        soft) reach` and `s = soft reach`, a distance D > a becomes `a + s (1 - exp(-(D - a) / s))`. That is smooth,
+        only grows and never overshoots. 0 straightens the limb where the target is just in reach.
+    weight
+        0 to 1: how much of the way from the start pose each joint goes.
+
+    Notes
+    -----
     The chain has two joints that bend: the first a ball joint without limits (or a free one), the middle a ball joint,
-    a ball joint made a hinge by a Range, or a hinge. It turns about one axis only: that of the hinge, else the normal
-    of the plane in which the start pose is bent. A range of it is kept exactly. Two parallel hinges are a planar arm,
-    both with any ranges. What else is in the chain is held as it is posed. A Place also turns the tip's own joint.
+    a ball joint that a Range makes a hinge, or a hinge. The middle joint turns about one axis only: that of the hinge,
+    else the normal of the plane in which the start pose is bent; a range of it is kept exactly. Two parallel hinges are
+    a planar arm, both with any ranges. All other joints of the chain keep their start values. A Place also turns the
+    tip's own joint.
 
-    Of all poses that put the tip at its target, the swivel about the line from the first joint to the tip is chosen by
-    the pole; without one, or where it is on that line, by `bend`; where that says nothing, by the least turn. All of
-    it starts from the start pose: to go on from the last frame, start there. What is out of reach is approached as
-    near as can be. A target within the soft zone is not `reached`, nor is one with a weight below 1.
+    Of all poses that put the tip at its target, the pole chooses the swivel; without a pole, or where the pole lies on
+    the line from the first joint to the tip, `bend` does; where that says nothing, the least turn. All of it is
+    measured from the start pose: to go on from the last frame, start there. A target out of reach is approached as near
+    as can be. A target within the soft zone does not count as reached, nor does one with a weight below 1.
 
-    A Pole goal is for the middle joint of this very limb. It takes the place of the option `pole`, is measured as any
-    goal is, and costs the tip nothing, so that the weights of both goals say nothing here.
-
-    mid        name of the middle joint, where more than two of the chain can move; by default those two
-    bend       what decides on the swivel. "turn": the first joint turns as little from its start as it can, twist and
-               all; nothing flips. "thigh": the first bone comes as near to its old direction as it can, whatever the
-               twist; the limb bends to the other side where the target has passed that direction. "both": the sum of
-               the cosines between new and old bones, times their lengths, is greatest. "axis": the axis of the middle
-               joint comes as near to its old direction as it can
-    pole       world point (3,) that the middle joint is turned to, seen from the line between first joint and tip
-    branch     which way a hinge in the middle bends: "nearest" as it is bent at the start; "positive" or "negative"
-               its angle counted from where the limb is longest. Where only the other way is legal, that is taken
-    swivel     [rad] turns the limb further about the line from the first joint to the tip
-    keep_tip   with a Position: the tip keeps its world rotation (its joint is then turned, too)
-    soft       0 up to 1: share of the reach over which the limb slows down before it is straight: with a = (1 - soft)
-               reach and s = soft reach, a distance D > a becomes a + s (1 - exp(-(D - a) / s)); it is smooth, only
-               grows and never overshoots. 0 straightens the limb where the target is just in reach
-    weight     0 to 1: how much of the way from the start pose each joint goes
-
-    A start that meets its goals stays as it is, unless there is an option `pole` or a swivel to follow.
+    A Pole goal must be for the middle joint of this limb. It takes the place of the option `pole`, is measured as any
+    goal is, and costs the tip nothing; therefore the weights of both goals have no effect. A start that meets its goals
+    stays as it is, unless there is an option `pole` or a swivel to follow.
     """
 
     mid: str | None = None
@@ -88,19 +100,19 @@ class TwoBone:
 
     @property
     def name(self) -> str:
-        """The solver's name."""
+        """Name of the solver."""
         return "two_bone"
 
     @property
     def handles(self) -> Capabilities:
-        """One position or place, and a pole; hinges and balls, of which `run` looks at the two that bend."""
+        """One position or place, and a pole, on hinges and balls; `run` refuses other limbs than those of two bones."""
         return Capabilities(
             goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
             limits=("Range",), coupled=False, free_root=False, prefer=("first",),
         )  # fmt: skip
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py."""
+        """Solve for the targets (k, W); see `Solver.run`."""
         limb, columns, rows = self.packed(problem)
         _, goal = goals_of(problem)
         self._refuse_poles(limb, goal)

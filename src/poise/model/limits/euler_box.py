@@ -14,21 +14,30 @@ from poise.model.limits.range import checked_ends
 
 @dataclass(frozen=True)
 class EulerBox:
-    """Ranges of the three angles [rad] of a ball joint, each about its own axis, as artists type them.
+    """Ranges of the three Euler angles [rad] of a ball joint, as artists type them.
 
-    order    "XYZ", "XZY", "YXZ", "YZX", "ZXY" or "ZYX", read like the product of matrices: in "ZXY" the rotation from
-             rest is Rz(z) Rx(x) Ry(y), first a turn about z, then about the turned x, then about the twice turned y
-    x, y, z  (low, high) of the angle about that axis, measured as Range does; one that is left out is free
-    source, soft  as for Range; the excess that `soft` weighs is the angle [rad] to the nearest legal rotation
+    Parameters
+    ----------
+    order
+        "XYZ", "XZY", "YXZ", "YZX", "ZXY" or "ZYX", read like the product of matrices: in "ZXY" the rotation from rest
+        is Rz(z) Rx(x) Ry(y), first a turn about z, then about the turned x, then about the twice turned y.
+    x, y, z
+        (low, high) of the angle about that axis, measured as in a Range; an axis that is left out is free.
+    source
+        Where the limit came from, as for Range.
+    soft
+        Weight of a soft limit, 0 of a hard one. It weighs the angle [rad] to the nearest legal rotation.
 
+    Notes
+    -----
     Every rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) in the order's sequence. It is
     legal if one of them is in the box, so that the middle angle may go past +-90 degrees. A rotation outside is moved
     to the nearest one inside, beginning with the triple whose angles, each moved into its range, come nearer.
 
     With the middle angle at +-90 degrees (gimbal lock) the outer two turn about the same axis: only their sum or
     difference counts, and every pair in the box with that sum is the same rotation. Close to it a small turn is a large
-    change of the outer angles, so that what is moved inside may jump. Choose the order so that the
-    middle angle stays away from there, or SwingTwist.
+    change of the outer angles, so that a rotation that is moved inside may jump. Choose the order so that the middle
+    angle stays away from there, or use SwingTwist.
     """
 
     order: str
@@ -57,13 +66,13 @@ class EulerBox:
         source: str = "argument",
         soft: float = 0.0,
     ) -> Self:
-        """Make a limit from degrees; `soft` weighs squared radians all the same."""
+        """Make a limit from angles in degrees. `soft` weighs squared radians all the same."""
         ranges: Any = {name: in_radians(pair, f"{name} angle") for name, pair in (("x", x), ("y", y), ("z", z))}
         return cls(order, **ranges, source=source, soft=soft)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        """(low, high) of the three angles in the sequence of the order."""
+        """(low, high) of the three angles, in the sequence of the order."""
         return tuple({"X": self.x, "Y": self.y, "Z": self.z}[letter] for letter in self.order)
 
     @property

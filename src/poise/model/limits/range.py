@@ -19,13 +19,19 @@ from poise.model.limits.base.checks import checked_soft, unit_axis
 class Range:
     """low <= q <= high: an angle [rad] of a hinge, a distance [file units] of a slide.
 
-    A range may straddle +-pi and may be wider than a turn: angles are not wrapped. An infinite end is
-    no limit on that side. With `axis` (x, y, z in the joint's rest frame) it turns a ball joint into a
-    hinge about that axis; its angle is measured from rest and found modulo a turn.
-
-    `soft` is the weight of a soft limit, 0 of a hard one; the excess that it weighs is in radians or file units. The
-    axis is kept in any case. `source` says where the limit came from ("argument", "sidecar", "extras", "file"); it is
-    not compared.
+    Parameters
+    ----------
+    low, high
+        The ends. A range may straddle +-pi and may be wider than a turn: angles are not wrapped. An infinite end is no
+        limit on that side.
+    axis
+        (x, y, z) in the joint's rest frame: the range then turns a ball joint into a hinge about this axis. The angle
+        is measured from rest and found modulo a turn.
+    source
+        Where the limit came from: "argument", "sidecar", "extras" or "file". It is not compared.
+    soft
+        Weight of a soft limit, 0 of a hard one. It weighs the squared excess in radians or file units. The axis of a
+        soft range is a hard limit all the same.
     """
 
     low: float
@@ -51,7 +57,7 @@ class Range:
     def degrees(
         cls, low: float, high: float, axis: ArrayLike | None = None, source: str = "argument", soft: float = 0.0
     ) -> Self:
-        """Make a range of an angle from degrees; `soft` weighs squared radians all the same."""
+        """Make a range of an angle from degrees. `soft` weighs squared radians all the same."""
         low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
 
@@ -61,7 +67,7 @@ class Range:
         return math.isfinite(self.low) or math.isfinite(self.high)
 
     def nearest(self, value: float) -> float:
-        """Return the legal value nearest to `value`; for an angle this does not look at other turns."""
+        """Return the legal value nearest to `value`. An angle is not looked at modulo a turn."""
         return min(max(value, self.low), self.high)
 
 

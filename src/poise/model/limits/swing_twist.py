@@ -23,24 +23,39 @@ Swing: TypeAlias = Side | tuple[Side, Side]
 
 @dataclass(frozen=True)
 class SwingTwist:
-    """How far a ball joint may swing its bone, and how far it may turn it about itself [rad].
+    """How far a ball joint may swing its bone, and how far it may twist the bone about itself [rad].
 
-    The rotation from rest is a twist about `axis` (x, y, z in the joint's rest frame; usually along the bone), then a
-    swing about an axis across it. The swing is a rotation vector s = (s_1, s_2) along the two swing axes and must lie
-    in an elliptic cone, (s_1 / a)^2 + (s_2 / b)^2 <= 1; each side may have its own half-angle.
+    Parameters
+    ----------
+    axis
+        The twist axis (x, y, z) in the joint's rest frame, usually along the bone.
+    swing
+        One half-angle of a round cone; or two of an elliptic one, about the first and the second swing axis. Each may
+        be a pair (low, high) for two different sides, -pi <= low <= 0 <= high <= pi. pi everywhere: no limit.
+    twist
+        (low, high), measured as in a Range: it may straddle +-pi. By default the twist is free.
+    across
+        The first swing axis; its part along `axis` is taken away. By default the coordinate axis that follows (x y z x)
+        the one that `axis` is most along. The second swing axis is axis x across: for an axis along x, y or z the swing
+        axes are y z, z x or x y.
+    source
+        Where the limit came from, as for Range.
+    soft
+        Weight of a soft limit, 0 of a hard one. It weighs the angle [rad] to the nearest legal rotation.
 
-    axis    the twist axis
-    swing   one half-angle of a round cone; or two of an elliptic one, about the first and the second swing axis; each
-            may be a pair (low, high) for two different sides, -pi <= low <= 0 <= high <= pi. pi everywhere: no limit
-    twist   (low, high), measured as Range does: it may straddle +-pi; without it the twist is free
-    across  the first swing axis; what of it is along `axis` is taken away. By default the coordinate axis that follows
-            (x y z x) the one that `axis` is most along. The second is axis x across: for an axis along x, y or z the
-            swing axes are y z, z x or x y
-    source, soft  as for Range; the excess that `soft` weighs is the angle [rad] to the nearest legal rotation
+    Notes
+    -----
+    The rotation from rest is a twist about `axis`, then a swing about an axis across it. The swing is a rotation vector
+    `s = (s_1, s_2)` along the two swing axes and must lie in an elliptic cone, `(s_1 / a)^2 + (s_2 / b)^2 <= 1`, where
+    each side may have a half-angle of its own.
 
     A rotation outside is moved to the nearest legal swing (nearest as rotation vectors) and the nearest legal twist. At
-    a swing of half a turn the twist is not defined and 0 counts; what is moved there ends 0.3 degrees before
-    it. (Baerlocher and Boulic, in Deformable Avatars, 2001)
+    a swing of half a turn the twist is not defined and counts as 0; a rotation that is moved there ends 0.3 degrees
+    before it.
+
+    References
+    ----------
+    Baerlocher and Boulic, in Deformable Avatars, 2001.
     """
 
     axis: tuple[float, float, float]
@@ -69,7 +84,7 @@ class SwingTwist:
         source: str = "argument",
         soft: float = 0.0,
     ) -> Self:
-        """Make a limit from degrees; `soft` weighs squared radians all the same."""
+        """Make a limit from angles in degrees. `soft` weighs squared radians all the same."""
         across = None if across is None else unit_axis(across)
         return cls(unit_axis(axis), in_radians(swing, "swing"), in_radians(twist, "twist"), across, source, soft)
 

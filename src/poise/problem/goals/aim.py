@@ -15,18 +15,30 @@ from poise.problem.goals.base.point_target import PointTarget
 
 @dataclass(frozen=True, eq=False)
 class Aim(PointTarget):
-    """The ray from the joint's point `offset` along its own `axis` goes through the world point `target`.
+    """The ray from a point of the joint along the joint's own axis goes through a world point.
 
-    target  (..., 3) [file units]; leading axes are a batch
-    axis    (x, y, z) in the frame of `joint`, of any length but zero, stored with length one
-    offset  where the ray begins, a point in the frame of `joint` (its children are placed in the same units)
-    root    the first joint that may move; by default the limb's own (see Skeleton.chain)
-    weight  > 0; multiplies the residual where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    target
+        (..., 3) [file units, world]; leading axes are a batch.
+    axis
+        (x, y, z) in the frame of `joint`, of any length but zero; stored with length one.
+    offset
+        Where the ray begins: a point in the frame of `joint`, in the units in which its children are placed.
+    root
+        The first joint that may move; by default the first of the limb (see Skeleton.chain).
+    weight
+        A factor > 0 of the residual, where several goals compete.
 
-    Error: the angle [rad] between the axis in the world and target - offset point, 0 to pi. Where the target is that
-    point itself (to 1e-12 of their coordinates), every ray from it goes through it: the error is 0. Turning the joint
-    alone cannot aim at a target that is nearer to the joint than the line along the axis passes it by; then the
-    joints above it must help.
+    Notes
+    -----
+    Error: the angle [rad], 0 to pi, between the axis in the world and the way from the ray's beginning to the target.
+    Where the target is that beginning (to 1e-12 of their coordinates), every ray goes through it and the error is 0.
+
+    By turning, the joint alone cannot aim at a target that is nearer to its origin than the line along the axis passes;
+    then the joints above it must help.
     """
 
     measures = ("aim",)

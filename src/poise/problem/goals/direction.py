@@ -15,14 +15,24 @@ from poise.problem.goals.base.targets import directions
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """The joint's own `axis` points along the world vector `direction`; the turn about it is free.
+    """The joint's own axis points along a world direction; the turn about the axis is free.
 
-    direction  (..., 3) of any length but zero, stored with length one; leading axes are a batch
-    axis       (x, y, z) in the frame of `joint`, of any length but zero, stored with length one
-    root       the first joint that may move; by default the limb's own (see Skeleton.chain)
-    weight     > 0; multiplies the residual where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    direction
+        (..., 3) in world axes, of any length but zero, stored with length one; leading axes are a batch.
+    axis
+        (x, y, z) in the frame of `joint`, of any length but zero; stored with length one.
+    root
+        The first joint that may move; by default the first of the limb (see Skeleton.chain).
+    weight
+        A factor > 0 of the residual, where several goals compete.
 
-    Error: the angle [rad] between the axis in the world and `direction`, 0 to pi.
+    Notes
+    -----
+    Error: the angle [rad], 0 to pi, between the axis in the world and `direction`.
     """
 
     measures = ("direction",)
@@ -50,11 +60,11 @@ class Direction:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes of the direction."""
+        """Batch axes of the direction; () for a single one."""
         return self.direction.shape[:-1]
 
     def rows(self) -> Floats:
-        """Return the unit vectors (*shape, 3), read-only."""
+        """Return the unit vectors (..., 3), read-only."""
         return self.direction
 
     def parse(self, value: ArrayLike) -> Floats:

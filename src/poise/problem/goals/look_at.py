@@ -20,21 +20,33 @@ _TOGETHER = 3  # joints that turn where none are named: spine, neck, head
 
 @dataclass(frozen=True, eq=False)
 class LookAt(PointTarget):
-    """The ray from the joint's point `offset` along its own `axis` goes through `target`, several joints turning.
+    """A ray of the joint, such as the line of sight of a head, goes through a point; several joints share the turn.
 
-    target  (..., 3) [file units, world]; leading axes are a batch
-    axis    (x, y, z) in the frame of `joint`, of any length but zero, stored with length one
-    over    the joints that turn, each `joint` itself or above it, and no others turn for this goal. Names: the first
-            takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") rises to the head. A
-            mapping (or pairs) of names and shares > 0: each turns by its share of the whole. Stored as pairs.
-            None: the joint and the two above it that can turn
-    offset  where the ray begins, such as between the eyes: a point in the frame of `joint`
-    weight  > 0; multiplies the residual where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    target
+        (..., 3) [file units, world]; leading axes are a batch.
+    axis
+        (x, y, z) in the frame of `joint`, the direction of the ray, of any length but zero; stored with length one.
+    over
+        The joints that turn, each of them `joint` itself or above it; no others turn for this goal. Names: the first
+        takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") turns the head most. A mapping
+        (or pairs) of names and shares > 0: each joint turns by its share of the whole. Stored as pairs. None: the joint
+        and the two above it that can turn.
+    offset
+        Where the ray begins, such as between the eyes: a point in the frame of `joint`.
+    weight
+        A factor > 0 of the residual, where several goals compete.
 
-    The shares are kept while no limit is in the way: what a joint at its limit cannot turn goes on to the others. A
+    Notes
+    -----
+    Shares are exact as long as no limit is in the way: what a joint at its limit cannot turn goes to the others. A
     joint that turns for other goals as well is held back there in the same way.
 
-    Error: as for Aim, the angle [rad] between the axis in the world and target - offset point, 0 to pi.
+    Error: as for Aim, the angle [rad], 0 to pi, between the axis in the world and the way from the ray's beginning to
+    the target.
     """
 
     measures = ("aim",)

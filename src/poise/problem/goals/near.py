@@ -18,14 +18,21 @@ from poise.problem.goals.base.goal import checked_weight, names_and_weights, ref
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Among the poses that meet the other goals, the one nearest to `pose`: a preference, never missed.
+    """Of all poses that meet the other goals, take the one nearest to a given pose: a preference that is never missed.
 
-    pose    a single Pose, not a batch
-    joints  names of the joints it holds for, aliases resolved; None: all that move. With a mapping (or pairs) of names
-            and weights > 0, stored as pairs, joints of more weight keep nearer than others
-    weight  > 0; relative to other Near goals
+    Parameters
+    ----------
+    pose
+        A single Pose, not a batch.
+    joints
+        Names of the joints that should stay near, aliases allowed; None: all that move. With a mapping (or pairs) of
+        names and weights > 0, stored as pairs, a joint of more weight stays nearer than others.
+    weight
+        A factor > 0, relative to other Near goals.
 
-    It has no target and no error. Where several speak of a joint, the last one counts.
+    Notes
+    -----
+    It has no target and no error. Where several Near goals name the same joint, the last one counts.
     """
 
     measures = ()
@@ -48,7 +55,7 @@ class Near:
         set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
-        """How much each row of the skeleton prefers its place, > 0; rows that do not care are left out."""
+        """The weight > 0 of each row of the skeleton that should stay near; other rows are left out."""
         if self.joints is None:
             return dict.fromkeys(range(len(skeleton)), self.weight)
         given = names_and_weights(self.joints, "the joints of Near")

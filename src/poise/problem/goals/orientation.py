@@ -14,14 +14,23 @@ from poise.problem.goals.base.targets import quaternions
 
 @dataclass(frozen=True, eq=False)
 class Orientation:
-    """The world rotation of `joint` is `rotation`.
+    """The world rotation of the joint is a given rotation.
 
-    rotation  (..., 4) quaternions w x y z of any length but zero, stored with length one; or (..., 3, 3) rotation
-              matrices (orthogonal within 1e-6, not mirrored), stored as quaternions; leading axes are a batch
-    root      the first joint that may move; by default the limb's own (see Skeleton.chain)
-    weight    > 0; multiplies the residual where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    rotation
+        (..., 4) quaternions w x y z of any length but zero, stored with length one; or (..., 3, 3) rotation matrices
+        (orthogonal within 1e-6, not mirrored), stored as quaternions. Leading axes are a batch.
+    root
+        The first joint that may move; by default the first of the limb (see Skeleton.chain).
+    weight
+        A factor > 0 of the residual, where several goals compete.
 
-    Error: the angle [rad] of the rotation left, 0 to pi. q and -q are the same target.
+    Notes
+    -----
+    Error: the angle [rad], 0 to pi, of the rotation that is left. q and -q are the same target.
     """
 
     measures = ("rotation",)
@@ -40,11 +49,11 @@ class Orientation:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes of the rotation."""
+        """Batch axes of the rotation; () for a single one."""
         return self.rotation.shape[:-1]
 
     def rows(self) -> Floats:
-        """Return the rotations (*shape, 4), read-only."""
+        """Return the rotations (..., 4) as quaternions w x y z, read-only."""
         return self.rotation
 
     def parse(self, value: ArrayLike) -> Floats:

@@ -17,12 +17,21 @@ from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fie
 class Pin:
     """The joint stays where the start pose has it in the world.
 
-    rotation  whether its rotation stays too, or its position only
-    root      the first joint that may move; by default the limb's own (see Skeleton.chain)
-    weight    > 0; multiplies the residuals where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    rotation
+        Whether its rotation stays too; otherwise only its position does.
+    root
+        The first joint that may move; by default the first of the limb (see Skeleton.chain).
+    weight
+        A factor > 0 of the residuals, where several goals compete.
 
-    It has no target: the start pose of each solve says where. Errors: the distance [file units] from there and,
-    with `rotation`, the angle [rad] of the rotation left, 0 to pi.
+    Notes
+    -----
+    It has no target: the start pose of each solve says where the joint stays. Errors: the distance [file units] from
+    there and, with `rotation`, the angle [rad], 0 to pi, of the rotation that is left.
     """
 
     width = 0

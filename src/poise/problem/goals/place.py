@@ -18,15 +18,28 @@ _PAIR = 2
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The origin of `joint`, or its point `offset`, is at `position` [file units, world]; it is turned to `rotation`.
+    """A point of the joint is at a world position, and the joint has a given world rotation.
 
-    position  as for Position: (..., 3) or (..., 2)
-    rotation  as for Orientation: (..., 4) or (..., 3, 3); the leading axes of both are broadcast to one batch
-    offset    a point in the frame of `joint`, as for Position
-    root      the first joint that may move; by default the limb's own (see Skeleton.chain)
-    weight    > 0; multiplies both residuals where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    position
+        (..., 3) [file units, world], or (..., 2) for planar chains (z is then 0).
+    rotation
+        (..., 4) quaternions w x y z or (..., 3, 3) rotation matrices, as for Orientation. The leading axes of position
+        and rotation are broadcast to one batch.
+    root
+        The first joint that may move; by default the first of the limb (see Skeleton.chain).
+    weight
+        A factor > 0 of both residuals, where several goals compete.
+    offset
+        The point, in the frame of `joint`; its origin by default.
 
-    Errors: the distance |position - world position of the point| and the angle [rad] of the rotation left, 0 to pi.
+    Notes
+    -----
+    Errors: the distance [file units] from the point to `position`, and the angle [rad], 0 to pi, of the rotation that
+    is left.
     """
 
     measures = ("position", "rotation")
@@ -65,27 +78,42 @@ class Place:
         weight: float = 1.0,
         offset: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Self:
-        """Make the goal from rigid transforms (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
+        """Make the goal from rigid transforms.
 
-        InputError: the last row of a 4 x 4 is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
+        Parameters
+        ----------
+        joint
+            Name of the joint.
+        matrices
+            (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
+        root, weight, offset
+            As in the constructor.
+
+        Raises
+        ------
+        InputError
+            The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
         parts = parted(matrices, f"the target of {joint!r}")
         return cls(joint, *parts, root=root, weight=weight, offset=offset)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes that position and rotation share."""
+        """Batch axes that position and rotation share; () for a single target."""
         return self.position.shape[:-1]
 
     def rows(self) -> Floats:
-        """Return the targets x y z w x y z (*shape, 7)."""
+        """Return the targets as rows x y z w x y z (..., 7)."""
         return np.concatenate([self.position, self.rotation], axis=-1)
 
     def parse(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Floats:
         """Turn other places into rows x y z w x y z (..., 7); InputError as in the constructor.
 
-        Places are matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of two: position and rotation,
-        as in the constructor.
+        Parameters
+        ----------
+        value
+            Matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of position and rotation as in the
+            constructor.
         """
         return places(*self._parts(value), self.joint)
 

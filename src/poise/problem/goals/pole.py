@@ -24,20 +24,30 @@ class Limb(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pole(PointTarget):
-    """Seen along the line from a limb's first joint to its tip, `joint` (knee, elbow) stands towards `target`.
+    """The middle joint of a limb (knee, elbow) is on the side of a world point, as seen along the line to the tip.
 
-    target  (..., 3) [file units, world]; leading axes are a batch
-    root    the limb's first joint, which is also the first that may move; by default the limb's own (see
-            Skeleton.chain)
-    tip     the joint at the limb's end; by default the only one that hangs in `joint`
-    weight  > 0; multiplies the residual where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the middle joint.
+    target
+        (..., 3) [file units, world]; leading axes are a batch.
+    root
+        The limb's first joint, which is also the first that may move; by default the first of the limb (see
+        Skeleton.chain).
+    tip
+        The joint at the limb's end; by default the only child of `joint`.
+    weight
+        A factor > 0 of the residual, where several goals compete.
 
-    It says nothing of where the tip is: use it together with a Position or Place of the tip.
+    Notes
+    -----
+    It says nothing about where the tip is: use it together with a Position or Place of the tip.
 
-    Error: the angle [rad], 0 to pi, about the line from the first joint to the tip between the way to `joint` and the
-    way to `target`. Where one of these three has no direction there is no side and the error is 0: the limb is
+    Error: the angle [rad], 0 to pi, about the line from the first joint to the tip, between the way to `joint` and the
+    way to `target`. Where one of these three has no direction there is no side, and the error is 0: the limb is
     straight, its tip stands on its first joint, or the target lies on the line, each to a millionth of the limb's
-    length. The pull of the goal fades from a thousandth of that length on.
+    length. The pull of the goal fades where that distance is below a thousandth of the limb's length.
     """
 
     measures = ("pole",)
@@ -62,7 +72,7 @@ class Pole(PointTarget):
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other poles."""
+        """Return the same goal for other points."""
         return type(self)(self.joint, value, root=self.root, tip=self.tip, weight=self.weight)
 
     def limb(self, skeleton: Skeleton) -> Limb:

@@ -14,16 +14,26 @@ from poise.problem.goals.base.point_target import PointTarget
 
 @dataclass(frozen=True, eq=False)
 class Position(PointTarget):
-    """The origin of `joint`, or its point `offset`, is at `target` [file units, world].
+    """The origin of the joint, or another point of it, is at a world position.
 
-    target  (..., 3), or (..., 2) for planar chains (z is then 0); leading axes are a batch of targets
-            no coordinate is beyond 1e100
-    offset  a point in the frame of `joint`, such as a heel or the tip of a tool (its children are placed in the same
-            units). Where it is not zero, `joint` itself turns too
-    root    the first joint that may move; by default the limb's own (see Skeleton.chain)
-    weight  > 0; multiplies the residual where several goals compete
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    target
+        (..., 3) [file units, world], or (..., 2) for planar chains (z is then 0); leading axes are a batch of targets.
+        No coordinate is beyond 1e100.
+    root
+        The first joint that may move; by default the first of the limb (see Skeleton.chain).
+    weight
+        A factor > 0 of the residual, where several goals compete.
+    offset
+        The point, in the frame of `joint`, such as a heel or the tip of a tool, in the units in which the joint's
+        children are placed. Where it is not zero, `joint` itself turns too.
 
-    Error: |target - world position of the point|.
+    Notes
+    -----
+    Error: the distance [file units] from the point to `target`.
     """
 
     measures = ("position",)

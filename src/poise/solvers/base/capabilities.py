@@ -19,18 +19,30 @@ ALL_PREFERENCES = ("first", "closest", "all")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a solver can do; what is not in here it refuses, and never ignores.
+    """What a solver can do. Everything else it refuses; it never ignores a part of the problem.
 
-    goals      names of goals; one that is a special case of one of them and measures the same is taken, too
-    beside     names of goals that it takes beside another one only; they do not count as several
-    several    whether it solves more than one goal at a time
-    one_joint  whether several goals must then be goals of the same joint
-    joints     kinds of joints that it moves; a free root counts as a ball, and as a slide where it moves too
-    limits     names of limits that it keeps; a limit that is a special case of one of them is kept, too
-    soft       whether it knows soft limits
-    coupled    whether it moves coupled joints (URDF mimic) that are both on the way to a goal
-    free_root  whether it moves a free root
-    prefer     which of several solutions it can look for
+    Parameters
+    ----------
+    goals
+        Names of the kinds of goals.
+    beside
+        Names of the kinds of goals that it takes only beside another goal; they do not count as several.
+    several
+        Whether it solves more than one goal at a time.
+    one_joint
+        Whether several goals must then be goals of the same joint.
+    joints
+        Kinds of joints that it moves. A free root counts as a ball, and as a slide where it translates too.
+    limits
+        Names of the kinds of limits that it keeps. A limit that is a special case of one of them is kept, too.
+    soft
+        Whether it knows soft limits.
+    coupled
+        Whether it moves coupled joints (URDF mimic) where a joint and the one it follows are both on the way to a goal.
+    free_root
+        Whether it moves a free root.
+    prefer
+        Which of several solutions it can look for: "first", "closest", "all".
     """
 
     goals: tuple[str, ...] = ALL_GOALS
@@ -45,7 +57,7 @@ class Capabilities:
     prefer: tuple[str, ...] = ALL_PREFERENCES
 
     def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
-        """The sentence that says what the solver cannot do of this problem; None if it can do it all."""
+        """The reason why the solver refuses a problem, as a sentence; None if it can solve it."""
         if request.prefer not in self.prefer:
             known = series(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
@@ -101,7 +113,7 @@ class Capabilities:
         return None
 
     def keeps(self, limit: type) -> bool:
-        """Whether limits of a class are kept: it is named, or a special case of one that is."""
+        """Whether limits of a class are kept: the class is named, or a special case of one that is."""
         return any(kind.__name__ in self.limits for kind in limit.__mro__)
 
 

@@ -69,7 +69,7 @@ class JacobianMethod:
         raise NotImplementedError
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), rows as in problem.py."""
+        """Solve for the targets (k, W); see `Solver.run`."""
         if not problem.joints:
             return standing_still(problem, targets, trace=request.trace)
         return answer_of(problem, _found(self, problem, targets, tolerance, request))

@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
 def parameters(of: type) -> tuple[Parameter, ...]:
     """What the constructor of a class takes, in order."""
     hints = typing.get_type_hints(of.__init__)
-    said = _sentences(inspect.getdoc(of) or "")
+    said = _sentences(of)
     return tuple(
         Parameter(
             name,
@@ -57,6 +57,15 @@ def parameters(of: type) -> tuple[Parameter, ...]:
 def summary(of: type) -> str:
     """The first line of a class's docstring."""
     return (inspect.getdoc(of) or "").partition("\n")[0]
+
+
+def _sentences(of: type) -> dict[str, str]:
+    """What the docstring's section Parameters says of each name; one entry may speak of several, `low, high`."""
+    import docstring_parser  # noqa: PLC0415 (a program that only solves never needs it)
+
+    found = docstring_parser.parse(inspect.getdoc(of) or "", docstring_parser.DocstringStyle.NUMPYDOC)
+    texts = ((given.arg_name, " ".join((given.description or "").split())) for given in found.params)
+    return {name: text for names, text in texts for name in names.split(", ")}
 
 
 def read_options(of: type, given: Iterable[str], what: str) -> dict[str, Any]:
@@ -166,26 +175,4 @@ def _mapping(text: str) -> Any:
         if not equals or number is _UNREADABLE:
             return _UNREADABLE
         found[name.strip()] = number
-    return found
-
-
-# --- docstrings --------------------------------------------------------------------------------------------------
-
-
-def _sentences(doc: str) -> dict[str, str]:
-    """What a docstring says of each name: lines `name  text` and the indented lines below them."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in doc.splitlines():
-        begins = re.match(r"(\w+)\s{2,}(\S.*)|(\w+) (\S.*)", line) if not line.startswith(" ") else None
-        if not line.strip():
-            name = ""
-        elif begins is not None and begins[1]:
-            name = begins[1]
-            found[name] = begins[2]
-        elif name and line.startswith(" "):
-            found[name] += " " + line.strip()
-        elif begins is not None and name:
-            name = begins[3]  # a name as long as its column: one blank before the text
-            found[name] = begins[4]
     return found

@@ -11,14 +11,21 @@ Prefer = Literal["first", "closest", "all"]
 
 @dataclass(frozen=True)
 class Request:
-    """How a solve is to be done, whatever the solver; what one cannot do it refuses.
+    """How a solve is to be done, whatever the solver. A solver refuses what it cannot do.
 
-    prefer   "first": the first pose found that meets the goals. "closest": of all found, the one nearest to the
-             start. "all": every distinct one
-    seeds    how many starts to try for "closest" and "all"; None is the solver's own choice
-    threads  how many at once
-    trace    keep the iterations of a single target
-    progress called with the number of targets done since the last call
+    Parameters
+    ----------
+    prefer
+        "first": the first pose found that meets the goals. "closest": of all poses found, the one nearest to the start.
+        "all": every distinct pose.
+    seeds
+        How many starts to try for "closest" and "all". None: the solver's own choice.
+    threads
+        How many threads may run at once.
+    trace
+        Whether the iterations of a single target are kept.
+    progress
+        A function that is called with the number of targets done since the last call.
     """
 
     prefer: Prefer = "first"

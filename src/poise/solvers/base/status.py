@@ -16,7 +16,7 @@ class Status(IntEnum):
 
     @property
     def sentence(self) -> str:
-        """What the status means."""
+        """What the status means, as a sentence."""
         return _SENTENCES[self]
 
     def __str__(self) -> str:

@@ -31,11 +31,11 @@ class PointTarget:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes of the target."""
+        """Batch axes of the target; () for a single one."""
         return self.target.shape[:-1]
 
     def rows(self) -> Floats:
-        """Return the points (*shape, 3), read-only."""
+        """Return the points (..., 3), read-only."""
         return self.target
 
     def parse(self, value: ArrayLike) -> Floats:
