@@ -52,7 +52,7 @@ nitpicky = True
 suppress_warnings = ["misc.highlighting_failure"]  # recipes show single lines of a file, which are no whole TOML
 
 
-def _skip(_app: Sphinx, _kind: str, _name: str, value: Any, skip: bool, _options: Any) -> bool | None:  # noqa: FBT001
+def _skip(_app: Sphinx, _kind: str, _name: str, value: Any, *_: Any) -> bool | None:
     """Leave out what Python itself writes as the docstring of a NamedTuple's field."""
     return True if str(value.__doc__).startswith("Alias for field number") else None
 

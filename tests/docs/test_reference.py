@@ -15,7 +15,7 @@ import poise
 from tests.docs.pages import DOCS
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md")}
-PUBLIC = [name for name in dir(poise) if not name.startswith("_") and not inspect.ismodule(getattr(poise, name))]
+PUBLIC = [name for name in poise.__all__ if not inspect.ismodule(getattr(poise, name))]
 SHOWN = [
     f"poise.{name.removeprefix('poise.')}"
     for text in PAGES.values()
@@ -31,7 +31,9 @@ CHECKED = {
     "PR10": "a parameter's colon",
     "SS01": "no summary",
 }
-NOT_CALLED = {"poise.Prepared", "poise.Result", "poise.View", "poise.viewer.handle.Handle", "poise.Kind", "poise.Status"}
+NOT_CALLED = {
+    "poise.Kind", "poise.Prepared", "poise.Result", "poise.Status", "poise.View", "poise.viewer.handle.Handle",
+}  # fmt: skip
 
 
 def value_of(name):
@@ -65,6 +67,13 @@ def test_every_public_name_is_on_one_page():
     times = Counter(SHOWN)
     assert {name: times[f"poise.{name}"] for name in PUBLIC} == dict.fromkeys(PUBLIC, 1)
     assert set(times.values()) == {1}
+
+
+def test_what_extensions_are_written_with_is_on_a_page():
+    known = {value_of(name) for name in SHOWN}
+    callables = {name for name in poise.extend.__all__ if inspect.isroutine(value_of(f"poise.extend.{name}"))}
+    classes = {name for name in poise.extend.__all__ if inspect.isclass(value_of(f"poise.extend.{name}"))}
+    assert [name for name in sorted(callables | classes) if value_of(f"poise.extend.{name}") not in known] == []
 
 
 def test_the_index_lists_what_is_on_the_pages():
