@@ -54,6 +54,7 @@ assert poise.solve(arm.rest, goal).reached
 _STARTS = {
     "numpy": "import numpy",
     "poise": "import poise",
+    "names": "from poise import Position, Tracker, bake, load, prepare, solve",
     "numba": NUMBA,
     "bare numba": "import numba",
     "first": _FIRST,
@@ -129,7 +130,7 @@ def base_checkout() -> Path:
     folder = harness.cache_folder() / f"poise-{BASE}"
     if not (folder / "src" / "poise").is_dir():
         command = ["git", "archive", BASE, "src"]
-        done = subprocess.run(command, cwd=harness.HERE, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=harness.HERE.parent, capture_output=True, check=False)
         if done.returncode:
             message = f"{BASE} is not in this repository; give its checkout with --base DIR"
             raise RuntimeError(message)
@@ -284,6 +285,7 @@ def start(now: Side, base: Side) -> Iterator[harness.Row]:
     """Processor time of fresh processes, above what NumPy and Numba need themselves."""
     for what, name, below, most in (
         ("import poise, above NumPy", "poise", "numpy", IMPORT),
+        ("the names one solves with, above NumPy", "names", "numpy", None),
         ("first solve, above Numba made ready", "first", "numba", FIRST),
         ("first solve, above `import numba`", "first", "bare numba", None),
     ):
