@@ -13,11 +13,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from poise.kernels.arm.serial import LARGEST, damped_step, forward, put_error, rotation_error, square
+from poise.kernels.arm.serial import LARGEST, damped_step, forward, put_error, square
 from poise.kernels.compiled import _ARITHMETIC
 from poise.kernels.tree.arrays import Tree, carve, work_size
 from poise.kernels.tree.many import fill_frames
 from poise.kernels.tree.tree import forward as tree_forward
+from poise.kernels.values.axes import rotation_error
 from poise.kernels.values.lane_types import Kind
 from poise.kernels.values.lanes import part_of, room, room2, width
 from poise.kernels.values.linear import Quat, Vec, sub

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
+from poise.kernels.codes import LIMB_WORK
 from poise.maths.lanes import aligned, lane_width
 from poise.problem.problem import Problem, Tolerance
 
@@ -69,7 +70,7 @@ def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) 
     settings = solver.settings(Tolerance(0.0, 0.0))
     width = lane_width()
     solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4
-    found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(kernels.limb.two_bone.ROOM * width)
+    found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(LIMB_WORK * width)
     starts, poles = np.array(start.flat_q), np.zeros((0, 3))
     return lambda: solve(rows, wanted, poles, columns, settings, starts, q, found, work), rows[0]
 

@@ -16,7 +16,7 @@ import pytest
 
 from poise.kernels.arm import many as serial_many
 from poise.kernels.arm import serial
-from poise.kernels.limits.rotations import LIMIT
+from poise.kernels.codes import LIMIT
 from tests.cuda_build import NOT_HERE
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.tree_cases import settings, solve, work_of

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.limits.rotations import LIMIT
+from poise.kernels.codes import ADAPTIVE, DAMPED, LIMIT, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
 from poise.kernels.tree import steps as tree_steps
-from poise.kernels.tree.steps import ADAPTIVE, DAMPED, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
 from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import SCALAR
 from tests.reference import jacobian_steps

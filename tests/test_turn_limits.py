@@ -10,11 +10,12 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 import poise
+from poise.kernels.codes import LIMIT
 from poise.kernels.compiled import kernel
 from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values.linear import put_quat, quat_at
 from poise.maths import rotations
-from poise.model.limits.base.rows import LIMIT, nearest_turns, turn_row, turn_values
+from poise.model.limits.base.rows import nearest_turns, turn_row, turn_values
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.kernels.limits.rotations import LIMIT
+from poise.kernels.codes import LIMIT
 from poise.kernels.tree import arrays as tree_arrays
 from poise.kernels.tree import many as tree_many
 from poise.kernels.values.lanes import LANES8

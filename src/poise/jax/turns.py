@@ -14,9 +14,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from poise.kernels.codes import SAME
+
 _SERIES = 1e-3  # squared angle [rad^2] below which three terms of the series are exact to rounding
 _OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is rounding
-_SAME = 1e-24  # of the squared lengths of two points: their distance is rounding; as in kernels/tree/goal_rows/aim.py
 
 
 class Vec(NamedTuple):
@@ -160,7 +161,7 @@ def way_to(wanted: Vec, point: Vec, axis: Vec) -> Vec:
     """The unit vector from a point to another; where they are the same to rounding `axis`, which then is right."""
     away = sub(wanted, point)
     square = dot(away, away)
-    there = square <= _SAME * (dot(wanted, wanted) + dot(point, point))
+    there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
     way = scale(away, 1.0 / jnp.sqrt(jnp.where(there, 1.0, square)))
     return Vec(*chosen(there, axis, way))
 

@@ -8,9 +8,9 @@ Several poses stand side by side (lanes.py), and the constants A and B are folde
     ball    A R(q) B, free A T R B: still holds A, sine B
     fixed   still
 
-    table   (r, 41)     rows, parents first: see the columns. PARENT is 0 for a root, else 1 + the row of the parent
+    table   (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the parent
     q       (k, nq)     poses
-    used    (u,)        the columns of q that the table needs; START counts in these
+    used    (u,)        the columns of q that the table needs; FK_START counts in these
     given   (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; no rows: none
     world   (k, 12 m)   affine 3 x 4 of the last m rows
 """
@@ -19,6 +19,22 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.codes import (
+    BALL,
+    FIXED,
+    FK_AFTER,
+    FK_COSINE,
+    FK_KIND,
+    FK_PARENT,
+    FK_RATIO,
+    FK_SHIFT,
+    FK_SINE,
+    FK_START,
+    FK_STILL,
+    FREE,
+    HINGE,
+    SLIDE,
+)
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.lanes import (
     LANES4,
@@ -35,11 +51,6 @@ from poise.kernels.values.lanes import (
 )
 from poise.kernels.values.linear import Quat, Vec, about, add, multiply, rotate, scale
 
-FIXED, HINGE, SLIDE, BALL, FREE = 0, 1, 2, 3, 4
-
-KIND, PARENT, START, RATIO, SHIFT = 0, 1, 2, 3, 4
-STILL, SINE, COSINE = 5, 17, 29  # twelve numbers each, row by row
-AFTER = COSINE  # of a ball or free joint: 0 where B is the identity
 LARGEST_ANGLE = 1e5  # [rad] half_turn is exact up to here
 
 
@@ -93,28 +104,28 @@ def put_ball(kind, row, numbers, at, moves, motion, before, m):
         motion[3], motion[7], motion[11] = numbers[at], numbers[at + 1], numbers[at + 2]
         at += 3
     put_turn(motion, Quat(numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]))
-    if row[AFTER] > 0.0:
-        compose(row[STILL:SINE], motion, before)
-        compose(before, row[SINE:COSINE], m)
+    if row[FK_AFTER] > 0.0:
+        compose(row[FK_STILL:FK_SINE], motion, before)
+        compose(before, row[FK_SINE:FK_COSINE], m)
     else:
-        compose(row[STILL:SINE], motion, m)
+        compose(row[FK_STILL:FK_SINE], motion, m)
 
 
 @inline
 def put_local(kind, row, numbers, motion, before, m):
     """A . J . B of one row as twelve numbers; `motion` and `before` are scratch."""
-    moves, at = int(row[KIND]), int(row[START])
+    moves, at = int(row[FK_KIND]), int(row[FK_START])
     if moves == HINGE:
-        s, c = sine_cosine(kind, numbers[at] * row[RATIO] + row[SHIFT])
+        s, c = sine_cosine(kind, numbers[at] * row[FK_RATIO] + row[FK_SHIFT])
         for j in range(12):
-            m[j] = s * row[SINE + j] + c * row[COSINE + j] + row[STILL + j]
+            m[j] = s * row[FK_SINE + j] + c * row[FK_COSINE + j] + row[FK_STILL + j]
     elif moves == SLIDE:
-        x = numbers[at] * row[RATIO] + row[SHIFT]
+        x = numbers[at] * row[FK_RATIO] + row[FK_SHIFT]
         for j in range(12):
-            m[j] = x * row[SINE + j] + row[STILL + j]
+            m[j] = x * row[FK_SINE + j] + row[FK_STILL + j]
     elif moves == FIXED:
         for j in range(12):
-            m[j] = fill(kind, row[STILL + j])
+            m[j] = fill(kind, row[FK_STILL + j])
     else:
         put_ball(kind, row, numbers, at, moves == FREE, motion, before, m)
 
@@ -178,7 +189,7 @@ def world_maps(kind, table, q, used, given, work, world):
             put_local(kind, table[i], numbers, motion, before, local)
             if given.shape[0] > 0:
                 put_given(extra, i, local)
-            compose(maps[int(table[i, PARENT])], local, maps[i + 1])
+            compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
         scatter(work, end - world.shape[1] * w, first, count, w, world)
 
 

@@ -2,8 +2,8 @@
 """Geometric Jacobians: velocity of a point on a joint, and the joint's angular velocity, per unit of each freedom.
 
     table  (r, 41)     the path from the root to the joint; see forward.py, as for q, used and given
-    dofs   (r, 13)     FIRST: the row's first column in the Jacobian; ORIGIN: A's translation;
-                       WAYS: the axis of a hinge or slide, or all three axes, turned by A
+    dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
+                       JACOBIAN_WAYS: the axis of a hinge or slide, or all three axes, turned by A
     gains  (1|k, r)    1 / scale of what stands above each row
     points (1|k, 3)    in the joint's frame
     out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
@@ -15,27 +15,22 @@ no difference of world positions, so that any affine B is right, and nothing is 
 
 from __future__ import annotations
 
-from poise.kernels.compiled import inline, kernel
-from poise.kernels.forward import (
+from poise.kernels.codes import (
     FIXED,
+    FK_KIND,
+    FK_RATIO,
+    FK_START,
     FREE,
     HINGE,
-    KIND,
-    RATIO,
+    JACOBIAN_FIRST,
+    JACOBIAN_ORIGIN,
+    JACOBIAN_WAYS,
     SLIDE,
-    START,
-    compose,
-    gather,
-    gather_all,
-    put_given,
-    put_identity,
-    put_local,
-    scatter,
 )
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.forward import compose, gather, gather_all, put_given, put_identity, put_local, scatter
 from poise.kernels.values.lanes import LANES4, LANES8, fill, part_of, room, width
 from poise.kernels.values.linear import Vec, add, cross, scale, sub, vec_in
-
-FIRST, ORIGIN, WAYS = 0, 1, 4
 
 
 @inline
@@ -59,10 +54,10 @@ def add_column(columns, start, nv, v, factor):
 @inline
 def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
     """Add what one row contributes; `above` is the parent's world map, `arm` the point from A's origin, seen there."""
-    moves, at, ratio, first = int(row[KIND]), int(row[START]), row[RATIO], int(dof[FIRST])
+    moves, at, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
     if moves in (SLIDE, FREE):
         for c in range(1 if moves == SLIDE else 3):
-            way = vec_in(dof, WAYS + 3 * c)
+            way = vec_in(dof, JACOBIAN_WAYS + 3 * c)
             add_column(columns, first + c, nv, linear(above, way), ratio)
             if moves == FREE:
                 arm = sub(arm, scale(way, numbers[at + c]))
@@ -71,7 +66,7 @@ def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
     if moves == FREE:
         first += 3
     for c in range(1 if moves == HINGE else 3):
-        axis = vec_in(dof, WAYS + 3 * c)
+        axis = vec_in(dof, JACOBIAN_WAYS + 3 * c)
         add_column(columns, first + c, nv, linear(above, cross(axis, arm)), ratio)
         add_column(columns, first + c + 3 * nv, nv, linear(above, axis), gain * ratio)
 
@@ -107,7 +102,7 @@ def jacobians(kind, table, dofs, q, used, given, gains, points, work, out):
         for i in range(r - 1, -1, -1):
             m = locals_[i]
             x = add(linear(m, x), Vec(m[3], m[7], m[11]))
-            arm = sub(x, vec_in(dofs[i], ORIGIN))
+            arm = sub(x, vec_in(dofs[i], JACOBIAN_ORIGIN))
             if given.shape[0] > 0:
                 arm = sub(arm, Vec(extra[6 * i], extra[6 * i + 1], extra[6 * i + 2]))
             add_columns(table[i], dofs[i], numbers, maps[i], gain[i], arm, nv, columns)

@@ -17,9 +17,34 @@ This walks the skeleton's own rows, not what a solver was given: it is the judge
 
 from __future__ import annotations
 
-from poise.kernels.arm.serial import identity
+from poise.kernels.codes import (
+    AIM,
+    ASK_POINT,
+    ASK_VECTOR,
+    BALL,
+    FREE,
+    HINGE,
+    PATH_AFTER,
+    PATH_AFTER_OFFSET,
+    PATH_AFTER_TURN,
+    PATH_AXIS,
+    PATH_FACTOR,
+    PATH_KIND,
+    PATH_OFFSET,
+    PATH_RATIO,
+    PATH_SHIFT,
+    PATH_START,
+    PATH_TURN,
+    POLE,
+    POSITION,
+    ROTATION,
+    SAME,
+    SLIDE,
+    STRAIGHT,
+    TINY,
+)
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.forward import BALL, FREE, HINGE, SLIDE
+from poise.kernels.values.axes import identity
 from poise.kernels.values.lanes import (
     LANES4,
     LANES8,
@@ -35,26 +60,6 @@ from poise.kernels.values.lanes import (
 )
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, quat_in, rotate, scale, sub, vec_in
 
-KIND, AXIS, OFFSET, TURN, START, RATIO, SHIFT, AFTER, AFTER_OFFSET, AFTER_TURN, FACTOR = (
-    0,
-    1,
-    4,
-    7,
-    11,
-    12,
-    13,
-    14,
-    15,
-    18,
-    22,
-)
-TABLE = 23
-POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
-VECTOR, POINT = 2, 5  # columns of asks
-STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in problem/goals/pole.py
-SAME = 1e-24  # of the squared lengths of two points: their distance is rounding
-TINY = 1e-150  # what a length is divided by at least
-
 
 @inline
 def place_of(kind, table, first, last, numbers):
@@ -63,33 +68,33 @@ def place_of(kind, table, first, last, numbers):
     position, rotation, factor = Vec(zero, zero, zero), identity(kind), 1.0
     for i in range(first, last):
         row = table[i]
-        position = add(position, rotate(rotation, scale(vec_in(row, OFFSET), factor)))
-        rotation = multiply(rotation, quat_in(row, TURN))
-        motion, at = int(row[KIND]), int(row[START])
+        position = add(position, rotate(rotation, scale(vec_in(row, PATH_OFFSET), factor)))
+        rotation = multiply(rotation, quat_in(row, PATH_TURN))
+        motion, at = int(row[PATH_KIND]), int(row[PATH_START])
         if motion == HINGE:
-            axis = vec_in(row, AXIS)
-            s, c = half_turn(numbers[at] * row[RATIO] + row[SHIFT])
+            axis = vec_in(row, PATH_AXIS)
+            s, c = half_turn(numbers[at] * row[PATH_RATIO] + row[PATH_SHIFT])
             rotation = multiply(rotation, Quat(c, s * axis.x, s * axis.y, s * axis.z))
         elif motion == SLIDE:
-            value = (numbers[at] * row[RATIO] + row[SHIFT]) * factor
-            position = add(position, rotate(rotation, scale(vec_in(row, AXIS), value)))
+            value = (numbers[at] * row[PATH_RATIO] + row[PATH_SHIFT]) * factor
+            position = add(position, rotate(rotation, scale(vec_in(row, PATH_AXIS), value)))
         elif motion == BALL:
             rotation = multiply(rotation, quat_in(numbers, at))
         elif motion == FREE:
             position = add(position, rotate(rotation, scale(vec_in(numbers, at), factor)))
             rotation = multiply(rotation, quat_in(numbers, at + 3))
-        if row[AFTER] > 0.0:
-            position = add(position, rotate(rotation, scale(vec_in(row, AFTER_OFFSET), factor)))
-            rotation = multiply(rotation, quat_in(row, AFTER_TURN))
-            factor = factor * row[FACTOR]
+        if row[PATH_AFTER] > 0.0:
+            position = add(position, rotate(rotation, scale(vec_in(row, PATH_AFTER_OFFSET), factor)))
+            rotation = multiply(rotation, quat_in(row, PATH_AFTER_TURN))
+            factor = factor * row[PATH_FACTOR]
     return position, rotation, factor
 
 
 @inline
 def left_of(kind, ask, target, position, rotation, factor):
     """The two numbers of `out` for one measure of a place."""
-    if ask[POINT] != 0.0 or ask[POINT + 1] != 0.0 or ask[POINT + 2] != 0.0:
-        position = add(position, rotate(rotation, scale(vec_in(ask, POINT), factor)))
+    if ask[ASK_POINT] != 0.0 or ask[ASK_POINT + 1] != 0.0 or ask[ASK_POINT + 2] != 0.0:
+        position = add(position, rotate(rotation, scale(vec_in(ask, ASK_POINT), factor)))
     if kind == POSITION:
         off = sub(vec_in(target, 0), position)
         return sqrt(dot(off, off)), dot(off, off) * 0.0
@@ -105,7 +110,7 @@ def left_of(kind, ask, target, position, rotation, factor):
         away = sub(wanted, position)
         there = dot(away, away) <= SAME * (dot(wanted, wanted) + dot(position, position))
         wanted = scale(away, select(there, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
-    axis = rotate(rotation, vec_in(ask, VECTOR))
+    axis = rotate(rotation, vec_in(ask, ASK_VECTOR))
     across = cross(axis, wanted)
     return sqrt(dot(across, across)), dot(axis, wanted)
 
@@ -119,8 +124,8 @@ def length(v):
 @part
 def side_left(kind, table, start, end, ask, numbers, target):
     """The two numbers of `out` for a pole: of the angle about the line from the limb's first joint to its tip."""
-    first, _, _ = place_of(kind, table, start, start + int(ask[VECTOR]), numbers)
-    middle, _, _ = place_of(kind, table, start, start + int(ask[VECTOR + 1]), numbers)
+    first, _, _ = place_of(kind, table, start, start + int(ask[ASK_VECTOR]), numbers)
+    middle, _, _ = place_of(kind, table, start, start + int(ask[ASK_VECTOR + 1]), numbers)
     tip, _, _ = place_of(kind, table, start, end, numbers)
     line, bend, away = sub(tip, first), sub(middle, first), sub(vec_in(target, 0), first)
     reach, limb = length(line), length(bend) + length(sub(tip, middle))

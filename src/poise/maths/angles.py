@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.kernels.codes import STRAIGHT, TINY
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-
-_STRAIGHT = 1e-6  # of a limb's length: what is shorter has no direction; as in kernels/paths.py
-_TINY = 1e-150  # what a length is divided by at least
 
 
 class Side(NamedTuple):
@@ -47,12 +45,12 @@ def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:
     """How limbs (k, 3) stand to their poles: the definition is in problem/goals/pole.py."""
     line, bend, away = tip - first, middle - first, target - first
     reach, limb = length(line), length(bend) + length(tip - middle)
-    n = line / np.maximum(reach, _TINY)[:, None]
+    n = line / np.maximum(reach, TINY)[:, None]
     feet = np.stack([(n * bend).sum(axis=-1), (n * away).sum(axis=-1)], axis=-1)
     k, p = bend - n * feet[:, :1], away - n * feet[:, 1:]
-    straight: Bools = np.minimum(np.minimum(length(k), length(p)), reach) <= _STRAIGHT * limb
+    straight: Bools = np.minimum(np.minimum(length(k), length(p)), reach) <= STRAIGHT * limb
     angle = np.arctan2((n * np.cross(k, p)).sum(axis=-1), (k * p).sum(axis=-1))
-    shares = feet / np.maximum(reach, _TINY)[:, None]
+    shares = feet / np.maximum(reach, TINY)[:, None]
     return Side(n, reach, k, p, shares, np.where(straight, 0.0, angle))
 
 

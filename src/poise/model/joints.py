@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.errors import InputError
+from poise.kernels import codes
 from poise.maths.arrays import Floats, Ints, finite
 from poise.maths.rotations import normalised
 from poise.model.limits import Limit, unit_axis
@@ -19,11 +20,11 @@ _UNIT = 1e-12  # a squared length this near to one is one to rounding
 class Kind(IntEnum):
     """How a joint moves: fixed not at all, hinge about an axis, slide along it, ball, free (ball and move)."""
 
-    FIXED = 0
-    HINGE = 1
-    SLIDE = 2
-    BALL = 3
-    FREE = 4
+    FIXED = codes.FIXED
+    HINGE = codes.HINGE
+    SLIDE = codes.SLIDE
+    BALL = codes.BALL
+    FREE = codes.FREE
 
     @property
     def nq(self) -> int:

@@ -8,6 +8,20 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import UnsupportedError
+from poise.kernels.codes import (
+    FK_KIND,
+    FK_PARENT,
+    FK_RATIO,
+    FK_ROW,
+    FK_SHIFT,
+    FK_SINE,
+    FK_START,
+    FK_STILL,
+    JACOBIAN_FIRST,
+    JACOBIAN_ORIGIN,
+    JACOBIAN_ROW,
+    JACOBIAN_WAYS,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import aligned, lane_width
@@ -100,18 +114,19 @@ def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floa
     used = np.array(sorted(needed), dtype=np.int64)
     turn = rotations.as_matrix(s.A[rows, 3:])
     slot = {row: i + 1 for i, row in enumerate(rows)}
-    constants = np.zeros((len(rows), 41))
-    constants[:, 0] = kinds
-    constants[:, 1] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
-    constants[:, 2] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
-    constants[:, 3:5] = s.coupling_rows[rows]
-    constants[:, 5:] = _parts(kinds, axes, turn, after).reshape(len(rows), 36)
-    constants[:, [8, 12, 16]] += offsets
+    constants = np.zeros((len(rows), FK_ROW))
+    constants[:, FK_KIND] = kinds
+    constants[:, FK_PARENT] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
+    constants[:, FK_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
+    constants[:, FK_RATIO : FK_SHIFT + 1] = s.coupling_rows[rows]
+    constants[:, FK_STILL:] = _parts(kinds, axes, turn, after).reshape(len(rows), 36)
+    constants[:, FK_STILL + 3 : FK_SINE : 4] += offsets  # the last of each row of four
     ways = np.swapaxes(turn, 1, 2).copy()
     one = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
     ways[one, 0] = (turn @ axes[:, :, None])[one, :, 0]
-    dofs = np.zeros((len(rows), 13))
-    dofs[:, 0], dofs[:, 1:4], dofs[:, 4:] = s.v_start[rows], offsets, ways.reshape(len(rows), 9)
+    dofs = np.zeros((len(rows), JACOBIAN_ROW))
+    dofs[:, JACOBIAN_FIRST], dofs[:, JACOBIAN_ORIGIN:JACOBIAN_WAYS] = s.v_start[rows], offsets
+    dofs[:, JACOBIAN_WAYS:] = ways.reshape(len(rows), 9)
     return Table(rows, constants, used, dofs)
 
 

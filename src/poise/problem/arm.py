@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.kernels.codes import LARGEST_ARM
 from poise.maths.arrays import Floats
 from poise.maths.lanes import aligned, lane_width
 from poise.problem.layout import HINGE, POSITION, ROTATION, SLIDE
 from poise.problem.packed import Tree
 
-LARGEST = 64  # links; kernels/arm/serial.py has room for them
 _SEEDS = 2048
 _NOWHERE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
@@ -57,7 +57,7 @@ def _is_serial(tree: Tree) -> bool:
     nodes, terms = tree.layout.nodes, tree.layout.terms
     gears = tree.frames[0, :, 7:]
     return (
-        0 < len(nodes) <= LARGEST
+        0 < len(nodes) <= LARGEST_ARM
         and len(tree.frames) == 1
         and all(n.kind in (HINGE, SLIDE) and n.parent == i - 1 for i, n in enumerate(nodes))
         and len({n.dof for n in nodes}) == len(nodes)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.kernels.codes import CHAIN_AIM, CHAIN_AXIS, CHAIN_POINT, CHAIN_TURN
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem import geometry
 from poise.problem.goals import Position
@@ -24,8 +25,7 @@ from poise.problem.problem import Problem, Tolerance
 
 _KINDS = {HINGE: geometry.HINGE, SLIDE: geometry.SLIDE, BALL: geometry.BALL, MOVE: geometry.MOVE}
 _WHAT = ("position", "rotation", "direction")  # by kind of term
-_COLUMN = (0, 3, 7)  # of a target as the kernels want it
-_AIM = 10  # numbers of a target
+_COLUMN = (CHAIN_POINT, CHAIN_TURN, CHAIN_AXIS)  # of a target as the kernels want it
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -194,6 +194,6 @@ def _starts(tree: Tree, moving: list[tuple[int, Node]]) -> Floats:
 
 def _aims(points: Floats) -> Floats:
     """Rows (k, 10) that aim at points (k, 3); rotation and direction are along."""
-    out = np.zeros((len(points), _AIM))
+    out = np.zeros((len(points), CHAIN_AIM))
     out[:, :3], out[:, 3], out[:, 9] = points, 1.0, 1.0
     return out

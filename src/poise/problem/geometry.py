@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.kernels.codes import BALL, HINGE, MOVE, SLIDE
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.limits import hinge_axis
 from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Kind, Skeleton
 
-BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3  # as in kernels/chain/links.py, which would bring Numba in
 SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Chain.sheared)
 _EXACT = 1e-9  # and these are one
 _ORIGIN = (0.0, 0.0, 0.0)

@@ -14,19 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.kernels.codes import AIM, BALL, DIRECTION, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
 from poise.maths.arrays import Floats, Ints
 from poise.model.limits import Range, hinge_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, JointGoal, LookAt, Near, Pole
 
-FIXED, HINGE, SLIDE, BALL, MOVE = (
-    0,
-    1,
-    2,
-    3,
-    4,
-)  # of nodes, as in kernels/tree/arrays.py, which brings Numba in
-POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4  # kinds of terms
 TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE}
 NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3}  # of a target
 SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u

@@ -5,12 +5,14 @@ The judge's side of the work: nothing that a solver was given, or says, is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from poise import kernels
+from poise.kernels.codes import ASK_ROW, PATH_ROW, SAME
 from poise.maths import rotations
 from poise.maths.angles import Side, direction_left, length, rotation_left, side_of
 from poise.maths.arrays import Floats, Ints
@@ -22,8 +24,7 @@ from poise.problem.layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATI
 from poise.problem.packing import axis_in, offset_of
 
 _EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
-_SAME = 1e-12  # of the lengths of two points: their distance is rounding; as in kernels/paths.py
-_TABLE, _ASKED = 23, 8  # columns; see kernels/paths.py
+_SAME = math.sqrt(SAME)  # of the lengths of two points: their distance is rounding
 
 
 class Paths(NamedTuple):
@@ -53,7 +54,7 @@ def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
 
 def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
     """What is asked of the end of each path; see kernels/paths.py."""
-    asks = np.zeros((len(measures), _ASKED))
+    asks = np.zeros((len(measures), ASK_ROW))
     for row, measure in zip(asks, measures, strict=True):
         goal = goals[measure.goal]
         row[:2], row[5:] = (measure.kind, measure.column), offset_of(goal)
@@ -75,7 +76,7 @@ def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     packed = {row: _packed_row(start, row) for row in set(rows)}
     if any(line is None for line in packed.values()):
         return None
-    table = np.array([packed[row] for row in rows]).reshape(-1, _TABLE)
+    table = np.array([packed[row] for row in rows]).reshape(-1, PATH_ROW)
     used = _used(start, sorted(set(rows)))
     _count_in(table, used)
     return Paths(table, spans, _asks(start.skeleton, measures, goals), used)
@@ -88,7 +89,7 @@ def _packed_row(start: Pose, row: int) -> Floats | None:
     a, b = s.A[row].copy(), start.b_affine.reshape(-1, len(s), 3, 4)[0, row]
     if start.translations is not None and kind != Kind.FREE:
         a[:3] = start.translations.reshape(-1, len(s), 3)[0, row]
-    line = np.zeros(_TABLE)
+    line = np.zeros(PATH_ROW)
     line[0], line[1:4], line[4:11] = int(kind), s.axes[row], a
     line[11], line[12:14] = s.q_start[row], s.coupling_rows[row]
     line[18], line[22] = 1.0, 1.0

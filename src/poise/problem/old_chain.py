@@ -13,10 +13,11 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import UnsupportedError
+from poise.kernels.codes import LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.limits import Range, hinge_axis, is_soft
-from poise.model.limits.base.rows import LIMIT, nearest_angle, turn_row
+from poise.model.limits.base.rows import nearest_angle, turn_row
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.geometry import BALL, HINGE, MOVE, SIMILAR, SLIDE, Geometry, Link, packed_geometry, reach_of, similar

@@ -12,10 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
+from poise.kernels.codes import LIMIT, LIMIT_SOFT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.limits import Range, hinge_axis, is_soft
-from poise.model.limits.base.rows import LIMIT, NONE, SOFT, nearest_angle, nearest_turns, turn_row
+from poise.model.limits.base.rows import nearest_angle, nearest_turns, turn_row
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.geometry import SIMILAR
@@ -114,7 +115,7 @@ class Tree:
     @property
     def prefers(self) -> bool:
         """Whether some configurations are nicer than others: those near a pose, or inside soft limits."""
-        return bool(self.near_on.any() or self.limits[:, SOFT].any())
+        return bool(self.near_on.any() or self.limits[:, LIMIT_SOFT].any())
 
     @cached_property
     def terms(self) -> Ints:
@@ -295,7 +296,7 @@ class Tree:
         return u
 
     def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
-        """Other starts (k, nu) for numbers in 0..1 (nd,): the array twin of `scatter` in kernels/tree/many.py."""
+        """Other starts (k, nu) for numbers in 0..1 (nd,): over arrays, as `scatter` in kernels/tree/many.py."""
         u = starts.copy()
         for node in self.layout.nodes:
             low, high = self.layout.dofs[node.dof, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
@@ -311,7 +312,7 @@ class Tree:
                 turned = rotations.about(turn / max(angle, 1e-12), share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
         for node, limit in zip(self.layout.nodes, self.limits, strict=True):
-            if limit[0] != NONE and limit[SOFT] == 0.0:
+            if limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0:
                 where = slice(node.at, node.at + 4)
                 u[:, where] = nearest_turns(limit, u[:, where])
         return u

@@ -1,4 +1,4 @@
-"""What is left to a goal, and what the degrees of freedom do to it: the array twins of kernels/goal_rows.
+"""What is left to a goal, and what the degrees of freedom do to it: over arrays, as kernels/tree/goal_rows does it.
 
 Jacobians are those of Pose.jacobian, (k, 6, nd) in the columns that the caller wants. Residuals are those of the
 kernels but for their weights, and for the fading of a pole.

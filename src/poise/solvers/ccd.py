@@ -17,6 +17,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
+from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
 from poise.maths.arrays import Floats, real, short
 from poise.maths.options import count, one_of
 from poise.problem.chain import GoalChain, goal_chain
@@ -25,7 +26,7 @@ from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer, Trace
 
-_ORDERS = ("tip-first", "base-first", "window")  # numbered as in kernels/chain/ccd.py
+_ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
 _DIRECTION = 2  # column of the weights
 
 
@@ -180,7 +181,7 @@ class CCD:
         restarts = usual if self.restarts is None else self.restarts
         finish = self.finish and self.direction_joints is None
         return np.array([
-            distance, self.iterations, _ORDERS.index(self.order), self.bend, self.max_turn, restarts, finish,
+            distance, self.iterations, _ORDERS[self.order], self.bend, self.max_turn, restarts, finish,
             *([self.hinge == "project"] if alone else [chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poise.errors import InputError
+from poise.kernels.codes import DAMPED
 from poise.maths.options import one_of
 from poise.solvers.base.jacobian import JacobianMethod, Rule, above_zero
 
-_DAMPED = 3  # as in kernels/tree/steps.py
 _CONSTANT, _PER_ERROR, _FLOOR = 0.01, 0.04, 1e-8
 _PATIENCE = 8
 
@@ -76,8 +76,8 @@ class DampedLeastSquares(JacobianMethod):
     def rule(self) -> Rule:
         """y = (J J^T + l I)^-1 e."""
         if self.damping == "constant":
-            return Rule(_DAMPED, self.amount or _CONSTANT, 0.0, _PATIENCE)
-        return Rule(_DAMPED, _FLOOR, self.amount or _PER_ERROR, _PATIENCE)
+            return Rule(DAMPED, self.amount or _CONSTANT, 0.0, _PATIENCE)
+        return Rule(DAMPED, _FLOOR, self.amount or _PER_ERROR, _PATIENCE)
 
 
 Solver = DampedLeastSquares

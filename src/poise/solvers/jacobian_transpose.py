@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from poise.kernels.codes import ADAPTIVE, OPTIMAL
 from poise.maths.options import one_of
 from poise.solvers.base.jacobian import JacobianMethod, Rule
 
-_ADAPTIVE, _OPTIMAL = 0, 1  # as in kernels/tree/steps.py
 _BEGIN, _TIMES = 0.02, 7.0
 _PATIENCE = 60
 
@@ -76,7 +76,7 @@ class JacobianTranspose(JacobianMethod):
     @property
     def rule(self) -> Rule:
         """y = a e."""
-        number = _ADAPTIVE if self.step == "adaptive" else _OPTIMAL
+        number = ADAPTIVE if self.step == "adaptive" else OPTIMAL
         return Rule(number, _BEGIN, _TIMES, _PATIENCE, self.jacobian == "numeric")
 
 

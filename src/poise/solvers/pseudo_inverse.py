@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 
 from poise.errors import InputError
+from poise.kernels.codes import PSEUDO_INVERSE
 from poise.maths.arrays import real
 from poise.solvers.base.jacobian import JacobianMethod, Rule
 
-_PSEUDO_INVERSE = 2  # as in kernels/tree/steps.py
 _PATIENCE = 8
 
 
@@ -71,7 +71,7 @@ class PseudoInverse(JacobianMethod):
     @property
     def rule(self) -> Rule:
         """y = (J J^T)^+ e."""
-        return Rule(_PSEUDO_INVERSE, self.cut, 0.0, _PATIENCE)
+        return Rule(PSEUDO_INVERSE, self.cut, 0.0, _PATIENCE)
 
 
 Solver = PseudoInverse

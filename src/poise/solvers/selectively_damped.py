@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from poise.kernels.codes import SELECTIVE
 from poise.solvers.base.jacobian import JacobianMethod, Rule
 
-_SELECTIVE = 4  # as in kernels/tree/steps.py
 _PATIENCE = 12
 
 
@@ -59,7 +59,7 @@ class SelectivelyDamped(JacobianMethod):
     @property
     def rule(self) -> Rule:
         """y = sum_i k_i (u_i . e) / s_i^2 u_i."""
-        return Rule(_SELECTIVE, self.max_turn, 0.0, _PATIENCE)
+        return Rule(SELECTIVE, self.max_turn, 0.0, _PATIENCE)
 
 
 Solver = SelectivelyDamped

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
+from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
 from poise.maths.arrays import Bools, Floats, Ints, finite, real
 from poise.maths.lanes import aligned, lane_width
 from poise.maths.options import one_of
@@ -25,7 +26,7 @@ from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.request import Request
 from poise.solving.result import Answer, Trace
 
-_MODES = {"turn": 0.0, "thigh": 1.0, "both": 1.0, "axis": 2.0}  # as in kernels/limb/two_bone.py
+_MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +127,7 @@ class TwoBone:
         else:
             width = lane_width()
             solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
-            work = aligned(kernels.limb.two_bone.ROOM * width)
+            work = aligned(LIMB_WORK * width)
             solve(rows, wanted, poles, columns, settings, starts, q, found, work)
         if goal is not None and self.swivel == 0.0:
             _keep_met(problem, starts, targets, tolerance, q, found)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.limits import hinge_axis
-from poise.model.limits.base.rows import NONE, SOFT, nearest_turns
+from poise.model.limits.base.rows import nearest_turns
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, LookAt
 from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
@@ -171,7 +172,7 @@ def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
     at_limit = (at_low | at_high) & (at >= 0)
     stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
     free = helps & ~stuck
-    for i in np.flatnonzero([limit[0] != NONE and limit[SOFT] == 0.0 for limit in tree.limits]):
+    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0 for limit in tree.limits]):
         node, dofs = tree.layout.nodes[i], slice(tree.layout.nodes[i].dof, tree.layout.nodes[i].dof + 3)
         turns = tree.u_of(q)[:, node.at : node.at + 4]
         way, kept = _open_way(tree.limits[i], turns, push[:, dofs])

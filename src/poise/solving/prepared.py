@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from poise import kernels, solvers
 from poise.errors import InputError
+from poise.kernels.codes import REACH_HEAD, REACH_WORK
 from poise.maths.arrays import Floats, Ints, finite
 from poise.maths.lanes import aligned, lane_width
 from poise.model.pose import Pose
@@ -31,7 +32,6 @@ from poise.solving.judge import allowed, judge
 from poise.solving.result import Answer, Result, facts
 from poise.solving.run import request_of, run
 
-_HEAD, _WORK = 20, 2048  # as in kernels/arm/reach.py
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _SHAPES = {3: frozenset({(3,)}), 4: frozenset({(4,), (3, 3)}), 7: frozenset({(7,), (4, 4), (3, 4)})}
 _later = Result.later
@@ -254,7 +254,7 @@ def _quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance) ->
     arm, paths = arm_of(tree), paths_of(problem.start, problem.goals)
     if arm is None or paths is None or (skeleton.kinds >= Kind.BALL).any() or len(problem.goals) != 1:
         return None
-    if (len(paths.used) + 7) * lane_width() > _WORK or not problem.goals[0].width:
+    if (len(paths.used) + 7) * lane_width() > REACH_WORK or not problem.goals[0].width:
         return None
     ranges, q = skeleton.value_ranges, problem.start.q
     if not ((ranges[:, 0] <= q) & (q <= ranges[:, 1])).all() or not solver.iterations:
@@ -288,10 +288,10 @@ def _layout(problem: Problem, arm: Arm, paths: Paths) -> Ints:
     """The head of the layout, and behind it the whole numbers."""
     columns = np.array([node.q_start for node in problem.tree.layout.nodes], dtype=np.int64)
     lists = [columns, paths.spans.ravel(), paths.used]
-    layout = np.zeros(_HEAD + sum(len(numbers) for numbers in lists), dtype=np.int64)
+    layout = np.zeros(REACH_HEAD + sum(len(numbers) for numbers in lists), dtype=np.int64)
     layout[:6] = arm.size, len(arm.seeds), len(paths.table), len(paths.spans), len(paths.used), problem.skeleton.nq
     layout[19] = problem.goals[0].width
-    at = _HEAD
+    at = REACH_HEAD
     for i, whole in enumerate(lists):
         layout[16 + i] = at
         layout[at : at + len(whole)] = whole

@@ -24,21 +24,25 @@ from poise.kernels.arm.serial import (
     forward,
     offset_of,
     put_error,
-    rotation_error,
     square,
 )
+from poise.kernels.codes import (
+    ARM_ANGLE,
+    ARM_CANDIDATES,
+    ARM_DISTANCE,
+    ARM_FACTOR,
+    ARM_FLOOR,
+    ARM_ITERATIONS,
+    ARM_LONGEST,
+    ARM_POLISH,
+    ARM_RESTARTS,
+    ARM_SHORTEST,
+    ARM_WEIGHTS,
+)
 from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.values.axes import rotation_error
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, bits, lane, minimum, part_of, room, room2, select, width
 from poise.kernels.values.linear import Quat, Vec, sub
-
-DISTANCE, ANGLE = 0, 1  # squares of what counts as reached: kernel units, and 2 sin(angle / 2)
-WEIGHTS = 2  # two: of position and rotation
-FACTOR, FLOOR = 4, 5  # damping = FACTOR |e|^2 + FLOOR
-ITERATIONS = 6  # most in one attempt
-RESTARTS = 7
-CANDIDATES = 8  # seeds to choose from at a restart
-SHORTEST, LONGEST = 9, 10  # distance of the tip from the first link: outside, few restarts are worth their time
-POLISH = 11  # iterations that settle the best of all attempts where none reached the target
 
 STALL_SHARE, STALL_COUNT = 0.8, 4.0  # an attempt ends after 4 iterations that lower the squared error by less than 20 %
 POLISHES = 3  # how often: the best so far, then others
@@ -72,8 +76,12 @@ def best_seed(seeds, first, count, m, target, weights):
 def restarts_for(links, target, settings):
     """How many restarts a target is worth."""
     away = square(sub(Vec(target[0], target[1], target[2]), offset_of(links, 0)))
-    beyond = away > settings[LONGEST] * settings[LONGEST] or away < settings[SHORTEST] * settings[SHORTEST]
-    return min(settings[RESTARTS], VAIN_RESTARTS) if beyond and settings[WEIGHTS] > 0.0 else settings[RESTARTS]
+    beyond = (
+        away > settings[ARM_LONGEST] * settings[ARM_LONGEST] or away < settings[ARM_SHORTEST] * settings[ARM_SHORTEST]
+    )
+    return (
+        min(settings[ARM_RESTARTS], VAIN_RESTARTS) if beyond and settings[ARM_WEIGHTS] > 0.0 else settings[ARM_RESTARTS]
+    )
 
 
 @part
@@ -107,8 +115,8 @@ def start_lane(book, values, w, l, start, m, most, patience, caution):
 @part
 def put_seed(seeds, target, settings, values, w, l, m, number):
     """Move lane l to the best of the next candidates."""
-    count = int(settings[CANDIDATES])
-    seed = best_seed(seeds, number * count, count, m, target, settings[WEIGHTS:])
+    count = int(settings[ARM_CANDIDATES])
+    seed = best_seed(seeds, number * count, count, m, target, settings[ARM_WEIGHTS:])
     for i in range(m):
         values[i * w + l] = seeds[seed, i]
 
@@ -152,11 +160,11 @@ def go_on(links, seeds, targets, starts, settings, book, values, w, l, m, is_met
     k, tries, allowed = int(book[PROBLEM * w + l]), book[ATTEMPT * w + l] + 1.0, book[ALLOWED * w + l]
     book[ATTEMPT * w + l] = tries
     if k >= 0 and not is_met and tries <= allowed:
-        start_lane(book, values, w, l, x[k], m, settings[ITERATIONS], 0.0, 0.0)
+        start_lane(book, values, w, l, x[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
         put_seed(seeds, targets[k], settings, values, w, l, m, int(tries) - 1)
         return False
-    if k >= 0 and not is_met and tries <= allowed + POLISHES and settings[POLISH] > 0.0:
-        start_lane(book, values, w, l, x[k], m, settings[POLISH], settings[POLISH], 1.0)
+    if k >= 0 and not is_met and tries <= allowed + POLISHES and settings[ARM_POLISH] > 0.0:
+        start_lane(book, values, w, l, x[k], m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
         if tries > allowed + 1.0:  # what else there is
             put_seed(seeds, targets[k], settings, values, w, l, m, int(tries) - 1)
         return False
@@ -164,7 +172,7 @@ def go_on(links, seeds, targets, starts, settings, book, values, w, l, m, is_met
         book[PROBLEM * w + l] = -1.0
         return False
     begin(book, w, l, following, targets[following], restarts_for(links, targets[following], settings))
-    start_lane(book, values, w, l, starts[min(following, starts.shape[0] - 1)], m, settings[ITERATIONS], 0.0, 0.0)
+    start_lane(book, values, w, l, starts[min(following, starts.shape[0] - 1)], m, settings[ARM_ITERATIONS], 0.0, 0.0)
     errors[following] = HUGE
     return True
 
@@ -186,7 +194,7 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
     A, d, y, e = room2(kind, 6, 6), room(kind, 6), room(kind, 6), room(kind, 6)
     book, values, before = room(SCALAR, BOOK_ROOM), room(SCALAR, VALUES_ROOM), room(SCALAR, VALUES_ROOM)
     rows, v, tested = part_of(kind, book, 0, ROWS), part_of(kind, values, 0, m), part_of(kind, before, 0, m)
-    weights = settings[WEIGHTS : WEIGHTS + 2]
+    weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
     following, live = first, 0
     for l in range(w):
         book[PROBLEM * w + l] = -1.0
@@ -205,9 +213,9 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
             tested[i] = v[i]
         rows[CAUTION] = cautious(rows[CAUTION], rows[LAST], error)
         rows[LAST] = error
-        damping = damping_of(rows[CAUTION], error, settings[FACTOR], settings[FLOOR])
+        damping = damping_of(rows[CAUTION], error, settings[ARM_FACTOR], settings[ARM_FLOOR])
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
-        met = (distance <= settings[DISTANCE]) & (angle <= settings[ANGLE])
+        met = (distance <= settings[ARM_DISTANCE]) & (angle <= settings[ARM_ANGLE])
         rows[STALL] = select(error > rows[BEST] * STALL_SHARE, rows[STALL] + 1.0, minimum(rows[STALL], 0.0))
         rows[BEST] = minimum(rows[BEST], error)
         ends = bits(met | (rows[STALL] >= STALL_COUNT) | (rows[SPENT] >= rows[MOST]))

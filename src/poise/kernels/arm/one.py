@@ -10,21 +10,7 @@ Without restarts every lane starts where the caller stands, so that the answer i
 
 from __future__ import annotations
 
-from poise.kernels.arm.many import (
-    ANGLE,
-    DISTANCE,
-    FACTOR,
-    FLOOR,
-    HUGE,
-    ITERATIONS,
-    POLISH,
-    POLISHES,
-    RESTARTS,
-    VALUES_ROOM,
-    WEIGHTS,
-    WIDEST,
-    restarts_for,
-)
+from poise.kernels.arm.many import HUGE, POLISHES, VALUES_ROOM, WIDEST, restarts_for
 from poise.kernels.arm.serial import (
     LARGEST,
     cautious,
@@ -32,10 +18,20 @@ from poise.kernels.arm.serial import (
     damping_of,
     forward,
     put_error,
-    rotation_error,
     square,
 )
+from poise.kernels.codes import (
+    ARM_ANGLE,
+    ARM_DISTANCE,
+    ARM_FACTOR,
+    ARM_FLOOR,
+    ARM_ITERATIONS,
+    ARM_POLISH,
+    ARM_RESTARTS,
+    ARM_WEIGHTS,
+)
 from poise.kernels.compiled import inline, part
+from poise.kernels.values.axes import rotation_error
 from poise.kernels.values.lanes import SCALAR, bits, fill, lane, part_of, room, room2, select, width
 from poise.kernels.values.linear import Quat, Vec
 
@@ -85,12 +81,12 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
     A, d, y, e = room2(kind, 6, 6), room(kind, 6), room(kind, 6), room(kind, 6)
     values, before, chosen = room(SCALAR, VALUES_ROOM), room(SCALAR, VALUES_ROOM), room(SCALAR, WIDEST)
     v, tested = part_of(kind, values, 0, m), part_of(kind, before, 0, m)
-    weights = settings[WEIGHTS : WEIGHTS + 2]
+    weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
     at, turned = Vec(target[0], target[1], target[2]), Quat(target[3], target[4], target[5], target[6])
     rounds = int(restarts_for(links, target, settings)) // w + 1
-    wait, iterations, least, polishes = -1, 0, HUGE, POLISHES if settings[POLISH] > 0.0 else 0
-    alone = settings[RESTARTS] < 1.0
-    longest = settings[ITERATIONS] if alone else min(ROUND, settings[ITERATIONS])
+    wait, iterations, least, polishes = -1, 0, HUGE, POLISHES if settings[ARM_POLISH] > 0.0 else 0
+    alone = settings[ARM_RESTARTS] < 1.0
+    longest = settings[ARM_ITERATIONS] if alone else min(ROUND, settings[ARM_ITERATIONS])
     attempt, most, spent = 0, longest, longest + 1.0
     caution, last = fill(kind, 0.0), fill(kind, HUGE)
     found[0] = 0.0
@@ -105,7 +101,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
                 put_values(values, w, 0, start, m)
             if attempt >= rounds:  # lane 0 settles the best so far, the others what else there is
                 put_values(values, w, 0, x, m)
-                most, caution = settings[POLISH], fill(kind, 1.0)
+                most, caution = settings[ARM_POLISH], fill(kind, 1.0)
             attempt += 1
             spent, last = 0.0, fill(kind, HUGE)
         tip, rotation = forward(kind, links, v, True, axes, origins)
@@ -113,7 +109,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
         turn = rotation_error(turned, rotation)
         distance, angle = square(off), square(turn)
         error = distance * (weights[0] * weights[0]) + angle * (weights[1] * weights[1])
-        met = bits((distance <= settings[DISTANCE]) & (angle <= settings[ANGLE]))
+        met = bits((distance <= settings[ARM_DISTANCE]) & (angle <= settings[ARM_ANGLE]))
         if met & 1 or wait == 0:
             if met & 1:
                 take_values(values, w, 0, x, m)
@@ -137,7 +133,7 @@ def solve_target(kind, links, seeds, poses, target, start, settings, x, found):
             tested[i] = v[i]
         put_error(e, off, turn, weights)
         caution, last = cautious(caution, last, error), error
-        damping = damping_of(caution, error, settings[FACTOR], settings[FLOOR])
+        damping = damping_of(caution, error, settings[ARM_FACTOR], settings[ARM_FLOOR])
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         iterations += 1
         spent += 1.0

@@ -11,6 +11,33 @@ import math
 
 from poise.kernels.arm.one import solve_target
 from poise.kernels.arm.serial import LARGEST
+from poise.kernels.codes import (
+    ARM_SETTINGS,
+    OUTSIDE,
+    PATH_ROW,
+    REACH_AT_ALLOWED,
+    REACH_AT_ASKS,
+    REACH_AT_BASE,
+    REACH_AT_GAINS,
+    REACH_AT_LINKS,
+    REACH_AT_POSES,
+    REACH_AT_RANGES,
+    REACH_AT_SEEDS,
+    REACH_AT_SETTINGS,
+    REACH_AT_TABLE,
+    REACH_COLUMNS,
+    REACH_LINKS,
+    REACH_MEASURES,
+    REACH_NQ,
+    REACH_ROWS,
+    REACH_SEEDS,
+    REACH_SPANS,
+    REACH_USED,
+    REACH_USES,
+    REACH_WIDTH,
+    REACH_WORK,
+    UNREADABLE,
+)
 from poise.kernels.compiled import inline, part, short_kernel
 from poise.kernels.paths import measure_all
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, part_of, room
@@ -18,14 +45,7 @@ from poise.kernels.values.linear import Quat, Vec, conjugate, multiply, rotate, 
 from poise.kernels.values.turns import quaternion_of
 
 # Where things stand in `layout`: counts, then starts in the numbers, then starts in `layout` itself.
-LINKS, SEEDS, ROWS, MEASURES, USED, NQ = 0, 1, 2, 3, 4, 5
-AT_LINKS, AT_SEEDS, AT_POSES, AT_SETTINGS, AT_BASE, AT_GAINS, AT_RANGES, AT_TABLE, AT_ASKS, AT_ALLOWED = range(6, 16)
-COLUMNS, SPANS, USES, WIDTH = 16, 17, 18, 19
-HEAD = 20
-SETTINGS = 12
-TABLE = 23
-WORK = 2048
-UNREADABLE, OUTSIDE = -1, -2  # the target cannot be used; the start leaves its limits
+
 
 _FAR = 1e100
 _ROUNDING = 1e-9
@@ -100,39 +120,44 @@ def is_legal(q, ranges):
 @inline
 def reach_target(kind, numbers, layout, t, q):
     """Solve for target t from q; q becomes the answer. Returns 1, 0 or a reason below 0, iterations, two errors."""
-    m, width, nq = layout[LINKS], layout[WIDTH], layout[NQ]
+    m, width, nq = layout[REACH_LINKS], layout[REACH_WIDTH], layout[REACH_NQ]
     world, target, x, found = room(SCALAR, 7), room(SCALAR, 7), room(SCALAR, LARGEST), room(SCALAR, 3)
-    work, out = room(SCALAR, WORK), room(SCALAR, 4)
+    work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)
     if not read_target(t, width, world):
         return UNREADABLE, 0, 0.0, 0.0
-    if not is_legal(q, numbers[layout[AT_RANGES] : layout[AT_RANGES] + 2 * nq]):
+    if not is_legal(q, numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * nq]):
         return OUTSIDE, 0, 0.0, 0.0
-    columns, gains = layout[layout[COLUMNS] : layout[COLUMNS] + m], numbers[layout[AT_GAINS] : layout[AT_GAINS] + m]
-    into_base(world, width, numbers[layout[AT_BASE] : layout[AT_BASE] + 8], target)
+    columns, gains = (
+        layout[layout[REACH_COLUMNS] : layout[REACH_COLUMNS] + m],
+        numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m],
+    )
+    into_base(world, width, numbers[layout[REACH_AT_BASE] : layout[REACH_AT_BASE] + 8], target)
     start = room(SCALAR, LARGEST)
     for i in range(m):
         start[i] = q[columns[i]] * gains[i]
-    links = part_of(SCALAR, numbers, layout[AT_LINKS], m + 1, 10)
-    seeds = part_of(SCALAR, numbers, layout[AT_SEEDS], layout[SEEDS], m + 7)
-    poses = numbers[layout[AT_POSES] : layout[AT_POSES] + layout[SEEDS] * 7]
-    settings = numbers[layout[AT_SETTINGS] : layout[AT_SETTINGS] + SETTINGS]
+    links = part_of(SCALAR, numbers, layout[REACH_AT_LINKS], m + 1, 10)
+    seeds = part_of(SCALAR, numbers, layout[REACH_AT_SEEDS], layout[REACH_SEEDS], m + 7)
+    poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + layout[REACH_SEEDS] * 7]
+    settings = numbers[layout[REACH_AT_SETTINGS] : layout[REACH_AT_SETTINGS] + ARM_SETTINGS]
     solve_target(kind, links, seeds, poses, target, start, settings, x, found)
     if found[1] > 0.0:
-        ranges = numbers[layout[AT_RANGES] :]
+        ranges = numbers[layout[REACH_AT_RANGES] :]
         for i in range(m):
             j = columns[i]
             q[j] = min(max(x[i] / gains[i], ranges[2 * j]), ranges[2 * j + 1])
-    rows = part_of(SCALAR, numbers, layout[AT_TABLE], layout[ROWS], TABLE)
-    asks = part_of(SCALAR, numbers, layout[AT_ASKS], layout[MEASURES], 8)
-    spans = layout[layout[SPANS] : layout[SPANS] + 2 * layout[MEASURES]].reshape(layout[MEASURES], 2)
-    used = layout[layout[USES] : layout[USES] + layout[USED]]
+    rows = part_of(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
+    asks = part_of(SCALAR, numbers, layout[REACH_AT_ASKS], layout[REACH_MEASURES], 8)
+    spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * layout[REACH_MEASURES]].reshape(
+        layout[REACH_MEASURES], 2
+    )
+    used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
     one_q, one_target = part_of(SCALAR, q, 0, 1, nq), part_of(SCALAR, world, 0, 1, width)
     left = part_of(SCALAR, out, 0, 1, 2, 2)
     measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
     reached, first, second = 1, 0.0, 0.0
-    for c in range(layout[MEASURES]):
+    for c in range(layout[REACH_MEASURES]):
         error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
-        if error > numbers[layout[AT_ALLOWED] + c] * (1.0 + _ROUNDING):
+        if error > numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + _ROUNDING):
             reached = 0
         if c == 0:
             first = error

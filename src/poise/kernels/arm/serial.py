@@ -15,13 +15,14 @@ many links there are. Damping l follows the squared error (Chan and Lawrence, IC
 
 from __future__ import annotations
 
+from poise.kernels.codes import ARM_HIGH, ARM_LOW, ARM_SLIDES, LARGEST_ARM
 from poise.kernels.compiled import inline, kernel
+from poise.kernels.values.axes import third_axis, turned_about_z
 from poise.kernels.values.lanes import SCALAR, fill, half_turn, maximum, minimum, room2, select
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, put_vec, rotate, scale, sub, vec_at
 from poise.kernels.values.small_solve import factor, substitute
 
-LOW, HIGH, SLIDES = 7, 8, 9
-LARGEST = 65  # room for 64 links; stack arrays of whole pages would share cache sets
+LARGEST = LARGEST_ARM + 1  # room for the links and the tip; stack arrays of whole pages would share cache sets
 MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and where it stays
 
 
@@ -35,25 +36,6 @@ def offset_of(links, i):
 def turn_of(links, i):
     """Rotation from the frame before to link i's frame."""
     return Quat(links[i, 3], links[i, 4], links[i, 5], links[i, 6])
-
-
-@inline
-def third_axis(q):
-    """The z axis of a rotation."""
-    return Vec(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y))
-
-
-@inline
-def turned_about_z(q, s, c):
-    """The rotation q after one about z whose half angle has sine s and cosine c."""
-    return Quat(q.w * c - q.z * s, q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s)
-
-
-@inline
-def identity(kind):
-    """The rotation that turns nothing."""
-    zero = fill(kind, 0.0)
-    return Quat(fill(kind, 1.0), zero, zero, zero)
 
 
 @inline
@@ -76,27 +58,12 @@ def forward(kind, links, x, keep, axes, origins):
         if keep:
             put_vec(axes, i, third_axis(rotation))
             put_vec(origins, i, position)
-        if links[i, SLIDES] > 0.0:
+        if links[i, ARM_SLIDES] > 0.0:
             position = add(position, scale(third_axis(rotation), x[i]))
         else:
             s, c = half_turn(x[i])
             rotation = turned_about_z(rotation, s, c)
     return add(position, rotate(rotation, offset_of(links, m))), multiply(rotation, turn_of(links, m))
-
-
-@inline
-def rotation_error(wanted, rotation):
-    """2 sin(angle / 2) times the axis of the rotation that is left, in the base frame.
-
-    Twice the vector part of wanted . rotation^-1: exact up to half a turn, where a matrix's antisymmetric part is
-    zero, and without an arc cosine. Near the goal it is the rotation vector.
-    """
-    w = wanted.w * rotation.w + wanted.x * rotation.x + wanted.y * rotation.y + wanted.z * rotation.z
-    x = wanted.x * rotation.w - wanted.w * rotation.x + wanted.z * rotation.y - wanted.y * rotation.z
-    y = wanted.y * rotation.w - wanted.w * rotation.y + wanted.x * rotation.z - wanted.z * rotation.x
-    z = wanted.z * rotation.w - wanted.w * rotation.z + wanted.y * rotation.x - wanted.x * rotation.y
-    k = select(w < 0.0, w * 0.0 - 2.0, w * 0.0 + 2.0)
-    return Vec(k * x, k * y, k * z)
 
 
 @inline
@@ -109,7 +76,7 @@ def put_error(e, off, turn, weights):
 @inline
 def column(links, i, axis, origin, tip):
     """The tip's velocity and angular velocity per unit of link i's value: its column of the Jacobian."""
-    if links[i, SLIDES] > 0.0:
+    if links[i, ARM_SLIDES] > 0.0:
         return axis, scale(axis, 0.0)
     return cross(axis, sub(tip, origin)), axis
 
@@ -130,7 +97,7 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
         motion, turn = column(links, i, vec_at(axes, i), vec_at(origins, i), tip)
         motion, turn = scale(motion, weights[0]), scale(turn, weights[1])
         push = motion.x * e[0] + motion.y * e[1] + motion.z * e[2] + turn.x * e[3] + turn.y * e[4] + turn.z * e[5]
-        stuck = ((x[i] <= links[i, LOW]) & (push < 0.0)) | ((x[i] >= links[i, HIGH]) & (push > 0.0))
+        stuck = ((x[i] <= links[i, ARM_LOW]) & (push < 0.0)) | ((x[i] >= links[i, ARM_HIGH]) & (push > 0.0))
         free = select(stuck, push * 0.0, push * 0.0 + 1.0)
         motion, turn = scale(motion, free), scale(turn, free)
         J[i, 0], J[i, 1], J[i, 2] = motion.x, motion.y, motion.z
@@ -142,7 +109,7 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
     substitute(A, d, e, y, 6)
     for i in range(m):
         step = J[i, 0] * y[0] + J[i, 1] * y[1] + J[i, 2] * y[2] + J[i, 3] * y[3] + J[i, 4] * y[4] + J[i, 5] * y[5]
-        x[i] = minimum(maximum(x[i] + step, links[i, LOW]), links[i, HIGH])
+        x[i] = minimum(maximum(x[i] + step, links[i, ARM_LOW]), links[i, ARM_HIGH])
 
 
 @inline

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from poise.kernels.chain.links import BALL, HINGE, SLIDE, link_offset, link_rotation, move_frame, next_frame
+from poise.kernels.chain.links import link_offset, link_rotation, move_frame, next_frame
+from poise.kernels.codes import BALL, HINGE, SLIDE
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.linear import (
     Quat,
@@ -32,8 +33,6 @@ from poise.kernels.values.linear import (
     vec_at,
     vec_in,
 )
-
-NUMBERS = 10  # of an aim
 
 
 class Aim(NamedTuple):

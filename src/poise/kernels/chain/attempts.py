@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels.chain.escape import keep_turns, kick
-from poise.kernels.chain.links import BALL, copy, record
+from poise.kernels.chain.links import copy, record
+from poise.kernels.codes import BALL
 from poise.kernels.compiled import merged
 from poise.kernels.values.linear import normalise, put_quat, quat_at
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.kernels.chain.attempts import search
-from poise.kernels.chain.ccd_steps import EXACT, step
+from poise.kernels.chain.ccd_steps import step
 from poise.kernels.chain.ccd_sweep import sweep_from_base, sweep_from_tip
 from poise.kernels.chain.chain_finish import finish
 from poise.kernels.chain.escape import go_on, keep_turns, unbend
@@ -28,11 +28,10 @@ from poise.kernels.chain.links import (
     record,
     tip_position,
 )
+from poise.kernels.codes import BASE_FIRST, EXACT, LIMIT, TIP_FIRST
 from poise.kernels.compiled import inline, kernel, merged, part
-from poise.kernels.limits.rotations import LIMIT
 from poise.kernels.values.linear import norm, put_quat, quat_at, sub, vec_at
 
-TIP_FIRST, BASE_FIRST, WINDOW = 0, 1, 2
 LAGGING = 0.2  # after a sweep that lowers the error by less than this share, all joints move at once, or from the tip
 FARTHEST = 32.0  # times the last sweep's change: the longest leap along a valley
 

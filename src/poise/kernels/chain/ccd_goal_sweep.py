@@ -17,10 +17,11 @@ import math
 
 from poise.kernels.chain.aims import Weights, aim_in, into, motion, out_of, put_aim, rotation_left, squared_error
 from poise.kernels.chain.ccd_steps import HALVINGS, NO_LEVERAGE, half
-from poise.kernels.chain.links import BALL, HINGE, SLIDE, link_offset, link_rotation
+from poise.kernels.chain.links import link_offset, link_rotation
+from poise.kernels.codes import BALL, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits.angles import best_angle, capped, clamp
-from poise.kernels.limits.rotations import KIND, NONE, nearest_turn
+from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values import davenport
 from poise.kernels.values.linear import (
     Vec,
@@ -108,7 +109,7 @@ def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
     turn = ball_turn(now, wanted, weights, links.ease[i], room)
     if max_turn < math.pi:
         turn = capped(turn, max_turn)
-    if limit[KIND] == NONE:
+    if limit[LIMIT_KIND] == NO_LIMIT:
         put_quat(x, i, normalise(multiply(turn, q)))
         return
     most = squared_error(now, wanted, weights)

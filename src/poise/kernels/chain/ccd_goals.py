@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.kernels.chain.aims import NUMBERS, Links, Weights, aim_in, carried_down, is_met, squared_error
+from poise.kernels.chain.aims import Links, Weights, aim_in, carried_down, is_met, squared_error
 from poise.kernels.chain.attempts import search
-from poise.kernels.chain.ccd import BASE_FIRST, LAGGING, WINDOW
+from poise.kernels.chain.ccd import LAGGING
 from poise.kernels.chain.ccd_goal_sweep import grow_window, sweep_from_base
 from poise.kernels.chain.escape import keep_turns, unbend
 from poise.kernels.chain.finish import finish_step
 from poise.kernels.chain.links import copy, link_offset, record
+from poise.kernels.codes import BASE_FIRST, CHAIN_AIM, WINDOW
 from poise.kernels.compiled import kernel, merged, part
 from poise.kernels.values.linear import norm, sub
 
@@ -68,12 +69,12 @@ def solve(
     """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/chain/aims.py for targets and tips.
 
     ease (m,) is what stiffness leaves of a step. options, shares: see `Setup`. errors (k, 2): the error, and 1 where
-    the goals are met. The rest is as in kernels/chain/ccd.py.
+    the goals are met. The rest: see kernels/chain/ccd.py.
     """
     m = kinds.shape[0]
     motions, held, columns, steps = (
         np.empty((4, m, 4)),
-        np.empty((m, NUMBERS)),
+        np.empty((m, CHAIN_AIM)),
         np.empty((3 * m, ROWS)),
         np.empty((m, 3)),
     )

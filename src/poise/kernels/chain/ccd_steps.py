@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.chain.links import BALL, HINGE, SLIDE, put_turn
+from poise.kernels.chain.links import put_turn
+from poise.kernels.codes import BALL, EXACT, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits.angles import TURN, best_angle, capped, clamp, twist_angle
-from poise.kernels.limits.rotations import KIND, NONE, nearest_turn
+from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values.linear import (
     Quat,
     about,
@@ -29,7 +30,6 @@ from poise.kernels.values.linear import (
     sub,
 )
 
-EXACT, PROJECT = 0, 1
 HALVINGS = 3  # most, of a step of a ball that its limit bends
 NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
 
@@ -126,7 +126,7 @@ def step(kind, axis, low, high, limit, hinge, max_turn, x, turns, i, point, d):
     Returns both as they then are: the point in the joint's frame, d in the moved frame.
     """
     if kind == BALL:
-        if limit[KIND] == NONE:
+        if limit[LIMIT_KIND] == NO_LIMIT:
             return step_ball(x, i, max_turn, point, d)
         return step_limited_ball(limit, x, i, max_turn, point, d)
     if kind == HINGE:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poise.kernels.chain.links import BALL, HINGE, MOVE, SLIDE, copy, record, store_frames, tip_position
+from poise.kernels.chain.links import copy, record, store_frames, tip_position
+from poise.kernels.codes import BALL, HINGE, MOVE, SLIDE
 from poise.kernels.compiled import inline, merged, part
 from poise.kernels.limits.angles import clamp
 from poise.kernels.limits.rotations import nearest_turn

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.chain.links import BALL, HINGE, SLIDE, copy, put_turns, store_frames, tip_position
+from poise.kernels.chain.links import copy, put_turns, store_frames, tip_position
+from poise.kernels.codes import BALL, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits.angles import clamp
-from poise.kernels.limits.rotations import KIND, NONE, nearest_turn
+from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values.linear import (
     Vec,
     about,
@@ -105,7 +106,7 @@ def kick(kinds, ranges, start, attempt, x):
 def keep_turns(kinds, limits, x):
     """Move every ball inside its limit: a bend or a kick asks nobody."""
     for i in range(kinds.shape[0]):
-        if kinds[i] == BALL and limits[i, KIND] != NONE:
+        if kinds[i] == BALL and limits[i, LIMIT_KIND] != NO_LIMIT:
             put_quat(x, i, nearest_turn(limits[i], normalise(quat_at(x, i))))
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from poise.kernels.chain.chain_finish import finish
 from poise.kernels.chain.escape import keep_turns, kick
 from poise.kernels.chain.fabrik import bone_of, put_points
-from poise.kernels.chain.links import HINGE, copy, link_offset, link_rotation, motion_rotation, record, tip_position
+from poise.kernels.chain.links import copy, link_offset, link_rotation, motion_rotation, record, tip_position
+from poise.kernels.codes import HINGE
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import best_angle
 from poise.kernels.limits.rotations import nearest_turn
@@ -116,7 +117,7 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, 3) for a chain of balls and hinges, each from its own start (1|k, m, 4), inside its limits.
 
-    options: tolerance, iterations, bend, finish, restarts. The rest is as in kernels/chain/fabrik.py.
+    options: tolerance, iterations, bend, finish, restarts. The rest: see kernels/chain/fabrik.py.
     """
     m = kinds.shape[0]
     scratch, points = np.empty((4, m, 4)), np.empty((m + 1, 3))

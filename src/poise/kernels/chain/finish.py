@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels.chain.aims import placed, rotation_left, squared_error
-from poise.kernels.chain.links import BALL, HINGE, MOVE, SLIDE, copy
+from poise.kernels.chain.links import copy
+from poise.kernels.codes import BALL, HINGE, MOVE, SLIDE
 from poise.kernels.compiled import inline
 from poise.kernels.limits.angles import clamp
 from poise.kernels.limits.rotations import nearest_turn

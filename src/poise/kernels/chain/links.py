@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from poise.kernels.codes import BALL, HINGE, SLIDE
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.linear import (
     Quat,
@@ -34,8 +35,6 @@ from poise.kernels.values.linear import (
     sub,
     vec_at,
 )
-
-BALL, HINGE, SLIDE, MOVE = 0, 1, 2, 3
 
 
 class Links(NamedTuple):

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.codes import FK_KIND, FK_PARENT, FREE
 from poise.kernels.compiled import inline, part
-from poise.kernels.forward import FREE, KIND, PARENT, compose, put_given, put_local, turn_of_matrix
+from poise.kernels.forward import compose, put_given, put_local, turn_of_matrix
 from poise.kernels.values.lanes import SCALAR, room
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, norm, quat_in, rotate, scale, sub, vec_in
 
@@ -115,12 +116,12 @@ def put_maps(table, rows, numbers, translations, scales, settings, given, maps):
     for i in range(table.shape[0]):
         put_local(SCALAR, table[i], numbers, motion, before, local)
         if moves or grows:
-            free = int(table[i, KIND]) == FREE
+            free = int(table[i, FK_KIND]) == FREE
             for j in range(3):
                 given[6 * i + j] = translations[rows[i], j] if moves and not free else 0.0
                 given[6 * i + 3 + j] = scales[rows[i], j] if grows else 1.0
             put_given(given, i, local)
-        compose(maps[int(table[i, PARENT])], local, maps[i + 1])
+        compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
 
 
 @part

@@ -1,9 +1,9 @@
 # pyright: standard
 """A planar limb: two parallel hinges with ranges, the textbook's law of cosines, exact at every limit.
 
-    limbs    (1|k, PLANE)  see Plane: one row for all problems, or one each
+    limbs    (1|k, PLANE_ROW)  see Plane: one row for all problems, or one each
     targets  (k, 3)        world
-    columns, settings, starts, q, found: as in kernels/limb/two_bone.py
+    columns, settings, starts, q, found: see kernels/limb/two_bone.py
 
 Where both joints may stand as the law of cosines says the target is met. Else the least distance over the rectangle of
 legal angles lies where the limb points at the target with its middle joint at an end or at its best, or on an edge of
@@ -19,8 +19,6 @@ from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limb.two_bone import TIE, settings_of, softened
 from poise.kernels.limits.angles import TURN, best_angle
 from poise.kernels.values.linear import Vec, about, add, dot, norm, sub, vec_in
-
-PLANE = 37
 
 
 class Plane(NamedTuple):

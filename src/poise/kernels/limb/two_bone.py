@@ -1,16 +1,16 @@
 # pyright: standard
 """Two bones in closed form: bend the middle joint by the law of cosines, aim the limb, turn it about its chord.
 
-    limbs    (1|k, LIMB)   what no target changes, see Limb: one row for all problems, or one each
+    limbs    (1|k, LIMB_ROW)   what no target changes, see Limb: one row for all problems, or one each
     targets  (k, 3 | 7)    world point of the tip, and its rotation where the tip's own joint is to have one
     poles    (0|1|k, 3)    world points that the middle joint points at
     columns  (5,)          where first joint, middle joint and tip stand in q (tip: -1, it is left alone), and whether
                            the first and the middle joint have an angle there, or a quaternion
-    settings (SETTINGS,)   see Settings
+    settings (LIMB_SETTINGS,)   see Settings
     starts   (1|k, nq)
     q        (k, nq)       out: the poses
     found    (k, 2)        out: whether anything moved, and whether the target should be met
-    work     (ROOM * w,)   scratch for w lanes, aligned to 64 bytes
+    work     (LIMB_WORK * w,)   scratch for w lanes, aligned to 64 bytes
 
 The limb frame stands where the first joint's motion begins: its origin is the first joint, its axes are those that
 this joint turns in. A middle joint that has turned by b from where the limb is longest puts the posed limb's tip at
@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from poise.kernels.codes import BEND_AXIS, BEND_LEAST, LIMB_ROW
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limb.arcs import (
     across_part,
@@ -69,9 +70,9 @@ from poise.kernels.values.linear import (
 NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothing about the turn about it
 STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
 TIE = 1e-9  # both ways to bend are as good
-LEAST, THIGH, AXIS = 0.0, 1.0, 2.0
-LIMB, SETTINGS = 78, 8
-TARGET, POLE, OUT, ROOM = LIMB, LIMB + 7, LIMB + 10, LIMB + 23  # where things stand in the scratch
+
+
+TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # where things stand in the scratch: a row comes first
 
 
 class Limb(NamedTuple):
@@ -118,7 +119,7 @@ class Settings(NamedTuple):
     soft: float  # share of the reach over which the limb is slowed
     swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
     weight: float
-    mode: float  # LEAST, THIGH or AXIS: what decides on the turn about the chord
+    mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: what decides on the turn about the chord
 
 
 @inline
@@ -236,7 +237,7 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
         side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
         p = chosen(is_straight, across_part(turned_by(arc, side), a), p)
     source, wanted = p, limb.wanted
-    if mode == AXIS:
+    if mode == BEND_AXIS:
         source, wanted = across_part(turned_by(arc, limb.axis), a), limb.axis
     n = across_part(wanted, a)
     n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
@@ -283,7 +284,7 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     length = sqrt(dot(chord, chord))
     arc, stretch = arc_between(chord, length, a)
     turn = arc
-    if poled or options.mode != LEAST:
+    if poled or options.mode != BEND_LEAST:
         turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
     if options.swivel.x != 0.0:
         s = options.swivel.x
@@ -382,7 +383,7 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, 
     options, w, k = settings_of(settings), width(kind), targets.shape[0]
     if k == 0:
         return
-    rows, pole = part_of(kind, work, 0, LIMB), part_of(kind, work, POLE * w, 3)
+    rows, pole = part_of(kind, work, 0, LIMB_ROW), part_of(kind, work, POLE * w, 3)
     gather(work, 0, limbs, 0, w)
     limb = limb_in(rows)
     pole[0], pole[1], pole[2] = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 0.0)

@@ -3,7 +3,7 @@
 
 A limit is a row of LIMIT numbers, packed by poise/turn_limits.py:
 
-    0      kind: NONE, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value that no turn is bound by
+    0      kind: NO_LIMIT, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value that no turn is bound by
     1-4    w x y z from the limit's own frame to the joint's rest frame
     5-10   bounds [rad], three pairs of lowest and highest:
            SWING_TWIST  swing about x, swing about y (-pi..0 and 0..pi), twist about z
@@ -20,33 +20,38 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.codes import (
+    BOX_SWEEPS,
+    ELLIPSE_STEPS,
+    EULER_BOX,
+    LIMIT_BOUNDS,
+    LIMIT_FRAME,
+    LIMIT_KIND,
+    LIMIT_SOFT,
+    LIMIT_TANGENTS,
+    SLACK,
+    SWING_TWIST,
+    WIDEST_SWING,
+)
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import TURN, best_angle
 from poise.kernels.values.linear import Quat, Vec, about, conjugate, dot, multiply, norm, quat_in, rotate, scale, sub
 
-LIMIT = 14  # numbers of a row
-KIND, FRAME, BOUNDS, SOFT, TANGENTS = 0, 1, 5, 11, 12
-NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
-
-SLACK = 1e-12  # a rotation this near to legal [rad] is left alone, so that what was moved inside stays where it is
-WIDEST = math.pi - 5e-3  # swing of what is moved inside: closer to half a turn its twist is lost, and it would not stay
-STEPS = 20  # at most, of Newton's method; it takes four to seven
 AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at it
-SWEEPS = 8  # at most, over the angles of a box; it takes one to four
 
 
 @inline
 def binds(limit):
     """Whether a limit bounds the whole rotation of a ball, and hard."""
-    return limit[SOFT] == 0.0 and (limit[KIND] == SWING_TWIST or limit[KIND] == EULER_BOX)
+    return limit[LIMIT_SOFT] == 0.0 and (limit[LIMIT_KIND] == SWING_TWIST or limit[LIMIT_KIND] == EULER_BOX)
 
 
 @inline
 def is_free(limit, q):
     """Whether a rotation stands at no end of its limit for sure; most do not, and this is quick."""
-    if limit[KIND] != SWING_TWIST:
+    if limit[LIMIT_KIND] != SWING_TWIST:
         return False
-    return _clearly_inside(limit, q.w, rotate(conjugate(quat_in(limit, FRAME)), Vec(q.x, q.y, q.z)))
+    return _clearly_inside(limit, q.w, rotate(conjugate(quat_in(limit, LIMIT_FRAME)), Vec(q.x, q.y, q.z)))
 
 
 @part
@@ -55,10 +60,10 @@ def nearest_turn(limit, q):
 
     Of a quaternion and its negative, which are the same rotation, the one nearer to q.
     """
-    kind = limit[KIND]
+    kind = limit[LIMIT_KIND]
     if kind != SWING_TWIST and kind != EULER_BOX:
         return q
-    frame = quat_in(limit, FRAME)
+    frame = quat_in(limit, LIMIT_FRAME)
     v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
     if kind == SWING_TWIST:
         if _clearly_inside(limit, q.w, v):
@@ -104,14 +109,14 @@ def _clearly_inside(limit, w, v):
     The twist against the tangents of half its ends, the swing with an angle that is at most 0.8 % too large up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
     """
-    low, high = limit[TANGENTS], limit[TANGENTS + 1]
+    low, high = limit[LIMIT_TANGENTS], limit[LIMIT_TANGENTS + 1]
     side = -1.0 if w < 0.0 else 1.0
     if not low * side * w <= side * v.z <= high * side * w:
         return False
     nn = w * w + v.z * v.z
     x, y, tt = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / nn
-    a = limit[BOUNDS + 1] if x >= 0.0 else limit[BOUNDS]
-    b = limit[BOUNDS + 3] if y >= 0.0 else limit[BOUNDS + 2]
+    a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else limit[LIMIT_BOUNDS]
+    b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else limit[LIMIT_BOUNDS + 2]
     k = 2.0 * (15.0 + 4.0 * tt) / ((15.0 + 9.0 * tt) * nn)
     return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * AT_EDGE
 
@@ -124,7 +129,7 @@ def _swing_twist(limit, q):
     """
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
     twist = 2.0 * math.atan2(q.z, q.w)
-    kept = best_angle(twist, limit[BOUNDS + 4], limit[BOUNDS + 5])
+    kept = best_angle(twist, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     x, y = q.x, q.y
     if n > 0.0:
         x, y = (q.w * q.x - q.z * q.y) / n, (q.w * q.y + q.z * q.x) / n
@@ -135,7 +140,7 @@ def _swing_twist(limit, q):
         return True, q
     is_legal = off <= SLACK and n * 2.0 * abs(math.sin(0.5 * (kept - twist))) <= SLACK
     angle = math.sqrt(to_x * to_x + to_y * to_y)
-    half = 0.5 * min(angle, WIDEST)
+    half = 0.5 * min(angle, WIDEST_SWING)
     cosine = math.cos(half)
     k = math.sin(half) / angle if angle > 0.0 else 0.0
     x, y, c, s = k * to_x, k * to_y, math.cos(0.5 * kept), math.sin(0.5 * kept)
@@ -148,7 +153,9 @@ def _nearest_swing(limit, x, y):
     to_x, to_y = _nearest_in_ellipse(limit, x, y)
     off = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
     angle = math.sqrt(x * x + y * y)
-    widest = max(max(-limit[BOUNDS], limit[BOUNDS + 1]), max(-limit[BOUNDS + 2], limit[BOUNDS + 3]))
+    widest = max(
+        max(-limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]), max(-limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
+    )
     if TURN - angle - widest < off:
         k = 1.0 - TURN / angle
         x, y = k * x, k * y
@@ -168,8 +175,8 @@ def _nearest_in_ellipse(limit, x, y):
     method climbs to its root from any point before it and cannot overshoot. It starts where one of the two
     coordinates alone would be on the ellipse, so that what is left is between 0 and 1.
     """
-    a = limit[BOUNDS + 1] if x >= 0.0 else -limit[BOUNDS]
-    b = limit[BOUNDS + 3] if y >= 0.0 else -limit[BOUNDS + 2]
+    a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS]
+    b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2]
     if a <= SLACK or b <= SLACK:  # a line, or a point
         a, b = (0.0 if a <= SLACK else a), (0.0 if b <= SLACK else b)
         return min(max(x, -a), a), min(max(y, -b), b)
@@ -177,7 +184,7 @@ def _nearest_in_ellipse(limit, x, y):
         return x, y
     aa, bb = a * a, b * b
     t = max(0.0, max(a * abs(x) - aa, b * abs(y) - bb))
-    for _ in range(STEPS):
+    for _ in range(ELLIPSE_STEPS):
         g, h = a * x / (t + aa), b * y / (t + bb)
         left = g * g + h * h - 1.0
         step = 0.5 * left / (g * g / (t + aa) + h * h / (t + bb))
@@ -201,14 +208,16 @@ def _euler_box(limit, q):
     sum or difference is defined.
     """
     a, b, c = _angles(q)
-    is_inside = limit[BOUNDS] <= a <= limit[BOUNDS + 1] and limit[BOUNDS + 2] <= b <= limit[BOUNDS + 3]
-    if is_inside and limit[BOUNDS + 4] <= c <= limit[BOUNDS + 5]:
+    is_inside = (
+        limit[LIMIT_BOUNDS] <= a <= limit[LIMIT_BOUNDS + 1] and limit[LIMIT_BOUNDS + 2] <= b <= limit[LIMIT_BOUNDS + 3]
+    )
+    if is_inside and limit[LIMIT_BOUNDS + 4] <= c <= limit[LIMIT_BOUNDS + 5]:
         return True, q
     angles = _boxed(limit, Vec(a, b, c))
     other = _boxed(limit, Vec(a + math.pi, math.pi - b, c + math.pi))
     if _chord(q, _turned(other)) < _chord(q, _turned(angles)):
         angles = other
-    for _ in range(SWEEPS):
+    for _ in range(BOX_SWEEPS):
         before = angles
         angles = _swept(limit, q, angles)
         if max(max(abs(angles.x - before.x), abs(angles.y - before.y)), abs(angles.z - before.z)) <= SLACK:
@@ -231,9 +240,9 @@ def _angles(q):
 def _boxed(limit, angles):
     """Each angle moved to the nearest in its range, on the circle."""
     return Vec(
-        best_angle(angles.x, limit[BOUNDS], limit[BOUNDS + 1]),
-        best_angle(angles.y, limit[BOUNDS + 2], limit[BOUNDS + 3]),
-        best_angle(angles.z, limit[BOUNDS + 4], limit[BOUNDS + 5]),
+        best_angle(angles.x, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]),
+        best_angle(angles.y, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]),
+        best_angle(angles.z, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]),
     )
 
 
@@ -242,12 +251,12 @@ def _swept(limit, q, angles):
     """Each angle in turn moved to the value in its range that brings the rotation nearest to q."""
     y, z = about(Vec(0.0, 1.0, 0.0), angles.y), about(Vec(0.0, 0.0, 1.0), angles.z)
     left = multiply(q, conjugate(multiply(y, z)))
-    a = best_angle(2.0 * math.atan2(left.x, left.w), limit[BOUNDS], limit[BOUNDS + 1])
+    a = best_angle(2.0 * math.atan2(left.x, left.w), limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
     x = about(Vec(1.0, 0.0, 0.0), a)
     left = multiply(conjugate(multiply(x, y)), q)
-    c = best_angle(2.0 * math.atan2(left.z, left.w), limit[BOUNDS + 4], limit[BOUNDS + 5])
+    c = best_angle(2.0 * math.atan2(left.z, left.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     left = multiply(conjugate(x), multiply(q, conjugate(about(Vec(0.0, 0.0, 1.0), c))))
-    b = best_angle(2.0 * math.atan2(left.y, left.w), limit[BOUNDS + 2], limit[BOUNDS + 3])
+    b = best_angle(2.0 * math.atan2(left.y, left.w), limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
     return Vec(a, b, c)
 
 
@@ -283,9 +292,9 @@ def closed_ways(limit, q, push):
     Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
     the push leads out of: a step without its part along them stays legal to first order.
     """
-    frame, none = quat_in(limit, FRAME), Vec(0.0, 0.0, 0.0)
+    frame, none = quat_in(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
     v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
-    if limit[KIND] == SWING_TWIST:
+    if limit[LIMIT_KIND] == SWING_TWIST:
         local = Quat(q.w, v.x, v.y, v.z)
         a, b, c = _swing_gradient(limit, local), _twist_gradient(limit, local), none
     else:
@@ -324,7 +333,7 @@ def _twist_gradient(limit, q):
     With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_swing_twist`.
     """
     nn = q.w * q.w + q.z * q.z
-    k = _end(2.0 * math.atan2(q.z, q.w), limit[BOUNDS + 4], limit[BOUNDS + 5])
+    k = _end(2.0 * math.atan2(q.z, q.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     if nn == 0.0 or k == 0.0:
         return Vec(0.0, 0.0, 0.0)
     return Vec(k * (q.w * q.y + q.z * q.x) / nn, -k * (q.w * q.x - q.z * q.y) / nn, k)
@@ -344,8 +353,8 @@ def _swing_gradient(limit, q):
     ux, uy = (q.w * q.x - q.z * q.y) / (n * r), (q.w * q.y + q.z * q.x) / (n * r)
     angle = 2.0 * math.atan2(r, n)
     x, y = angle * ux, angle * uy
-    a = max(limit[BOUNDS + 1] if x >= 0.0 else -limit[BOUNDS], AT_EDGE)
-    b = max(limit[BOUNDS + 3] if y >= 0.0 else -limit[BOUNDS + 2], AT_EDGE)
+    a = max(limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS], AT_EDGE)
+    b = max(limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2], AT_EDGE)
     if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - AT_EDGE:
         return none
     mx, my = x / (a * a), y / (b * b)
@@ -365,9 +374,9 @@ def _box_gradients(limit, q):
         a, b, c = a + math.pi, math.pi - b, c + math.pi
     k = -1.0 if math.cos(b) < 0.0 else 1.0
     sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-    at_a = k * _end(a, limit[BOUNDS], limit[BOUNDS + 1])
-    at_b = _end(b, limit[BOUNDS + 2], limit[BOUNDS + 3])
-    at_c = k * _end(c, limit[BOUNDS + 4], limit[BOUNDS + 5])
+    at_a = k * _end(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
+    at_b = _end(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
+    at_c = k * _end(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     return (
         scale(Vec(cb, sa * sb, -ca * sb), at_a),
         scale(Vec(0.0, ca, sa), at_b),
@@ -378,9 +387,9 @@ def _box_gradients(limit, q):
 @inline
 def _off_box(limit, a, b, c):
     """How far the angles are outside their ranges, at most."""
-    a = abs(math.sin(0.5 * (best_angle(a, limit[BOUNDS], limit[BOUNDS + 1]) - a)))
-    b = abs(math.sin(0.5 * (best_angle(b, limit[BOUNDS + 2], limit[BOUNDS + 3]) - b)))
-    return max(max(a, b), abs(math.sin(0.5 * (best_angle(c, limit[BOUNDS + 4], limit[BOUNDS + 5]) - c))))
+    a = abs(math.sin(0.5 * (best_angle(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]) - a)))
+    b = abs(math.sin(0.5 * (best_angle(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]) - b)))
+    return max(max(a, b), abs(math.sin(0.5 * (best_angle(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]) - c))))
 
 
 @inline

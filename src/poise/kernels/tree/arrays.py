@@ -36,14 +36,6 @@ from typing import Any, NamedTuple
 from poise.kernels.compiled import inline
 from poise.kernels.values.lanes import SCALAR, part_of, width
 
-FIXED, HINGE, SLIDE, BALL, MOVE = 0, 1, 2, 3, 4  # kinds of motion
-POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4  # kinds of terms
-
-PARENT, MOTION, AT, DOF = 0, 1, 2, 3  # columns of nodes
-LOW, HIGH, NUMBER, EASE = 0, 1, 2, 3  # of dofs
-TERM, NODE, ROW, WANTED, WAY, WAY_END, FIRST, MIDDLE, FIRST_END, MIDDLE_END = range(10)  # of terms
-AXIS, SHARED, WEIGHT, TOLERANCE, MIDDLE_POINT, FIRST_POINT = 3, 6, 7, 8, 9, 12  # of aims
-
 BOOK = 14  # rows of the lanes' book, see serial_many.py
 PULLING, CAUTION, LAST = 0, 1, 2  # rows for trees alone, where serial arms keep their target, see tree_many.py
 WIDEST = 8

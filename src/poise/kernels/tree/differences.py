@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.codes import BALL, DOF_EASE, FIXED, NODE_AT, NODE_DOF, NODE_MOTION
 from poise.kernels.compiled import inline, part
-from poise.kernels.tree.arrays import AT, BALL, DOF, EASE, FIXED, MOTION
 from poise.kernels.tree.goal_rows import dofs_of
 from poise.kernels.tree.tree import forward, residuals
 from poise.kernels.values.lanes import fill, sqrt
@@ -22,8 +22,8 @@ WAY = 2.0**-17  # [rad, or kernel units]: what the third derivative bends and wh
 @inline
 def nudge(kind, tree, lanes, i, c, by):
     """Move dof c of node i by a small amount, limits aside."""
-    at = tree.nodes[i, AT]
-    if tree.nodes[i, MOTION] != BALL:
+    at = tree.nodes[i, NODE_AT]
+    if tree.nodes[i, NODE_MOTION] != BALL:
         lanes.u[at + c] = lanes.u[at + c] + by
         return
     half, zero = fill(kind, 0.5 * by), fill(kind, 0.0)
@@ -50,12 +50,12 @@ def residuals_by_differences(kind, tree, lanes, home, ahead, slopes):
         home[j] = lanes.u[j]
     done = 0
     for i in range(tree.nodes.shape[0]):
-        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         if motion == FIXED or dof < done:  # it is coupled to one before
             continue
         done = dof + dofs_of(motion)
         for c in range(dofs_of(motion)):
-            way = WAY * math.sqrt(tree.dofs[dof + c, EASE])
+            way = WAY * math.sqrt(tree.dofs[dof + c, DOF_EASE])
             measure_beside(kind, tree, lanes, home, i, c, way)
             for r in range(ahead.shape[0]):
                 ahead[r] = lanes.e[r]

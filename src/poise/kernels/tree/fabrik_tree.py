@@ -8,7 +8,7 @@ a shortest arc; one with several is a rigid piece, and turns by what fits all of
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2, where the bones of a sub-base are free of each other.
 
-    nodes, frames, terms, aims, targets  as in kernels/tree/arrays.py; no SLIDE or MOVE, all terms POSITION
+    nodes, frames, terms, aims, targets  see kernels/tree/arrays.py; no SLIDE or MOVE, all terms POSITION
     first (n + 1,), bones (b, 2)         bones first[i]..first[i + 1] are those of node i: what is at their end, 0 a
                                          node or 1 a term, and its number
     shares (n + t,)                      the weight of the goals below each node; then of each term
@@ -21,10 +21,22 @@ import math
 import numpy as np
 
 from poise.kernels.chain.chain_finish import Symmetric, small_turn, solved, with_ball
+from poise.kernels.codes import (
+    BALL,
+    DOF_HIGH,
+    DOF_LOW,
+    FIXED,
+    HINGE,
+    NODE_AT,
+    NODE_DOF,
+    NODE_MOTION,
+    NODE_PARENT,
+    TERM_NODE,
+    TERM_WANTED,
+)
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import best_angle
 from poise.kernels.limits.rotations import nearest_turn
-from poise.kernels.tree.arrays import AT, BALL, DOF, FIXED, HIGH, HINGE, LOW, MOTION, NODE, PARENT, WANTED
 from poise.kernels.values.linear import (
     Vec,
     about,
@@ -63,7 +75,7 @@ def bone_at(frames, aims, bones, b):
 def end_wanted(terms, target, wanted, bones, b):
     """Where the end of bone b should be: its goal's target, or the place that the next node was given."""
     if bones[b, 0] == 1:
-        return vec_in(target, terms[bones[b, 1], WANTED])
+        return vec_in(target, terms[bones[b, 1], TERM_WANTED])
     return vec_at(wanted, bones[b, 1])
 
 
@@ -101,7 +113,7 @@ def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, po
     n = nodes.shape[0]
     for k in range(n):
         i = n - 1 - k
-        if nodes[i, MOTION] == FIXED:
+        if nodes[i, NODE_MOTION] == FIXED:
             continue
         point = vec_at(points, i)
         turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, quat_at(turns, i))
@@ -148,16 +160,16 @@ def drag_to_root(
 ):  # fmt: skip
     """From the root down: each node where its parent has it, turned towards what its bones wanted, limits kept."""
     for i in range(nodes.shape[0]):
-        at, dof = nodes[i, AT], nodes[i, DOF]
-        if nodes[i, PARENT] >= 0:
+        at, dof = nodes[i, NODE_AT], nodes[i, NODE_DOF]
+        if nodes[i, NODE_PARENT] >= 0:
             put_vec(points, i, place_of(nodes, frames, points, turns, i))
         point, frame = vec_at(points, i), frame_of(nodes, frames, turns, i)
-        if nodes[i, MOTION] == HINGE:
+        if nodes[i, NODE_MOTION] == HINGE:
             u[at] = best_value(
-                frames, terms, aims, first, bones, shares, target, wanted, point, frame, dofs[dof, LOW],
-                dofs[dof, HIGH], u[at], i,
+                frames, terms, aims, first, bones, shares, target, wanted, point, frame, dofs[dof, DOF_LOW],
+                dofs[dof, DOF_HIGH], u[at], i,
             )  # fmt: skip
-        elif nodes[i, MOTION] == BALL:
+        elif nodes[i, NODE_MOTION] == BALL:
             q = best_motion(
                 frames, terms, aims, first, bones, shares, target, wanted, point, frame, limits[i], quat_in(u, at), i
             )  # fmt: skip
@@ -170,9 +182,9 @@ def left_of(terms, aims, target, points, turns):
     """The largest distance of a tip from its target, and the root of the weighted sum of squares."""
     largest, total = 0.0, 0.0
     for t in range(terms.shape[0]):
-        node = terms[t, NODE]
+        node = terms[t, TERM_NODE]
         tip = add(vec_at(points, node), rotate(quat_at(turns, node), vec_in(aims[t], 0)))
-        away = sub(vec_in(target, terms[t, WANTED]), tip)
+        away = sub(vec_in(target, terms[t, TERM_WANTED]), tip)
         largest = max(largest, norm(away))
         total += aims[t, 7] * aims[t, 7] * dot(away, away)
     return largest, math.sqrt(total)
@@ -182,21 +194,21 @@ def left_of(terms, aims, target, points, turns):
 def frame_of(nodes, frames, turns, i):
     """Rotation of node i's frame in the base frame, before its motion."""
     r = quat_in(frames[i], 3)
-    return multiply(quat_at(turns, nodes[i, PARENT]), r) if nodes[i, PARENT] >= 0 else r
+    return multiply(quat_at(turns, nodes[i, NODE_PARENT]), r) if nodes[i, NODE_PARENT] >= 0 else r
 
 
 @inline
 def motion_at(nodes, u, i):
     """The motion of node i."""
-    if nodes[i, MOTION] == BALL:
-        return quat_in(u, nodes[i, AT])
-    return about(Vec(0.0, 0.0, 1.0), u[nodes[i, AT]] if nodes[i, MOTION] == HINGE else 0.0)
+    if nodes[i, NODE_MOTION] == BALL:
+        return quat_in(u, nodes[i, NODE_AT])
+    return about(Vec(0.0, 0.0, 1.0), u[nodes[i, NODE_AT]] if nodes[i, NODE_MOTION] == HINGE else 0.0)
 
 
 @inline
 def place_of(nodes, frames, points, turns, i):
     """Where node i is, given its parent's place."""
-    parent = nodes[i, PARENT]
+    parent = nodes[i, NODE_PARENT]
     return add(vec_at(points, parent), rotate(quat_at(turns, parent), vec_in(frames[i], 0)))
 
 
@@ -204,7 +216,7 @@ def place_of(nodes, frames, points, turns, i):
 def put_points(nodes, frames, u, points, turns):
     """Where the nodes are, and how their moved frames are turned."""
     for i in range(nodes.shape[0]):
-        is_root = nodes[i, PARENT] < 0
+        is_root = nodes[i, NODE_PARENT] < 0
         put_vec(points, i, vec_in(frames[i], 0) if is_root else place_of(nodes, frames, points, turns, i))
         put_quat(turns, i, multiply(frame_of(nodes, frames, turns, i), motion_at(nodes, u, i)))
 

@@ -38,22 +38,24 @@ from poise.kernels.arm.many import (
     note,
 )
 from poise.kernels.arm.serial import cautious, damping_of
-from poise.kernels.compiled import kernel, part
-from poise.kernels.tree.arrays import (
-    AT,
+from poise.kernels.codes import (
     BALL,
-    CAUTION,
-    DOF,
-    HIGH,
+    DOF_HIGH,
+    DOF_LOW,
     HINGE,
-    LAST,
-    LOW,
-    MOTION,
-    PULLING,
+    NODE_AT,
+    NODE_DOF,
+    NODE_MOTION,
     SLIDE,
-    Tree,
-    carve,
+    TREE_FACTOR,
+    TREE_FLOOR,
+    TREE_ITERATIONS,
+    TREE_POLISH,
+    TREE_PULL,
+    TREE_RESTARTS,
 )
+from poise.kernels.compiled import kernel, part
+from poise.kernels.tree.arrays import CAUTION, LAST, PULLING, Tree, carve
 from poise.kernels.tree.tree import (
     forward,
     freeze,
@@ -69,12 +71,6 @@ from poise.kernels.tree.tree import (
 from poise.kernels.values.lanes import LANES4, LANES8, bits, lane, minimum, select, width
 from poise.kernels.values.linear import Quat, Vec, about, multiply, norm, scale
 from poise.kernels.values.small_solve import factor_threes, substitute_rows
-
-FACTOR, FLOOR = 0, 1  # damping = FACTOR |e|^2 + FLOOR
-ITERATIONS = 2  # most in one attempt
-RESTARTS = 3
-POLISH = 4  # iterations that settle the best of all attempts where none met the goals
-PULL = 5  # share of the way to the preferred configuration that a step would like to go; 0: there is none
 
 PULLED_SHARE = 0.98  # as STALL_SHARE, while a preferred configuration pulls
 PULLED_PATIENCE = 10.0  # and it may rise so often at first
@@ -110,9 +106,9 @@ def scatter(tree, seed, share, u, w, l):
     slides without two and moves stay.
     """
     for i in range(tree.nodes.shape[0]):
-        motion, at, d = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        motion, at, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == HINGE or motion == SLIDE:
-            low, high = tree.dofs[d, LOW], tree.dofs[d, HIGH]
+            low, high = tree.dofs[d, DOF_LOW], tree.dofs[d, DOF_HIGH]
             if high - low < HUGE:
                 u[at * w + l] = low + seed[d] * (high - low)
             elif motion == HINGE:
@@ -153,7 +149,7 @@ def begin(problems, flat, w, l, k):
     fill_lane(flat.targets, w, l, problems.targets[k])
     if problems.frames.shape[0] > 1:
         fill_frames(flat, w, l, problems.frames[k])
-    start_lane(flat, w, l, start, problems.settings[ITERATIONS], 0.0, problems.settings[PULL], 0.0)
+    start_lane(flat, w, l, start, problems.settings[TREE_ITERATIONS], 0.0, problems.settings[TREE_PULL], 0.0)
     problems.errors[k] = HUGE
     for i in range(start.shape[0]):
         problems.u[k, i] = start[i]
@@ -168,14 +164,16 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
     k, tries = int(flat.book[PROBLEM * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
     flat.book[ATTEMPT * w + l] = tries
     starts, seeds, settings = problems.starts, problems.seeds, problems.settings
-    restarts = int(settings[RESTARTS]) if seeds.shape[0] > 0 else 0
+    restarts = int(settings[TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
     if not is_met and tries <= restarts:
-        start_lane(flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[ITERATIONS], 0.0, settings[PULL], 0.0)
+        start_lane(
+            flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[TREE_ITERATIONS], 0.0, settings[TREE_PULL], 0.0
+        )
         scatter(tree, seeds[(tries - 1) % seeds.shape[0]], min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
         keep_turns(tree, flat.u, w, l)
         return False
-    if not is_met and tries == restarts + 1 and settings[POLISH] > 0.0:
-        start_lane(flat, w, l, problems.u[k], settings[POLISH], settings[POLISH], 0.0, 1.0)
+    if not is_met and tries == restarts + 1 and settings[TREE_POLISH] > 0.0:
+        start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
         return False
     if following < last:
         begin(problems, flat, w, l, following)
@@ -206,7 +204,7 @@ def settle(book, error, met, most):
 
 
 def solver(kind):
-    """The kernel for lanes of this kind: solves problems first..last, a preferred configuration only if PULL > 0.
+    """The kernel for lanes of this kind: solves problems first..last, a preferred configuration only if TREE_PULL > 0.
 
     A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller.
     """
@@ -217,7 +215,7 @@ def solver(kind):
     ):  # fmt: skip
         tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
         problems = Problems(frames, targets, starts, seeds, settings, u, errors)
-        w, nu, near, bound = width(kind), starts.shape[1], settings[PULL] > 0.0, has_bound_turns(limits)
+        w, nu, near, bound = width(kind), starts.shape[1], settings[TREE_PULL] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
         live = max(min(w, last - first), 0)
         following = first + live
@@ -238,7 +236,7 @@ def solver(kind):
                 freeze_turns(kind, tree, lanes, near)
             freeze(kind, tree, lanes, near)
             lanes.book[CAUTION], lanes.book[LAST] = cautious(lanes.book[CAUTION], lanes.book[LAST], error), error
-            damping = damping_of(lanes.book[CAUTION], error, settings[FACTOR], settings[FLOOR])
+            damping = damping_of(lanes.book[CAUTION], error, settings[TREE_FACTOR], settings[TREE_FLOOR])
             normal_matrix(kind, tree, lanes, damping)
             factor_threes(lanes.A, lanes.d)
             substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)

@@ -15,8 +15,8 @@ Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Grap
 
 from __future__ import annotations
 
+from poise.kernels.codes import TERM_ROW
 from poise.kernels.compiled import inline, part
-from poise.kernels.tree.arrays import ROW
 from poise.kernels.tree.tree import along, normal_matrix
 from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import fill, maximum, minimum, select, sqrt
@@ -30,7 +30,7 @@ RANK = 1e-12  # of the largest squared singular value: J J^T does not know small
 def clamp_errors(tree, lanes, most):
     """Shorten what a step looks at of each term's error to at most most (t,)."""
     for t in range(tree.terms.shape[0]):
-        r = tree.terms[t, ROW]
+        r = tree.terms[t, TERM_ROW]
         x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
         length = sqrt(x * x + y * y + z * z)
         share = minimum(most[t] / maximum(length, TINY + 0.0 * length), 1.0 + 0.0 * length)

@@ -17,8 +17,31 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from poise.kernels.arm.many import ATTEMPT, BEST, HUGE, PROBLEM, SPENT, STALL, note
+from poise.kernels.codes import (
+    ADAPTIVE,
+    BALL,
+    DAMPED,
+    DOF_HIGH,
+    DOF_LOW,
+    HINGE,
+    METHOD_BEND,
+    METHOD_FIRST,
+    METHOD_ITERATIONS,
+    METHOD_MAX_TURN,
+    METHOD_NUMERIC,
+    METHOD_PATIENCE,
+    METHOD_RESTARTS,
+    METHOD_RULE,
+    METHOD_SECOND,
+    NODE_AT,
+    NODE_DOF,
+    NODE_MOTION,
+    OPTIMAL,
+    PSEUDO_INVERSE,
+    TERM_ROW,
+)
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.tree.arrays import AT, BALL, DOF, HIGH, HINGE, LAST, LOW, MOTION, ROW, Tree, carve
+from poise.kernels.tree.arrays import LAST, Tree, carve
 from poise.kernels.tree.differences import residuals_by_differences
 from poise.kernels.tree.goal_rows.direction import across
 from poise.kernels.tree.many import WIDEN, WIDEST_TURN, fill_frames, fill_lane, scatter
@@ -26,14 +49,6 @@ from poise.kernels.tree.step_rules import best_factor, cap, clamp_errors, damped
 from poise.kernels.tree.tree import along, forward, freeze, freeze_turns, has_bound_turns, keep_turns, move, residuals
 from poise.kernels.values.lanes import LANES4, LANES8, bits, fill, lane, maximum, minimum, part_of, select, sqrt, width
 from poise.kernels.values.linear import Vec, dot, scale, vec_at, vec_in
-
-RULE, NUMERIC, ITERATIONS, RESTARTS, PATIENCE, BEND, MAX_TURN, FIRST, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8  # of settings
-# Rules, and what their settings FIRST and SECOND are:
-ADAPTIVE = 0  # transpose: the factor to begin with; by what it grows and shrinks
-OPTIMAL = 1  # transpose
-PSEUDO_INVERSE = 2  # smallest singular value that counts, of the largest
-DAMPED = 3  # damping; damping per squared error
-SELECTIVE = 4  # most that a singular direction may turn a joint [rad]
 
 # Rows of the book: factor of the step; whether the chain was bent; the error to beat; whether it is the last attempt,
 # which settles the best pose of all others and takes back what raises the error
@@ -112,7 +127,7 @@ def attempt(run, flat, w, l, start):
     fill_lane(flat.tested, w, l, start)
     flat.book[LAST * w + l], flat.book[MARK * w + l] = HUGE, HUGE
     flat.book[STALL * w + l], flat.book[BENT * w + l], flat.book[CAREFUL * w + l] = 0.0, 0.0, 0.0
-    flat.book[GAIN * w + l] = run.settings[FIRST] if run.settings[RULE] == ADAPTIVE else 1.0
+    flat.book[GAIN * w + l] = run.settings[METHOD_FIRST] if run.settings[METHOD_RULE] == ADAPTIVE else 1.0
 
 
 @part
@@ -148,8 +163,16 @@ def go_on(tree, run, flat, extra, w, l, is_met, following, last):
 
     Returns whether it took that problem; with none left it idles.
     """
-    k, tries, restarts = int(flat.book[PROBLEM * w + l]), int(flat.book[ATTEMPT * w + l]) + 1, run.settings[RESTARTS]
-    spent, most, is_careful = flat.book[SPENT * w + l], run.settings[ITERATIONS], flat.book[CAREFUL * w + l] > 0.0
+    k, tries, restarts = (
+        int(flat.book[PROBLEM * w + l]),
+        int(flat.book[ATTEMPT * w + l]) + 1,
+        run.settings[METHOD_RESTARTS],
+    )
+    spent, most, is_careful = (
+        flat.book[SPENT * w + l],
+        run.settings[METHOD_ITERATIONS],
+        flat.book[CAREFUL * w + l] > 0.0,
+    )
     if not is_met and not is_careful and restarts > 0.0 and spent < most and flat.book[BEST * w + l] < HUGE:
         flat.book[ATTEMPT * w + l] = tries
         attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
@@ -190,8 +213,8 @@ def taken_back(kind, lanes, error, settings):
     """
     one, before = fill(kind, 1.0), lanes.book[LAST]
     careful, times, most = lanes.book[CAREFUL] > 0.0, TIMES, 1.0
-    if settings[RULE] == ADAPTIVE:
-        careful, times, most = one > 0.0, settings[SECOND], HUGE
+    if settings[METHOD_RULE] == ADAPTIVE:
+        careful, times, most = one > 0.0, settings[METHOD_SECOND], HUGE
     rose, fell = careful & (error > before), careful & (error < before) & (before < HUGE)
     lanes.book[GAIN] = minimum(lanes.book[GAIN] * select(rose, one / times, select(fell, one * times, one)), one * most)
     if bits(rose) != 0:
@@ -226,7 +249,7 @@ def side_of(kind, tree, lanes):
     zero = fill(kind, 0.0)
     largest, most = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
-        left = vec_in(lanes.e, tree.terms[t, ROW])
+        left = vec_in(lanes.e, tree.terms[t, TERM_ROW])
         size = dot(left, left)
         larger = size > most
         most = select(larger, size, most)
@@ -246,10 +269,10 @@ def pull_bent(kind, tree, lanes, bends, bend):
         lanes.pull[d] = zero
     side = side_of(kind, tree, lanes)
     for i in range(tree.nodes.shape[0]):
-        motion, d = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        motion, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         if motion == HINGE:
-            value = lanes.u[tree.nodes[i, AT]]
-            room = tree.dofs[d, HIGH] - value >= value - tree.dofs[d, LOW]
+            value = lanes.u[tree.nodes[i, NODE_AT]]
+            room = tree.dofs[d, DOF_HIGH] - value >= value - tree.dofs[d, DOF_LOW]
             lanes.pull[d] = select(room, angle, -angle)
         elif motion == BALL:
             for c in range(3):
@@ -261,21 +284,21 @@ def pull_bent(kind, tree, lanes, bends, bend):
 @part
 def choose_step(kind, tree, lanes, extra, settings, error):
     """Fill y by the rule, cap what it moves, and take as much of it as a last attempt dares."""
-    rule, share = int(settings[RULE]), lanes.book[GAIN]
+    rule, share = int(settings[METHOD_RULE]), lanes.book[GAIN]
     if rule == ADAPTIVE:
         transpose(lanes, share)
         share = fill(kind, 1.0)
     elif rule == OPTIMAL:
         transpose(lanes, best_factor(kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
-        cut = fill(kind, settings[FIRST])
+        cut = fill(kind, settings[METHOD_FIRST])
         settling = maximum(cut, fill(kind, SETTLING_CUT))
         pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[CAREFUL] > 0.0, settling, cut))
     elif rule == DAMPED:
-        damped(kind, tree, lanes, error * settings[SECOND] + settings[FIRST])
+        damped(kind, tree, lanes, error * settings[METHOD_SECOND] + settings[METHOD_FIRST])
     else:
-        selective(kind, tree, lanes, extra.vectors, extra.sways, settings[FIRST])
-    cap(kind, tree, lanes, settings[MAX_TURN], share)
+        selective(kind, tree, lanes, extra.vectors, extra.sways, settings[METHOD_FIRST])
+    cap(kind, tree, lanes, settings[METHOD_MAX_TURN], share)
 
 
 @part
@@ -285,7 +308,7 @@ def settle(book, error, met, settings):
     fell = error < book[MARK] * select(book[CAREFUL] > 0.0, zero + SETTLED_SHARE, zero + STALL_SHARE)
     book[MARK] = select(fell, error, book[MARK])
     book[STALL] = select(fell, zero, book[STALL] + 1.0)
-    ends = met | (book[SPENT] >= settings[ITERATIONS]) | (book[STALL] >= settings[PATIENCE])
+    ends = met | (book[SPENT] >= settings[METHOD_ITERATIONS]) | (book[STALL] >= settings[METHOD_PATIENCE])
     book[SPENT] = book[SPENT] + select(ends, zero, zero + 1.0)
     return ends
 
@@ -299,7 +322,7 @@ def solver(kind):
     ):  # fmt: skip
         tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
         run = Run(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
-        w, nu, numeric, bound = width(kind), starts.shape[1], settings[NUMERIC] > 0.0, has_bound_turns(limits)
+        w, nu, numeric, bound = width(kind), starts.shape[1], settings[METHOD_NUMERIC] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
         extra = carve_extra(kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
         live = max(min(w, last - first), 0)
@@ -325,9 +348,9 @@ def solver(kind):
                 note(trace, row, flat.tested, w, nu, lane(error, 0))
             clamp_errors(tree, lanes, clamps)
             choose_step(kind, tree, lanes, extra, settings, error)
-            bent = settings[BEND] > 0.0 and bits(bends) != 0
+            bent = settings[METHOD_BEND] > 0.0 and bits(bends) != 0
             if bent:
-                pull_bent(kind, tree, lanes, bends, settings[BEND])
+                pull_bent(kind, tree, lanes, bends, settings[METHOD_BEND])
             move(kind, tree, lanes, bent)
             for l in range(w if bound else 0):
                 keep_turns(tree, flat.u, w, l)

@@ -14,33 +14,38 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.arm.serial import third_axis, turned_about_z
-from poise.kernels.compiled import inline, part
-from poise.kernels.limits.rotations import BOUNDS, KIND, NONE, RANGE, SOFT, binds, closed_ways, is_free, nearest_turn
-from poise.kernels.tree.arrays import (
+from poise.kernels.codes import (
     AIM,
-    AT,
+    AIM_TOLERANCE,
+    AIM_WEIGHT,
     BALL,
-    DOF,
-    EASE,
+    DOF_EASE,
+    DOF_HIGH,
+    DOF_LOW,
+    DOF_NUMBER,
     FIXED,
-    HIGH,
     HINGE,
-    LOW,
-    MOTION,
+    LIMIT_BOUNDS,
+    LIMIT_KIND,
+    LIMIT_SOFT,
     MOVE,
-    NUMBER,
-    PARENT,
+    NO_LIMIT,
+    NODE_AT,
+    NODE_DOF,
+    NODE_MOTION,
+    NODE_PARENT,
     POLE,
     POSITION,
-    PULLING,
+    RANGE,
     ROTATION,
     SLIDE,
-    TERM,
-    TOLERANCE,
-    WEIGHT,
+    TERM_KIND,
 )
+from poise.kernels.compiled import inline, part
+from poise.kernels.limits.rotations import binds, closed_ways, is_free, nearest_turn
+from poise.kernels.tree.arrays import PULLING
 from poise.kernels.tree.goal_rows import aim, direction, pole, position, rotation
+from poise.kernels.values.axes import first_axis, second_axis, third_axis, turned_about_z
 from poise.kernels.values.lanes import fill, half_turn, lane, maximum, minimum, select, sqrt, width, with_lane
 from poise.kernels.values.linear import (
     Quat,
@@ -60,19 +65,6 @@ from poise.kernels.values.linear import (
     vec_in,
 )
 
-
-@inline
-def first_axis(q):
-    """The x axis of a rotation."""
-    return Vec(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y))
-
-
-@inline
-def second_axis(q):
-    """The y axis of a rotation."""
-    return Vec(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x))
-
-
 # --- forward kinematics ------------------------------------------------------------------------------------------
 
 
@@ -80,7 +72,7 @@ def second_axis(q):
 def forward(tree, lanes):
     """Place every node at lanes.u: moved frames into positions and rotations, the motions' axes into axes."""
     for i in range(tree.nodes.shape[0]):
-        parent, motion, at = tree.nodes[i, PARENT], tree.nodes[i, MOTION], tree.nodes[i, AT]
+        parent, motion, at = tree.nodes[i, NODE_PARENT], tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT]
         frame = lanes.frames[i]
         place, turn = vec_in(frame, 0), quat_in(frame, 3)
         if parent >= 0:
@@ -120,18 +112,18 @@ def residuals(kind, tree, lanes):
             lanes.J[d, r] = zero
     error, met = zero, zero <= 0.0
     for t in range(tree.terms.shape[0]):
-        if tree.terms[t, TERM] == POSITION:
+        if tree.terms[t, TERM_KIND] == POSITION:
             square = position.put(tree, lanes, t)
-        elif tree.terms[t, TERM] == ROTATION:
+        elif tree.terms[t, TERM_KIND] == ROTATION:
             square = rotation.put(tree, lanes, t)
-        elif tree.terms[t, TERM] == AIM:
+        elif tree.terms[t, TERM_KIND] == AIM:
             square = aim.put(tree, lanes, t)
-        elif tree.terms[t, TERM] == POLE:
+        elif tree.terms[t, TERM_KIND] == POLE:
             square = pole.put(tree, lanes, t)
         else:
             square = direction.put(tree, lanes, t)
-        error = error + square * (tree.aims[t, WEIGHT] * tree.aims[t, WEIGHT])
-        met = met & (square <= tree.aims[t, TOLERANCE])
+        error = error + square * (tree.aims[t, AIM_WEIGHT] * tree.aims[t, AIM_WEIGHT])
+        met = met & (square <= tree.aims[t, AIM_TOLERANCE])
     return error, met
 
 
@@ -141,11 +133,11 @@ def pull_near(kind, tree, lanes):
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
     for d in range(tree.dofs.shape[0]):
         lanes.pull[d] = zero
-        at = int(tree.dofs[d, NUMBER])
+        at = int(tree.dofs[d, DOF_NUMBER])
         if at >= 0:
             lanes.pull[d] = (tree.near_u[at] - lanes.u[at]) * minimum(share * tree.near_on[d], zero + 1.0)
     for i in range(tree.nodes.shape[0]):
-        motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == BALL:
             left = multiply(quat_in(tree.near_u, at), conjugate(quat_in(lanes.u, at)))
             k = select(left.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
@@ -162,12 +154,12 @@ def pull_inside(kind, tree, lanes):
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
     for i in range(tree.nodes.shape[0]):
         limit = tree.limits[i]
-        if limit[SOFT] == 0.0 or limit[KIND] == NONE:
+        if limit[LIMIT_SOFT] == 0.0 or limit[LIMIT_KIND] == NO_LIMIT:
             continue
-        at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
-        k = minimum(share * limit[SOFT], zero + 1.0)
-        if limit[KIND] == RANGE:
-            inside = minimum(maximum(lanes.u[at], zero + limit[BOUNDS]), zero + limit[BOUNDS + 1])
+        at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
+        k = minimum(share * limit[LIMIT_SOFT], zero + 1.0)
+        if limit[LIMIT_KIND] == RANGE:
+            inside = minimum(maximum(lanes.u[at], zero + limit[LIMIT_BOUNDS]), zero + limit[LIMIT_BOUNDS + 1])
             lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
             continue
         u = quat_in(lanes.u, at)
@@ -201,7 +193,7 @@ def pushed(kind, tree, lanes, d, near):
     """
     push = along(kind, tree, lanes.J, d, lanes.e)
     if near:
-        step = lanes.pull[d] + tree.dofs[d, EASE] * along(kind, tree, lanes.J, d, lanes.y)
+        step = lanes.pull[d] + tree.dofs[d, DOF_EASE] * along(kind, tree, lanes.J, d, lanes.y)
         push = select(lanes.book[PULLING] > 0.0, step, push)
     return push
 
@@ -217,10 +209,10 @@ def freeze(kind, tree, lanes, near):
         lanes.rest[r] = lanes.e[r]
     for d in range(tree.dofs.shape[0]):
         first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
-        at, ease = int(tree.dofs[d, NUMBER]), tree.dofs[d, EASE]
+        at, ease = int(tree.dofs[d, DOF_NUMBER]), tree.dofs[d, DOF_EASE]
         if at >= 0:
             push = pushed(kind, tree, lanes, d, near)
-            low, high = lanes.u[at] <= tree.dofs[d, LOW], lanes.u[at] >= tree.dofs[d, HIGH]
+            low, high = lanes.u[at] <= tree.dofs[d, DOF_LOW], lanes.u[at] >= tree.dofs[d, DOF_HIGH]
             free = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
             for r in range(first, last):
                 lanes.J[d, r] = lanes.J[d, r] * free
@@ -237,7 +229,7 @@ def freeze(kind, tree, lanes, near):
 @part
 def all_free(kind, tree, lanes, i):
     """Whether the ball of node i stands at no end of its limit in any lane, for sure."""
-    u = quat_in(lanes.u, tree.nodes[i, AT])
+    u = quat_in(lanes.u, tree.nodes[i, NODE_AT])
     for l in range(width(kind)):
         if not is_free(tree.limits[i], Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))):
             return False
@@ -251,7 +243,7 @@ def freeze_turns(kind, tree, lanes, near):
     for i in range(tree.nodes.shape[0]):
         if not binds(tree.limits[i]) or all_free(kind, tree, lanes, i):
             continue
-        at, dof = tree.nodes[i, AT], tree.nodes[i, DOF]
+        at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         x, y = pushed(kind, tree, lanes, dof, near), pushed(kind, tree, lanes, dof + 1, near)
         z = pushed(kind, tree, lanes, dof + 2, near)
         ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
@@ -318,8 +310,8 @@ def normal_matrix(kind, tree, lanes, damping):
 def step_of(kind, tree, lanes, d, near):
     """The step of a dof: sqrt(s) J y + b, J being scaled by sqrt(s) already."""
     step = along(kind, tree, lanes.J, d, lanes.y)
-    if tree.dofs[d, EASE] != 1.0:
-        step = step * math.sqrt(tree.dofs[d, EASE])
+    if tree.dofs[d, DOF_EASE] != 1.0:
+        step = step * math.sqrt(tree.dofs[d, DOF_EASE])
     return step + lanes.pull[d] if near else step
 
 
@@ -332,14 +324,14 @@ def move(kind, tree, lanes, near):
     """
     most = fill(kind, 0.0)
     for d in range(tree.dofs.shape[0]):
-        at = int(tree.dofs[d, NUMBER])
+        at = int(tree.dofs[d, DOF_NUMBER])
         if at >= 0:
             wanted = lanes.u[at] + step_of(kind, tree, lanes, d, near)
-            value = minimum(maximum(wanted, tree.dofs[d, LOW]), tree.dofs[d, HIGH])
+            value = minimum(maximum(wanted, tree.dofs[d, DOF_LOW]), tree.dofs[d, DOF_HIGH])
             most = maximum(most, maximum(value - lanes.u[at], lanes.u[at] - value))
             lanes.u[at] = value
     for i in range(tree.nodes.shape[0]):
-        motion, at, dof = tree.nodes[i, MOTION], tree.nodes[i, AT], tree.nodes[i, DOF]
+        motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == BALL or motion == MOVE:
             x, y = step_of(kind, tree, lanes, dof, near), step_of(kind, tree, lanes, dof + 1, near)
             z = step_of(kind, tree, lanes, dof + 2, near)
@@ -371,6 +363,6 @@ def keep_turns(tree, u, w, l):
     """Move the balls of lane l inside their limits; number i of a lane stands in u[i w + l]."""
     for i in range(tree.nodes.shape[0]):
         if binds(tree.limits[i]):
-            j = tree.nodes[i, AT] * w + l
+            j = tree.nodes[i, NODE_AT] * w + l
             q = nearest_turn(tree.limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
             u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

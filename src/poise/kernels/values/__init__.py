@@ -7,6 +7,7 @@ from poise.kernels.on_demand import imported_when_asked
 
 __getattr__ = imported_when_asked(
     __name__,
+    "axes",
     "davenport",
     "eigen",
     "lanes",

@@ -8,8 +8,8 @@ compared to.
 
 from __future__ import annotations
 
+from poise.kernels.codes import BALL, HINGE, MOVE
 from poise.kernels.compiled import inline
-from poise.kernels.tree.arrays import BALL, HINGE, MOVE
 
 
 @inline

@@ -12,25 +12,36 @@ their steps keep the proportion of the eases.
 
 from __future__ import annotations
 
+from poise.kernels.codes import (
+    AIM_AXIS,
+    AIM_SHARED,
+    AIM_WEIGHT,
+    DOF_EASE,
+    NODE_DOF,
+    NODE_MOTION,
+    SAME,
+    TERM_NODE,
+    TERM_ROW,
+    TERM_WANTED,
+    TERM_WAY,
+    TERM_WAY_END,
+    TINY,
+)
 from poise.kernels.compiled import inline, part
-from poise.kernels.tree.arrays import AXIS, DOF, EASE, MOTION, NODE, ROW, SHARED, WANTED, WAY, WAY_END, WEIGHT
 from poise.kernels.tree.goal_rows import add_rate, dofs_of, put_residual, turns
 from poise.kernels.tree.goal_rows.direction import direction_error
 from poise.kernels.values.lanes import maximum, select, sqrt
 from poise.kernels.values.linear import Vec, add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
-
-SAME = 1e-24  # of the squared lengths of two points: their distance is rounding; as in kernels/paths.py
-TINY = 1e-150  # what a length is divided by at least
 
 
 @inline
 def mean_arm(tree, lanes, t, point):
     """The way to the point from the eased mean of the places of the joints that turn."""
     mean, total = scale(point, 0.0), 0.0
-    for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
+    for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
-        if turns(tree.nodes[i, MOTION]):
-            ease = tree.dofs[tree.nodes[i, DOF], EASE]
+        if turns(tree.nodes[i, NODE_MOTION]):
+            ease = tree.dofs[tree.nodes[i, NODE_DOF], DOF_EASE]
             mean, total = add(mean, scale(sub(point, vec_at(lanes.positions, i)), ease)), total + ease
     return scale(mean, 1.0 / total) if total > 0.0 else mean
 
@@ -38,11 +49,11 @@ def mean_arm(tree, lanes, t, point):
 @part
 def put(tree, lanes, t):
     """A turn takes the axis along, and the point by axis x arm; a slide the point only."""
-    node, row, weight = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT]
+    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     turned = quat_at(lanes.rotations, node)
-    a = rotate(turned, vec_in(tree.aims[t], AXIS))
+    a = rotate(turned, vec_in(tree.aims[t], AIM_AXIS))
     point = add(vec_at(lanes.positions, node), rotate(turned, vec_in(tree.aims[t], 0)))
-    wanted = vec_in(lanes.targets, tree.terms[t, WANTED])
+    wanted = vec_in(lanes.targets, tree.terms[t, TERM_WANTED])
     away = sub(wanted, point)
     zero, square = dot(a, a) * 0.0, dot(away, away)
     there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
@@ -50,11 +61,11 @@ def put(tree, lanes, t):
     b = scale(away, near)
     left = direction_error(a, b)
     put_residual(lanes.e, row, left, weight)
-    shared = tree.aims[t, SHARED] > 0.0
+    shared = tree.aims[t, AIM_SHARED] > 0.0
     mean = mean_arm(tree, lanes, t, point) if shared else Vec(point.x, point.y, point.z)
-    for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
+    for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         arm = mean if shared else sub(point, vec_at(lanes.positions, i))
         for c in range(dofs_of(motion)):
             axis = vec_at(lanes.axes, 3 * i + c)

@@ -6,8 +6,17 @@ With the axis a, the wanted direction b and the angle between them: the residual
 
 from __future__ import annotations
 
+from poise.kernels.codes import (
+    AIM_WEIGHT,
+    NODE_DOF,
+    NODE_MOTION,
+    TERM_NODE,
+    TERM_ROW,
+    TERM_WANTED,
+    TERM_WAY,
+    TERM_WAY_END,
+)
 from poise.kernels.compiled import inline, part
-from poise.kernels.tree.arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_END, WEIGHT
 from poise.kernels.tree.goal_rows import add_rate, dofs_of, put_residual, turns
 from poise.kernels.values.lanes import maximum, select, sqrt
 from poise.kernels.values.linear import Vec, add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
@@ -44,13 +53,13 @@ def direction_error(a, b):
 @part
 def put(tree, lanes, t):
     """A turn w moves the axis a by w x a, which is a turn by w - a (a . w): the part about a itself does nothing."""
-    node, row, weight = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT]
+    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     a = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
-    left = direction_error(a, vec_in(lanes.targets, tree.terms[t, WANTED]))
+    left = direction_error(a, vec_in(lanes.targets, tree.terms[t, TERM_WANTED]))
     put_residual(lanes.e, row, left, weight)
-    for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
+    for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         if turns(motion):
             for c in range(dofs_of(motion)):
                 axis = vec_at(lanes.axes, 3 * i + c)

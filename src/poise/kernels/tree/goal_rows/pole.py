@@ -14,30 +14,30 @@ in thousandths of the limb's, so that no rate grows without bounds.
 
 from __future__ import annotations
 
-from poise.kernels.compiled import inline, part
-from poise.kernels.tree.arrays import (
-    DOF,
-    FIRST,
-    FIRST_END,
-    FIRST_POINT,
-    MIDDLE,
-    MIDDLE_END,
-    MIDDLE_POINT,
-    MOTION,
-    NODE,
-    ROW,
-    WANTED,
-    WAY,
-    WAY_END,
-    WEIGHT,
+from poise.kernels.codes import (
+    AIM_FIRST_POINT,
+    AIM_MIDDLE_POINT,
+    AIM_WEIGHT,
+    NODE_DOF,
+    NODE_MOTION,
+    STRAIGHT,
+    TERM_FIRST,
+    TERM_FIRST_END,
+    TERM_MIDDLE,
+    TERM_MIDDLE_END,
+    TERM_NODE,
+    TERM_ROW,
+    TERM_WANTED,
+    TERM_WAY,
+    TERM_WAY_END,
+    TINY,
 )
+from poise.kernels.compiled import inline, part
 from poise.kernels.tree.goal_rows import dofs_of, turns
 from poise.kernels.values.lanes import maximum, minimum, select, sqrt
 from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
 
 FADES = 1e-3  # of the limb's length
-STRAIGHT = 1e-6  # of the limb's length: what is shorter has no direction; as in problem/goals/pole.py
-TINY = 1e-150  # what a length is divided by at least
 
 
 @inline
@@ -61,10 +61,13 @@ def over(a, b):
 @part
 def put(tree, lanes, t):
     """A turn moves each of the three points that it carries by axis x arm, a slide by its axis."""
-    terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, ROW], tree.aims[t, WEIGHT]
-    first, middle = point_of(lanes, terms[FIRST], aims, FIRST_POINT), point_of(lanes, terms[MIDDLE], aims, MIDDLE_POINT)
-    tip = point_of(lanes, terms[NODE], aims, 0)
-    line, bend, away = sub(tip, first), sub(middle, first), sub(vec_in(lanes.targets, terms[WANTED]), first)
+    terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
+    first, middle = (
+        point_of(lanes, terms[TERM_FIRST], aims, AIM_FIRST_POINT),
+        point_of(lanes, terms[TERM_MIDDLE], aims, AIM_MIDDLE_POINT),
+    )
+    tip = point_of(lanes, terms[TERM_NODE], aims, 0)
+    line, bend, away = sub(tip, first), sub(middle, first), sub(vec_in(lanes.targets, terms[TERM_WANTED]), first)
     reach = length(line)
     n = scale(line, over(1.0, reach))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
@@ -79,14 +82,14 @@ def put(tree, lanes, t):
     k_share, p_share = over(dot(n, bend), reach), over(dot(n, away), reach)
     for_tip = sub(scale(of_pole, p_share), scale(for_middle, k_share))
     for_first = sub(scale(of_pole, 1.0 - p_share), scale(for_middle, 1.0 - k_share))
-    for j in range(terms[WAY], terms[WAY_END]):
+    for j in range(terms[TERM_WAY], terms[TERM_WAY_END]):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         at = vec_at(lanes.positions, i)
         push, twist = for_tip, cross(sub(tip, at), for_tip)
-        if j < terms[MIDDLE_END]:
+        if j < terms[TERM_MIDDLE_END]:
             push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
-        if j < terms[FIRST_END]:
+        if j < terms[TERM_FIRST_END]:
             push, twist = add(push, for_first), add(twist, cross(sub(first, at), for_first))
         for c in range(dofs_of(motion)):
             axis = vec_at(lanes.axes, 3 * i + c)

@@ -3,8 +3,17 @@
 
 from __future__ import annotations
 
+from poise.kernels.codes import (
+    AIM_WEIGHT,
+    NODE_DOF,
+    NODE_MOTION,
+    TERM_NODE,
+    TERM_ROW,
+    TERM_WANTED,
+    TERM_WAY,
+    TERM_WAY_END,
+)
 from poise.kernels.compiled import part
-from poise.kernels.tree.arrays import DOF, MOTION, NODE, ROW, WANTED, WAY, WAY_END, WEIGHT
 from poise.kernels.tree.goal_rows import add_rate, dofs_of, put_residual, turns
 from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, sub, vec_at, vec_in
 
@@ -12,14 +21,14 @@ from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, sub, v
 @part
 def put(tree, lanes, t):
     """A turn moves the point by axis x arm, the arm being the way to it from the node that turns."""
-    node, row, weight = tree.terms[t, NODE], tree.terms[t, ROW], tree.aims[t, WEIGHT]
+    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     offset = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
     point = add(vec_at(lanes.positions, node), offset)
-    left = sub(vec_in(lanes.targets, tree.terms[t, WANTED]), point)
+    left = sub(vec_in(lanes.targets, tree.terms[t, TERM_WANTED]), point)
     put_residual(lanes.e, row, left, weight)
-    for j in range(tree.terms[t, WAY], tree.terms[t, WAY_END]):
+    for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, MOTION], tree.nodes[i, DOF]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         arm = sub(point, vec_at(lanes.positions, i))
         for c in range(dofs_of(motion)):
             axis = vec_at(lanes.axes, 3 * i + c)

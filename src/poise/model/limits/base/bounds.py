@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from poise.errors import InputError
+from poise.kernels.codes import LIMIT, LIMIT_KIND, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.euler import wrapped
 from poise.model.joints import Kind
 from poise.model.limits import Limit, Range, is_soft
-from poise.model.limits.base.rows import LIMIT, NONE, nearest_angle, nearest_turns, turn_excess, turn_row
+from poise.model.limits.base.rows import nearest_angle, nearest_turns, turn_excess, turn_row
 
 if TYPE_CHECKING:
     from poise.model.skeleton import Skeleton
@@ -84,7 +85,7 @@ class BallLimits(NamedTuple):
 def ball_limits(skeleton: Skeleton) -> BallLimits:
     """Find the ball and free joints that a SwingTwist or an EulerBox bounds."""
     rows = np.array([turn_row(None if is_soft(limit) else limit) for limit in skeleton.limits])
-    joints = tuple(np.flatnonzero([row[0] != NONE for row in rows]).tolist())
+    joints = tuple(np.flatnonzero([row[LIMIT_KIND] != NO_LIMIT for row in rows]).tolist())
     return BallLimits(joints, _quaternions(skeleton, joints), rows.reshape(-1, LIMIT)[list(joints)])
 
 

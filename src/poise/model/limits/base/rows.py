@@ -1,4 +1,4 @@
-"""Limits of ball joints as rows of numbers, and the array twin of the kernel that applies them.
+"""Limits of ball joints as rows of numbers, and over arrays what kernels/limits/rotations.py does to one rotation.
 
 kernels/limits/rotations.py says what stands in a row and how a rotation is moved inside. Arrays here, because reading a
 file must not wait for a compiler; a property test holds the two to the same answers.
@@ -11,16 +11,27 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.kernels.codes import (
+    BOX_SWEEPS,
+    ELLIPSE_STEPS,
+    EULER_BOX,
+    LIMIT,
+    LIMIT_BOUNDS,
+    LIMIT_FRAME,
+    LIMIT_KIND,
+    LIMIT_SOFT,
+    LIMIT_TANGENTS,
+    RANGE,
+    SLACK,
+    SWING_TWIST,
+    WIDEST_SWING,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.euler import axes_of, from_quaternion, other, wrapped
 from poise.maths.rotations import about, inverse, multiply
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, is_soft
 
-LIMIT = 14  # numbers of a row; this and what follows as in kernels/limits/rotations.py, which brings Numba in
-SOFT = 11  # its column
-NONE, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
-SLACK, WIDEST, STEPS, SWEEPS = 1e-12, np.pi - 5e-3, 20, 8
 _TURN = 2 * np.pi
 _INSIDE = np.array([2e-6, -2e-6])  # [rad] further inside than this no rotation stands at an end
 _AT_END = 1e-6  # [rad] a value this near to an end is said to stand there
@@ -33,20 +44,25 @@ def turn_row(limit: Limit | None) -> Floats:
     row = np.zeros(LIMIT)
     if isinstance(limit, SwingTwist):
         x, y = limit.swing_axes
-        row[0], row[1:5] = SWING_TWIST, _frame(x, y, limit.axis)
-        row[5:11] = np.array([*limit.sides, limit.twist]).ravel()
-        row[11] = limit.soft
-        row[12:14] = np.tan((row[9:11] + _INSIDE) / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
+        row[LIMIT_KIND], row[LIMIT_FRAME:LIMIT_BOUNDS] = SWING_TWIST, _frame(x, y, limit.axis)
+        row[LIMIT_BOUNDS:LIMIT_SOFT] = np.array([*limit.sides, limit.twist]).ravel()
+        row[LIMIT_SOFT] = limit.soft
+        twist = row[LIMIT_BOUNDS + 4 : LIMIT_SOFT]
+        row[LIMIT_TANGENTS:] = np.tan((twist + _INSIDE) / 2) if np.abs(limit.twist).max() < _WIDE else (1.0, -1.0)
     elif isinstance(limit, EulerBox):
         i, j, k, sign = axes_of(limit.order)
-        row[0], row[1:5] = EULER_BOX, _frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k])
+        row[LIMIT_KIND], row[LIMIT_FRAME:LIMIT_BOUNDS] = (
+            EULER_BOX,
+            _frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k]),
+        )
         first, second, (low, high) = limit.ranges
         third = (low, high) if sign > 0 else (-high, -low)  # z of the frame is the last axis or its opposite
-        row[5:11] = np.array([first, second, third]).ravel()
-        row[11] = limit.soft
+        row[LIMIT_BOUNDS:LIMIT_SOFT] = np.array([first, second, third]).ravel()
+        row[LIMIT_SOFT] = limit.soft
     elif is_soft(limit):
         assert isinstance(limit, Range)
-        row[0], row[5:7], row[11] = RANGE, (limit.low, limit.high), limit.soft
+        row[LIMIT_KIND], row[LIMIT_SOFT] = RANGE, limit.soft
+        row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] = limit.low, limit.high
     return row
 
 
@@ -58,7 +74,7 @@ def _frame(*axes: object) -> Floats:
 def nearest_angle(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
     """The angle [rad] in low..high that is the same modulo a turn, else the end that is nearer on the circle.
 
-    The array twin of `best_angle` in kernels/limits/angles.py.
+    Over arrays, what `best_angle` in kernels/limits/angles.py does to one angle.
     """
     angle, low, high = (np.asarray(value, dtype=np.float64) for value in (angle, low, high))
     up = angle + _TURN * np.ceil(np.where(angle < low, low - angle, 0.0) / _TURN)
@@ -77,11 +93,11 @@ def _in_frame(frame: Floats, q: Floats) -> Floats:
 
 def nearest_turns(row: Floats, q: Floats) -> Floats:
     """The legal rotations nearest to q (..., 4), themselves bit for bit where they are legal: `nearest_turn`."""
-    if row[0] not in (SWING_TWIST, EULER_BOX):
+    if row[LIMIT_KIND] not in (SWING_TWIST, EULER_BOX):
         return q
-    frame, bounds = row[1:5], row[5:11].reshape(3, 2)
+    frame, bounds = row[LIMIT_FRAME:LIMIT_BOUNDS], row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
     local = _in_frame(frame, q)
-    is_legal, turn = (_swing_twist if row[0] == SWING_TWIST else _euler_box)(bounds, local)
+    is_legal, turn = (_swing_twist if row[LIMIT_KIND] == SWING_TWIST else _euler_box)(bounds, local)
     turn = np.concatenate([turn[..., :1], rotations.rotate(frame, turn[..., 1:])], axis=-1)
     turn = np.where((q * turn).sum(axis=-1, keepdims=True) < 0.0, -turn, turn)
     return np.where(is_legal[..., None], q, turn)
@@ -93,7 +109,8 @@ def turn_values(limit: Limit, q: Floats) -> Floats:
     (..., 3) [rad]. Of a rotation's two triples of angles the one that is in the box, or nearer to it.
     """
     row = turn_row(limit)
-    bounds, local = row[5:11].reshape(3, 2), _in_frame(row[1:5], q)
+    bounds = row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
+    local = _in_frame(row[LIMIT_FRAME:LIMIT_BOUNDS], q)
     if not isinstance(limit, EulerBox):
         swing, twist, _ = _parts(local)
         return np.concatenate([swing, nearest_angle(twist, -np.pi, np.pi)[..., None]], axis=-1)
@@ -154,7 +171,7 @@ def _swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     to, off = _nearest_swing(bounds[:2], swing)
     is_legal = (off <= SLACK) & (n * 2.0 * np.abs(np.sin(0.5 * (kept - twist))) <= SLACK)
     angle = np.sqrt((to**2).sum(axis=-1))
-    half = 0.5 * np.minimum(angle, WIDEST)
+    half = 0.5 * np.minimum(angle, WIDEST_SWING)
     a, b = np.moveaxis(to * (np.sin(half) / np.where(angle > 0.0, angle, 1.0))[..., None], -1, 0)
     c, s = np.cos(0.5 * kept), np.sin(0.5 * kept)
     return is_legal, np.stack([np.cos(half) * c, a * c + b * s, b * c - a * s, np.cos(half) * s], axis=-1)
@@ -180,7 +197,7 @@ def _nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
     axes = np.where(flat, 1.0, axes)
     squares, far = axes**2, np.abs(point)
     t = np.maximum((axes * far - squares).max(axis=-1, keepdims=True), 0.0)
-    for _ in range(STEPS):
+    for _ in range(ELLIPSE_STEPS):
         share = (axes * far / (t + squares)) ** 2
         slope = 2.0 * (share / (t + squares)).sum(axis=-1, keepdims=True)
         step = (share.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
@@ -199,7 +216,7 @@ def _euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     second = nearest_angle(other(angles), bounds[:, 0], bounds[:, 1])
     nearer = _chord(q, _turned(second)) < _chord(q, _turned(best))
     best = np.where(nearer[..., None], second, best)
-    for _ in range(SWEEPS):
+    for _ in range(BOX_SWEEPS):
         swept = _swept(bounds, q, best)
         moving = np.abs(swept - best).max(axis=-1, keepdims=True) > SLACK
         if not moving.any():
