@@ -29,9 +29,16 @@ class PoiseWarning(UserWarning):
 
 
 class FileError(PoiseError):
-    """A file that cannot be read or written: `path: place: reason`.
+    """A file that cannot be read or written. The message is `path: place: reason`.
 
-    `place` says where inside the file: a line, a joint, an accessor. It may be empty.
+    Parameters
+    ----------
+    path
+        The file.
+    reason
+        What is wrong.
+    place
+        Where inside the file: a line, a joint, an accessor. It may be empty.
     """
 
     def __init__(self, path: str | PathLike[str], reason: str, *, place: str = "") -> None:
@@ -42,7 +49,19 @@ class FileError(PoiseError):
 
 
 class UnknownNameError(PoiseError):
-    """A name that nothing has. The message offers the nearest names and lists what exists."""
+    """A name that nothing has. The message offers the nearest names and lists what exists.
+
+    Parameters
+    ----------
+    kind
+        What was looked for: "joint", "solver".
+    name
+        The name that was given.
+    known
+        The names that exist.
+    plural
+        Plural of `kind`, where it is not made by an s.
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, plural: str = "") -> None:
         self.name = name

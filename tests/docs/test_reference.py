@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import pkgutil
 import re
 from collections import Counter
 from functools import cached_property
@@ -37,8 +37,7 @@ NOT_CALLED = {
 
 
 def value_of(name):
-    module, _, last = name.rpartition(".")
-    return getattr(importlib.import_module(module), last)
+    return pkgutil.resolve_name(name)
 
 
 CLASSES = [name for name in SHOWN if inspect.isclass(value_of(name))]

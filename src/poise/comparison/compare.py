@@ -49,29 +49,53 @@ def compare(
     name: str = "",
     progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:
-    """Give the same targets to several methods, and judge and time them alike.
+    """Give the same targets to several methods, and measure and time them alike.
 
-    start      a single pose
-    goal       Position, Orientation or Place of a joint. Its target counts only where targets="given"
-    solvers    names and values such as poise.CCD(iterations=50), each with the form of a solver; "all" of the folder
-    peers      names of libraries beside Poise, of three, ikpy, roboticstoolbox, optik, pinocchio, mink and pybullet, or
-               "all"; one that is not installed says how to get it
-    targets    what methods are ranked by. "reachable": where random legal poses have the joint. "path": a smooth way,
-               each target from the answer before. "given": the goal's own, one or many. Default: "given" where the goal
-               has many, else "reachable"
-    clip       whose frames are the path; without, one is made up
-    tolerance, angle_tolerance  as for solve(); the three levels of the table are 100, 10 and 1 times these
-    effort     how much is measured: "quick" shows that it runs, "full" takes minutes
-    seed       of the targets; the same seed gives the same ones
-    name       of the rig, for titles
-    progress   called with what is being done and the share that is done
+    Parameters
+    ----------
+    start
+        A single pose.
+    goal
+        Position, Orientation or Place of a joint. Its own target counts only with targets="given".
+    solvers
+        Names, and values such as poise.CCD(iterations=50); "all": every solver of Poise.
+    peers
+        Names of libraries beside Poise, of three, ikpy, roboticstoolbox, optik, pinocchio, mink and pybullet, or "all".
+        For one that is not installed the result says how to get it.
+    targets
+        The targets that methods are ranked by. "reachable": where random legal poses have the joint. "path": a smooth
+        way, each target solved from the answer before. "given": the goal's own, one or many. Default: "given" where the
+        goal has many, else "reachable".
+    clip
+        A clip whose frames are the path; without one a path is made up.
+    tolerance, angle_tolerance
+        As for `solve`; the three levels of the table are 100, 10 and 1 times these.
+    effort
+        How much is measured: "quick" shows that it runs, "full" takes minutes.
+    seed
+        Seed of the targets; the same seed gives the same ones.
+    name
+        Name of the rig, for titles.
+    progress
+        A function that is called with what is being done and the share that is done.
 
+    Returns
+    -------
+    Comparison
+        The methods in order of rank. A method that cannot do the task is no error: it is listed with the reason.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        For what cannot be used.
+    UnsupportedError
+        For other goals.
+
+    Notes
+    -----
     Every answer is measured by forward kinematics of the pose that the method gives; what a method says of itself is
     shown beside it. Times are medians over rounds in which all methods take turns, after a warm-up, through the call
-    that a user makes. Ranks are shared where 95 % intervals overlap, see comparison/findings/ranks.py.
-
-    Raises InputError and UnknownNameError for what cannot be used, UnsupportedError for other goals. A method that
-    cannot do the task is no error: it is listed with its sentence.
+    that a user makes. Methods share a rank where their 95 % intervals overlap.
     """
     from poise.machine.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
 

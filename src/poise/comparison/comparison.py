@@ -17,11 +17,18 @@ SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # of reports
 class Comparison(Findings):
     """Methods that were given the same targets.
 
-    task      what they were asked
-    methods   in order of rank; those that refused the task come last
-    machine   what times depend on
-    settings  how much was measured
-    seconds   that it took
+    Parameters
+    ----------
+    task
+        What they were asked.
+    methods
+        In order of rank; those that refused the task come last.
+    machine
+        What times depend on.
+    settings
+        How much was measured.
+    seconds
+        How long the comparison took.
     """
 
     @property
@@ -32,8 +39,18 @@ class Comparison(Findings):
     def save(self, path: str | PathLike[str]) -> None:
         """Write a report (.html), everything as JSON (.json), or pictures (.png, .svg, .pdf; extra `plot`).
 
-        The page needs nothing beside itself and can be printed. A picture is the figures of the page side by side.
-        Raises InputError for another suffix, FileError where the file cannot be written.
+        Parameters
+        ----------
+        path
+            The file. The page needs nothing beside itself and can be printed; a picture shows the figures of the page
+            side by side.
+
+        Raises
+        ------
+        InputError
+            For another suffix.
+        FileError
+            Where the file cannot be written.
         """
         path = Path(path)
         suffix = path.suffix.lower()

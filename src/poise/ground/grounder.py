@@ -30,41 +30,57 @@ _STEEPEST = math.radians(40.0)
 class Grounder:
     """Feet on the ground, live: call `step` once per frame with the animated pose and get the planted one.
 
-        grounder = poise.Grounder(clip, poise.Terrain.slope(10))
-        shown = grounder.step(pose, seconds=1 / 60)
+    Parameters
+    ----------
+    reference
+        A clip of the figure, from which soles, the way its knees bend, and the height of its animations' floor are
+        taken; or a single pose that stands on its floor, such as `rig.rest`.
+    terrain
+        The ground.
+    rig, legs, up, metre
+        As for `plant_feet`.
+    level
+        Height of the animation's floor [file units], instead of the one of the reference.
+    thresholds
+        When heel and ball stand, as for `plant_feet` (looser where the reference walks in place). Speeds are means over
+        the last moments.
+    blend_halflife
+        [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over.
+    pelvis_halflife
+        [s] the same for the pelvis; it rises again four times more slowly than it sinks.
+    lift_halflife
+        [s] the same for the lift of a swinging foot over ground ahead.
+    farthest
+        [m] A locked foot that is animated farther away than this is let go until it lifts.
+    steepest
+        [rad] by which a foot is tilted at most.
 
-    reference         a clip of the figure, which says where its soles are, how its knees bend and how high the floor
-                      of its animations is; or a single pose that stands on its floor, such as `rig.rest`
-    terrain           the ground
-    rig, legs, up, metre   as for `plant_feet`
-    level             height of the animation's floor [file units] instead of what the reference says
-    thresholds        when heel and ball stand, as for `plant_feet` (looser where the reference walks in place); speeds
-                      are means over the last moments
-    blend_halflife    [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over
-    pelvis_halflife   [s] the same for the pelvis; it rises again four times more slowly than it sinks
-    lift_halflife     [s] the same for what a swinging foot is lifted over ground ahead
-    farthest          [m] a locked foot that is animated farther away is let go until it lifts
-    steepest          [rad] by which a foot is tilted at most
-
-    A pose may have leading axes: a crowd of the same figure, each with a state of its own, the same bits as alone.
+    Notes
+    -----
+    A pose may have leading axes: a crowd of the same figure, each with a state of its own, with the same bits as alone.
     Poses must travel over the ground: where a game moves the figure itself, put its place into the pose.
 
-    In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it
-    and stays there exactly, as long as its leg reaches, until it is fast or high or more than `farthest` from where it
-    is animated. The foot turns about what is locked; where heel and ball stand it comes to lie on the ground and is
-    held. A foot that is let go returns to its animation over the ground by a critically damped spring that starts
-    with its place and speed, so that nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows
-    the ground under the feet and sinks for a leg that is too short, both by springs; knees, heels and toes bend as
-    with `plant_feet`. Springs are stepped exactly: the frame rate changes only when a contact is noticed.
+    In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it and
+    stays there exactly, as long as its leg reaches, until it is fast or high or more than `farthest` from where it is
+    animated. The foot turns about the locked point; where heel and ball stand it comes to lie on the ground and is
+    held. A foot that is let go returns to its animation over the ground by a critically damped spring that starts with
+    its place and speed, so that nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows the
+    ground under the feet and sinks for a leg that is too short, both by springs; knees, heels and toes bend as with
+    `plant_feet`. Springs are stepped exactly: the frame rate changes only when a contact is noticed.
 
-    It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s and where an
-    ankle jumps farther than any runs (30 m/s): a figure that is put elsewhere does not fly there.
+    It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s, and where an
+    ankle jumps faster than anybody runs (30 m/s), so that a figure that is put elsewhere does not fly there.
 
-    It does not know what comes. A plant is where the foot comes to rest, not in the middle of its slide, and is not
-    moved off an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. Ankles
-    of two walks on flat ground, a slope of 15 degrees and bumps of 5 cm are half of the time within 2.5 cm (of a 1.7
-    m figure) of those of `plant_feet`, 95 % of it within 7 cm and always within 10 cm; hips within 3, 7.5 and 9
-    cm. A run up that slope is in the air where the ground rises: its ankles are within 5.5, 13.5 and 14.5 cm.
+    It cannot look ahead. A plant is where the foot comes to rest, not in the middle of its slide, and is not moved off
+    an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. For two walks on
+    flat ground, a slope of 15 degrees and bumps of 5 cm, ankles are half of the time within 2.5 cm (of a 1.7 m figure)
+    of those of `plant_feet`, 95 % of it within 7 cm and always within 10 cm; hips within 3, 7.5 and 9 cm. A run up that
+    slope is in the air where the ground rises: its ankles are within 5.5, 13.5 and 14.5 cm.
+
+    Examples
+    --------
+    >>> grounder = poise.Grounder(clip, poise.Terrain.slope(10))
+    >>> shown = grounder.step(pose, seconds=1 / 60)
     """
 
     def __init__(
@@ -139,19 +155,28 @@ class Grounder:
         return f"Grounder({len(self.figure.legs)} legs on {type(self.terrain.surface).__name__.lower()} ground)"
 
     def reset(self) -> None:
-        """Forget everything: the next frame is a first one, of any number of characters."""
+        """Forget everything: the next frame is a first one, of any number of figures."""
         self._begin(())
         self._count = -1
 
     def step(self, pose: Pose, seconds: float, *, contacts: ArrayLike | None = None) -> Pose:
         """Return the pose with its feet on the ground.
 
-        pose      the animated pose, single or with leading axes
-        seconds   since the last frame, 0 or more; of the first frame it does not matter
-        contacts  (L, 2) or (..., L, 2) whether heel and ball of each foot stand, where the animation knows; else found
+        Parameters
+        ----------
+        pose
+            The animated pose, single or with leading axes.
+        seconds
+            Time since the last frame, 0 or more; it does not matter in the first frame.
+        contacts
+            (L, 2) or (..., L, 2) whether heel and ball of each foot stand, where the animation knows; else they are
+            found.
 
-        A pose of another skeleton, another number of characters than before, a time that is negative or no number:
-        InputError. What a terrain refuses is refused here; everything then begins anew.
+        Raises
+        ------
+        InputError
+            For a pose of another skeleton, another number of figures than before, or a time that is negative or no
+            number. After this, and after an error of the terrain, everything begins anew.
         """
         dt = seconds if type(seconds) is float else real(seconds, "seconds")
         if not 0.0 <= dt < math.inf:

@@ -43,18 +43,32 @@ _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planted(Clip):
-    """A clip whose feet stand. It is a Clip, so it can be saved; and it knows what was done.
+    """A clip whose feet stand: a Clip, which can be saved, with a record of what was done.
 
-    source     the clip as it came, at the same times
-    travelled  the source, carried over the ground if it walked in place: what the result is measured against
-    contacts   when heel and ball of each foot stand
-    soles      the points of the feet that stand
-    figure     legs, up axis and metre
-    terrain    the ground
-    plants     where each stance was planted
-    velocity   (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not
-    passed     (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise
-    notes      what was assumed or given up, a sentence each
+    Parameters
+    ----------
+    times, poses, name
+        As for Clip.
+    source
+        The clip as it came, at the same times.
+    travelled
+        The source, carried over the ground if it walked in place: the result is measured against it.
+    contacts
+        When heel and ball of each foot stand.
+    soles
+        The points of the feet that stand.
+    figure
+        Legs, up axis and metre.
+    terrain
+        The ground.
+    plants
+        Where each stance was planted.
+    velocity
+        (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not.
+    passed
+        (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise.
+    notes
+        What was assumed or given up, a sentence each.
     """
 
     source: Clip = field(kw_only=True)
@@ -70,7 +84,7 @@ class Planted(Clip):
 
     @cached_property
     def report(self) -> Report:
-        """How the feet stood before and stand now: measured when first asked for."""
+        """How the feet stood before and stand now, measured when first asked for."""
         return report_of(
             self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
             passed=self.passed, notes=self.notes,
@@ -94,27 +108,54 @@ def plant_feet(
 ) -> Planted:
     """Put the feet of a clip on the ground.
 
-    clip      what the figure does; a figure that walks in place is carried over the ground first (see `in_place`)
-    terrain   the ground. Lengths of the built-in shapes are metres of the figure, those of files the clip's own
-    rig       whose roles say which joints are legs (its sidecar counts); the clip's skeleton if None
-    legs      names of the legs to plant, of `humanoid(rig).legs`; all if None
-    contacts  when feet stand; found by the speed and height of heel and ball if None
-    soles     the points of the feet that stand, such as those of another clip of this figure; found if None
-    in_place  "travel": such a figure gets the motion that its standing feet say; "keep": it stays where it is, its feet
-              stand on ground that passes under it; "refuse": UnsupportedError
-    up        "y" or "z"; where the legs lead away from if None
-    metre     file units per metre; a figure counts as 1.7 m tall if None
-    steepest  a foot is tilted so far at most [rad]
-    farthest  a plant is moved so far at most, along the foot, to get off an edge [m]
-    stretch   legs may become longer by this share where nothing else helps: 0.02 is not seen. Bones then change
-              their lengths; BVH cannot hold that
+    Parameters
+    ----------
+    clip
+        What the figure does. A figure that walks in place is carried over the ground first; see `in_place`.
+    terrain
+        The ground. Lengths of the built-in shapes are metres of the figure, those of files the clip's own.
+    rig
+        The rig whose roles say which joints are legs (its sidecar counts); by default the clip's skeleton is asked.
+    legs
+        Names of the legs to plant, of `humanoid(rig).legs`; by default all.
+    contacts
+        When feet stand; by default found by the speed and height of heel and ball.
+    soles
+        The points of the feet that stand, such as those of another clip of this figure; by default found.
+    in_place
+        "travel": a figure that walks in place gets the motion that its standing feet imply. "keep": it stays where it
+        is, and its feet stand on ground that passes under it. "refuse": UnsupportedError.
+    up
+        "y" or "z"; by default the axis that the legs lead away from.
+    metre
+        File units per metre; by default the figure counts as 1.7 m tall.
+    steepest
+        [rad] by which a foot is tilted at most.
+    farthest
+        [m] by which a plant is moved at most, along the foot, to get off an edge.
+    stretch
+        Share by which legs may become longer where nothing else helps; 0.02 is not seen. Bones then change their
+        lengths, which BVH cannot hold.
 
-    Standing, heel and ball keep their places; the foot turns about what stands. The pelvis follows the ground and
-    sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
+    Returns
+    -------
+    Planted
+        The clip on the ground, with contacts, plants and a report.
+
+    Raises
+    ------
+    InputError
+        For ground that is under none of the places where feet stand, or farther from a foot than its leg is long.
+    UnsupportedError
+        For a figure that walks in place, with in_place="refuse".
+
+    Notes
+    -----
+    Standing, heel and ball keep their places; the foot turns about the point that stands. The pelvis follows the ground
+    and sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
-    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. Ground
-    that is under none of the places where feet stand, or farther from a foot than its leg is long: InputError.
+    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more.
     """
     clip, note = even(clip)
     options = _Options(steepest, farthest, stretch).checked()
@@ -136,10 +177,19 @@ def lock_feet(
     metre: float | None = None,
     stretch: float = 0.0,
 ) -> Planted:
-    """Remove the sliding of feet from a clip on level ground: plant_feet() on the floor that the clip itself has.
+    """Remove the sliding of feet from a clip on level ground: `plant_feet` on the floor that the clip itself has.
 
-    The arguments are those of plant_feet(). A clip that walks in place stays there, on ground that passes under it.
-    Feet that stand well above the floor, on a step or a rung, stay as high.
+    Parameters
+    ----------
+    clip
+        What the figure does. A clip that walks in place stays there, on ground that passes under it.
+    rig, legs, contacts, soles, in_place, up, metre, stretch
+        As for `plant_feet`.
+
+    Returns
+    -------
+    Planted
+        The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
     options = _Options(stretch=stretch).checked()

@@ -27,7 +27,15 @@ _LATER = {
 
 
 class Format(Protocol):
-    """What a module in `poise.io.formats` offers."""
+    """What a module of a file format offers.
+
+    Attributes
+    ----------
+    NAME
+        What the format is called.
+    SUFFIXES
+        Suffixes of its files, with the dot.
+    """
 
     NAME: str
     SUFFIXES: tuple[str, ...]
@@ -63,10 +71,20 @@ def formats() -> dict[str, Any]:
 def load(path: str | PathLike[str]) -> Rig:
     """Read a rig from a file: glTF, GLB, VRM, BVH or URDF, found by the suffix.
 
-    A sidecar `<rig>.ik.toml` beside the file adds chains, hinge axes, ranges and roles. What was repaired or
-    ignored is warned about (PoiseWarning) and kept in `Rig.notes`.
+    Parameters
+    ----------
+    path
+        The file. A sidecar `<rig>.ik.toml` beside it adds chains, hinge axes, ranges and roles.
 
-    Raises FileError for a file that is missing, broken or of a format that is not supported.
+    Returns
+    -------
+    Rig
+        What the file holds. What was repaired or ignored is warned about (PoiseWarning) and kept in `Rig.notes`.
+
+    Raises
+    ------
+    FileError
+        For a file that is missing, broken or of a format that is not supported.
     """
     path = Path(path)
     module = _format(path, "read")
@@ -86,14 +104,26 @@ def _with_roles(rig: Rig, roles: dict[str, str]) -> Rig:
 
 
 def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | None = None) -> None:
-    """Write a rig, a clip or a pose. The format is found by the suffix.
+    """Write a rig, a clip or a pose; the format is found by the suffix.
 
-    What the skeleton was read from is kept and only what changed is written; `like` names another rig
-    whose document is to be kept. With neither, a bare skeleton is written. The file is written under a
-    temporary name first: it is complete or it is not there.
+    Parameters
+    ----------
+    thing
+        What is written.
+    path
+        The file. It is written under a temporary name first: it is complete or it is not there.
+    like
+        Another rig whose document is to be kept. By default the document that the skeleton was read from is kept, and
+        only what changed is written; with neither, a bare skeleton is written.
 
-    Raises FileError for an unknown suffix or a folder that cannot be written, UnsupportedError for what
-    the format cannot hold, InputError for anything but a rig, a clip or a pose.
+    Raises
+    ------
+    FileError
+        For an unknown suffix, or a folder that cannot be written to.
+    UnsupportedError
+        For what the format cannot hold.
+    InputError
+        For anything but a rig, a clip or a pose.
     """
     if not isinstance(thing, Rig | Clip | Pose):
         raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")

@@ -22,10 +22,15 @@ from poise.model.skeleton import Kind, Skeleton
 class Frames(NamedTuple):
     """Where joints are, in the order asked for; j joints, leading axes of q in front.
 
-    positions  (..., j, 3) world, file units
-    rotations  (..., j, 4) w x y z, the turns along the way without scale; the sign is not fixed. Equal to
-               `Pose.world` rotations where scale is uniform
-    affine     (..., j, 3, 4) world transforms, scale included
+    Parameters
+    ----------
+    positions
+        (..., j, 3) world, file units.
+    rotations
+        (..., j, 4) w x y z, the turns along the way without scale; the sign is not fixed. Equal to `Pose.world`
+        rotations where scale is uniform.
+    affine
+        (..., j, 3, 4) world transforms, scale included.
     """
 
     positions: Array
@@ -38,14 +43,32 @@ def forward(
 ) -> Callable[[ArrayLike], Frames]:
     """Differentiable forward kinematics: a pure function from q (..., nq) to Frames.
 
-    joints  a name (its axis is kept: j is 1), several names, or None for all, in the skeleton's order
-    pose    a single pose whose translations and scales are used; its q is not
+    Parameters
+    ----------
+    skeleton
+        The joints.
+    joints
+        A name (its axis is kept: j is 1), several names, or None for all, in the skeleton's order.
+    pose
+        A single pose whose translations and scales are used; its q is not.
 
+    Returns
+    -------
+    function
+        It is compiled by `jax.jit`, once for each shape, and is inlined in what you compile; what that does not need of
+        the Frames costs nothing.
+
+    Raises
+    ------
+    UnknownNameError
+        For a joint that does not exist.
+    InputError
+        For a q of the wrong size or a pose of another skeleton.
+
+    Notes
+    -----
     world_i = world_parent . A_i . J_i(q_i) . B_i, as in Pose. Quaternions in q are normalised inside, so that any q is
     a pose; one of zero length is the identity. Gradients are finite everywhere, at no turn and at half a turn, too.
-    It is compiled by `jax.jit`, once per shape, and is inlined in what you compile; what that does not need of the
-    Frames costs nothing. UnknownNameError for a joint that does not exist,
-    InputError for a q of the wrong size or a pose of another skeleton.
     """
     if pose is not None and (pose.shape or pose.skeleton != skeleton):
         raise InputError("pose must be a single pose of the same skeleton")
@@ -68,10 +91,17 @@ def forward(
 def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     """A pure function (q (..., nq), v (..., nv)) -> q moved by v, differentiable at v = 0.
 
-    v as in Skeleton.v_start: hinges and slides add it, balls turn by exp(v) about the axes of the frame that they turn
-    in (q' = exp(v) q), free joints add the first three and turn by the last. `d forward(retract(q, v)) / dv` at zero
-    is Pose.jacobian. This is the parametrisation to optimise in: nv numbers, no constraint, no singular quaternion.
-    Limits are not looked at; Skeleton.legal is there for that.
+    Parameters
+    ----------
+    skeleton
+        The joints.
+
+    Notes
+    -----
+    v is laid out as Skeleton.v_start says: hinges and slides add it, balls turn by exp(v) about the axes of the frame
+    that they turn in (q' = exp(v) q), free joints add the first three and turn by the last. `d forward(retract(q, v)) /
+    dv` at zero is Pose.jacobian. This is the parametrisation to optimise in: nv numbers, no constraint, no singular
+    quaternion. Limits are not looked at; use Skeleton.legal for them.
     """
     kinds, own = skeleton.kinds, np.array([coupling is None for coupling in skeleton.couplings])
     one = own & ((kinds == Kind.HINGE) | (kinds == Kind.SLIDE))

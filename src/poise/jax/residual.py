@@ -23,22 +23,32 @@ from poise.problem.problem import Problem
 def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     """A pure function (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for each thing that goals measure.
 
-    pose   a single pose: its translations and scales are used, and a Pin holds where it has its joint
-    goals  one or several; their targets are used where the function is given none, and then without batch axes
+    Parameters
+    ----------
+    pose
+        A single pose: its translations and scales are used, and a Pin holds where it has its joint.
+    goals
+        One or several. Their targets are used where the function is given none, and then must have no batch axes.
 
+    Raises
+    ------
+    UnsupportedError
+        For a Pole.
+
+    Notes
+    -----
     `targets` are rows: the numbers of all goals side by side, world, file units (Position, Aim and LookAt 3;
     Orientation 4; Place 7; Direction 3; Pin 7, or 3 where only its position is held). Quaternions and directions in
     them must have length one. Rows of the result, times the goal's weight:
 
-    position   (target - position) / size, where `size` is about that of the rig, a power of two [file units]
-    rotation   2 sin(angle / 2) along the axis of the rotation that is left
-    direction  the same, of the shortest turn that takes the axis to the target
-    aim        the same, of the shortest turn that takes the axis to the way from the goal's point to the target;
-               zero where these are one point. A LookAt is measured as an Aim: how it is shared is up to the solver
+    - position: (target - position) / size, where `size` is about that of the rig, a power of two [file units];
+    - rotation: 2 sin(angle / 2) along the axis of the rotation that is left;
+    - direction: the same, of the shortest turn that takes the axis to the target;
+    - aim: the same, of the shortest turn that takes the axis to the way from the goal's point to the target; zero where
+      these are one point. A LookAt is measured as an Aim: how it is shared is up to the solver.
 
-    Near measures nothing and has no rows; a Pole is refused (UnsupportedError). Gradients are finite at the goal, and
-    where directions are opposite or a rotation is half a turn away; there the length has a maximum and its gradient is
-    zero.
+    Near measures nothing and has no rows. Gradients are finite at the goal, and where directions are opposite or a
+    rotation is half a turn away; there the length has a maximum and its gradient is zero.
     """
     wanted = tuple(goals) if isinstance(goals, Sequence) else (goals,)
     if pose.shape:

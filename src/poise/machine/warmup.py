@@ -46,10 +46,20 @@ def steps() -> list[Step]:
 
 
 def warmup(progress: Callable[[str], None] | None = None) -> Path:
-    """Compile what solving on this machine needs, and return the folder that the compiled kernels are kept in.
+    """Compile everything that solving needs on this machine.
 
-    progress  called with the name of each step before it begins
+    Parameters
+    ----------
+    progress
+        A function that is called with the name of each step before it begins.
 
+    Returns
+    -------
+    Path
+        The folder in which the compiled kernels are kept.
+
+    Notes
+    -----
     Numba keeps them beside the package, in a folder of the user's where that cannot be written, or where the
     environment variable NUMBA_CACHE_DIR says. They are compiled for this processor and this version of Poise.
     """

@@ -69,14 +69,29 @@ def _join(w: Floats, v: Floats) -> Floats:
 
 
 def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Shortest rotation (..., 4) that turns direction `a` (..., 3) onto direction `b` (..., 3).
+    """Shortest rotation that turns one direction onto another.
 
-    With unit vectors and m = a + b, the quaternion is (m.m / 2, a x m) normalised: half the angle comes
-    from the half vector, so there is no trigonometry and no loss of digits near half a turn.
+    Parameters
+    ----------
+    a, b
+        Directions (..., 3). Their lengths do not matter, however tiny or huge.
 
-    Lengths do not matter, however tiny or huge. Parallel: the identity. Opposite: half a turn about an
-    axis perpendicular to `a` (there is no shortest one; the choice depends on `a` only). A zero vector
-    has no direction: the identity. Not finite: InputError.
+    Returns
+    -------
+    array
+        (..., 4) quaternions w x y z that turn a onto b. Parallel directions: the identity. Opposite ones: half a turn
+        about an axis perpendicular to a (there is no shortest one; the choice depends on a only). A zero vector has no
+        direction: the identity.
+
+    Raises
+    ------
+    InputError
+        For numbers that are not finite.
+
+    Notes
+    -----
+    With unit vectors and m = a + b, the quaternion is `(m . m / 2, a x m)`, normalised: half the angle comes from the
+    half vector, so that there is no trigonometry and no loss of digits near half a turn.
     """
     a, b = np.broadcast_arrays(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
     a, a_is_zero = _direction(a)

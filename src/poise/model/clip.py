@@ -21,11 +21,18 @@ from poise.model.skeleton import Kind, Skeleton
 class Clip:
     """Poses at given times.
 
-    times  (frames,) [s], not decreasing
-    poses  a Pose with one batch axis, a pose per time
+    Parameters
+    ----------
+    times
+        (frames,) [s], not decreasing.
+    poses
+        A Pose with one batch axis: a pose for each time.
+    name
+        Name of the clip.
 
-    Between times values run in straight lines and rotations along the shorter arc; outside, the nearest
-    end holds.
+    Notes
+    -----
+    Between times, values go in straight lines and rotations along the shorter arc; outside, the nearest end holds.
     """
 
     times: Floats
@@ -75,7 +82,7 @@ class Clip:
         return f"{type(self).__name__}({self.name!r}, {len(self)} frames, {self.duration:.3g} s)"
 
     def at(self, seconds: ArrayLike) -> Pose:
-        """Return the pose at a time, or a batch of poses at an array of times [s]."""
+        """Return the pose at a time [s], or a batch of poses at an array of times."""
         t = finite(seconds, "seconds")
         if not len(self.times):
             message = f"clip {self.name!r} has no frames"
@@ -110,9 +117,19 @@ def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
 class Track(NamedTuple):
     """Keys of one channel of one joint, as a file stores them.
 
-    path           "translation" (k, 3), "rotation" (k, 4) w x y z, both relative to the parent, or "scale" (k, 3)
-    interpolation  "LINEAR", "STEP", or "CUBICSPLINE" with values (k, 3, 3 or 4): in-tangent, value, out-tangent
-    times          (k,) [s], increasing
+    Parameters
+    ----------
+    joint
+        Row of the joint in the skeleton.
+    path
+        "translation", "rotation" (both relative to the parent) or "scale".
+    interpolation
+        "LINEAR", "STEP" or "CUBICSPLINE".
+    times
+        (k,) [s], increasing.
+    values
+        (k, 3) translations or scales, (k, 4) rotations w x y z; for "CUBICSPLINE" (k, 3, 3) or (k, 3, 4): in-tangent,
+        value, out-tangent.
     """
 
     joint: int
@@ -122,7 +139,7 @@ class Track(NamedTuple):
     values: Floats
 
     def at(self, t: Floats) -> Floats:
-        """Values at times t; before the first key and after the last one their values hold."""
+        """Values at times t [s]; before the first key and after the last one their values hold."""
         lower, weight = bracket(self.times, t)
         upper = np.minimum(lower + 1, len(self.times) - 1)
         if self.interpolation == "STEP":
@@ -146,8 +163,19 @@ class Track(NamedTuple):
 class KeyedClip(Clip):
     """A clip that keeps the keys of its file, channel by channel, and samples them when asked.
 
-    `times` are all the key times of all the tracks; `poses` are sampled there on first use. `at` samples
-    the tracks themselves, so that steps and splines are exact.
+    Parameters
+    ----------
+    skeleton
+        The skeleton that the tracks move.
+    tracks
+        The channels.
+    name
+        Name of the clip.
+
+    Notes
+    -----
+    `times` are all the key times of all the tracks; `poses` are sampled there on first use. `at` samples the tracks
+    themselves, so that steps and splines are exact.
     """
 
     def __init__(self, skeleton: Skeleton, tracks: tuple[Track, ...], name: str = "") -> None:
@@ -182,7 +210,7 @@ class KeyedClip(Clip):
         return KeyedClip(skeleton, self.tracks, self.name)
 
     def at(self, seconds: ArrayLike) -> Pose:
-        """Return the pose at a time, or a batch of poses at an array of times [s]."""
+        """Return the pose at a time [s], or a batch of poses at an array of times."""
         t = finite(seconds, "seconds")
         s = self.skeleton
         q = np.broadcast_to(s.rest_q, (*t.shape, s.nq)).copy()

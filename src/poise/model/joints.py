@@ -18,7 +18,21 @@ _UNIT = 1e-12  # a squared length this near to one is one to rounding
 
 
 class Kind(IntEnum):
-    """How a joint moves: fixed not at all, hinge about an axis, slide along it, ball, free (ball and move)."""
+    """How a joint moves.
+
+    Attributes
+    ----------
+    FIXED
+        Not at all.
+    HINGE
+        It turns about an axis: one number in q [rad].
+    SLIDE
+        It moves along an axis: one number in q [file units].
+    BALL
+        It turns in any way: four numbers in q, w x y z.
+    FREE
+        It turns and moves in any way: seven numbers in q, x y z w x y z.
+    """
 
     FIXED = codes.FIXED
     HINGE = codes.HINGE
@@ -28,7 +42,7 @@ class Kind(IntEnum):
 
     @property
     def nq(self) -> int:
-        """Numbers in q: hinge and slide 1, ball 4 (w x y z), free 7 (x y z w x y z)."""
+        """Numbers in q: hinge and slide 1, ball 4, free 7."""
         return (0, 1, 1, 4, 7)[self]
 
     @property
@@ -41,10 +55,18 @@ _COUPLED = {Kind.HINGE, Kind.SLIDE}
 
 
 class Coupling(NamedTuple):
-    """A linear coupling (URDF mimic): this joint's value is ratio * value of `leader` + offset.
+    """A linear coupling (URDF mimic): the joint's value is ratio * value of the leader + offset.
 
-    A coupled joint has no numbers of its own in q. `leader` is a row of the skeleton with numbers of
-    its own: a mimic of a mimic is composed when the skeleton is made.
+    A coupled joint has no numbers of its own in q.
+
+    Parameters
+    ----------
+    leader
+        Row of a joint with numbers of its own: a mimic of a mimic is composed when the skeleton is made.
+    ratio
+        Factor of the leader's value.
+    offset
+        Added to it [rad, file units].
     """
 
     leader: int
@@ -53,7 +75,29 @@ class Coupling(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A read-only view of one row of a Skeleton."""
+    """One row of a Skeleton, to read.
+
+    Parameters
+    ----------
+    name
+        Name of the joint.
+    row
+        Its row in the skeleton.
+    kind
+        How it moves.
+    parent
+        Name of its parent; None for a root.
+    children
+        Names of its children.
+    axis
+        Unit axis of a hinge or slide; None for other kinds.
+    limit
+        Its limit, or None.
+    coupling
+        Its coupling, or None.
+    source_id
+        What the file calls it.
+    """
 
     name: str
     row: int

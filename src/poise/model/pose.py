@@ -31,6 +31,13 @@ class Transforms:
     """Affine transforms of the joints of a skeleton, with the pose's leading batch axes.
 
     `transforms["hand.L"]` is the same for one joint: its arrays lose the joint axis.
+
+    Parameters
+    ----------
+    skeleton
+        The joints.
+    affine
+        (..., n, 3, 4) linear part and translation of each joint [file units].
     """
 
     skeleton: Skeleton
@@ -46,7 +53,7 @@ class Transforms:
 
     @cached_property
     def rotations(self) -> Floats:
-        """(..., n, 4) w x y z, w >= 0: the nearest rotation to the linear part, scale and mirroring taken out."""
+        """(..., n, 4) w x y z with w >= 0: the rotation nearest to the linear part, scale and mirroring taken out."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
         turns = np.empty((len(maps), 4))
         kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
@@ -88,10 +95,19 @@ def rotation_part(linear: Floats) -> Floats:
 class Pose:
     """A configuration of a skeleton.
 
-    q             (..., nq); see Skeleton.q_start for the layout
-    translations  (..., n, 3) or None: replaces the translation of A, as clips do that animate it
-    scales        (..., n, 3) or None: replaces B by this scale
+    Parameters
+    ----------
+    skeleton
+        The joints.
+    q
+        (..., nq) the numbers of all joints; Skeleton.q_start says where each joint's stand. Leading axes are a batch.
+    translations
+        (..., n, 3) [file units] replaces the translation of A, for clips that animate it; None where none does.
+    scales
+        (..., n, 3) replaces B by this scale; None where no clip animates it.
 
+    Notes
+    -----
     Forward kinematics and saving use translations and scales; solvers never change them.
     """
 
@@ -112,7 +128,7 @@ class Pose:
 
     @classmethod
     def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
-        """A pose of arrays that nobody else writes to and that are known to be right: checks take time."""
+        """Make a pose of arrays that are known to be right and that nobody else writes to, because checks take time."""
         pose = cls.__new__(cls)
         pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
         frozen(q)
@@ -123,12 +139,12 @@ class Pose:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes; () for a single pose."""
+        """Batch axes; () for a single pose."""
         return self.q.shape[:-1]
 
     @property
     def flat_q(self) -> Floats:
-        """(k, nq) the batch axes flattened to one."""
+        """(k, nq) with the batch axes flattened to one."""
         return self.q.reshape(int(np.prod(self.shape)), self.skeleton.nq)
 
     def __len__(self) -> int:
@@ -172,34 +188,51 @@ class Pose:
 
     @cached_property
     def world(self) -> Transforms:
-        """World transforms of every joint, in file units: world_i = world_parent . A_i . J_i(q) . B_i.
+        """World transforms of every joint, in file units: world_i = world_parent . A_i . J_i(q_i) . B_i.
 
-        A pose gives the same bits in any batch. Of one joint in a large batch: see `world_of`.
+        A pose gives the same bits in any batch. For one joint of a large batch use `world_of`.
         """
         affine = kinematics.world_maps(self.skeleton, None, self.flat_q.copy(), self._given)
         return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
 
     def world_of(self, joint: str) -> Transforms:
-        """`world[joint]`, the same bits, by way of the joints above it only: for large batches."""
+        """Return `world[joint]` with the same bits, working out only the joints above it: for large batches."""
         row = self.skeleton.index(joint)
         affine = kinematics.world_maps(self.skeleton, row, self.flat_q.copy(), self._given)
         return Transforms(self.skeleton, affine.reshape(*self.shape, 3, 4))
 
     def jacobian(self, joint: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-        """Geometric Jacobian (..., 6, nv) of a joint, in world axes.
+        """Geometric Jacobian of a joint, in world axes.
 
-        Rows 0-2: velocity of `point`, (3,) or with the pose's batch axes (..., 3), given in the joint's own frame
-        [file units]. Rows 3-5: angular velocity of the joint, that of `world[joint].rotations`. Columns: one per
-        degree of freedom, `skeleton.v_slice(name)`, per unit of:
+        Parameters
+        ----------
+        joint
+            Name of the joint.
+        point
+            (3,) or with the pose's batch axes (..., 3): the point whose velocity is meant, in the joint's own frame
+            [file units].
 
-            hinge, slide   its number in q [rad, file units]; coupled joints count in their leader's column
-            ball           d in q <- exp(d) q: a small rotation [rad] about the axes of the frame after A, which the
-                           joint turns in
-            free           a translation along the axes of that frame [file units], then a rotation as a ball's
+        Returns
+        -------
+        array
+            (..., 6, nv). Rows 0 to 2: velocity of the point. Rows 3 to 5: angular velocity of the joint, that of
+            `world[joint].rotations`. Columns: one for each degree of freedom, `skeleton.v_slice(name)`.
 
-        Joints that are not above `joint` have columns of zeros. Scale counts, mirrored or not. Where it is not
-        uniform velocities are right, but a joint that turns below such a scale has no angular velocity to speak of:
-        UnsupportedError (scales within 1e-3 of uniform pass; angular velocities are then so accurate).
+        Raises
+        ------
+        UnsupportedError
+            Where a joint turns below a scale that is not uniform: its angular velocity has no meaning then. Scales
+            within 1e-3 of uniform pass, and angular velocities are accurate to that.
+
+        Notes
+        -----
+        A column is a velocity per unit of
+
+        - a hinge or slide: its number in q [rad, file units]; coupled joints count in their leader's column;
+        - a ball: d in q <- exp(d) q, a small rotation [rad] about the axes of the frame after A, in which it turns;
+        - a free joint: a translation along the axes of that frame [file units], then a rotation like a ball's.
+
+        Joints that are not above `joint` have columns of zeros. Scale counts, mirrored or not.
         """
         s = self.skeleton
         row, k = s.index(joint), math.prod(self.shape)
@@ -233,7 +266,7 @@ class Pose:
 
     @property
     def b_affine(self) -> Floats:
-        """(1, n, 3, 4), or one per pose where scales are given: what stands after each joint's motion."""
+        """(1, n, 3, 4), or one for each pose where scales are given: the transform after each joint's motion."""
         if self.scales is None:
             return self.skeleton.B[None].copy()  # writable like the other, so that one compiled kernel serves both
         b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
@@ -241,14 +274,17 @@ class Pose:
         return b
 
     def with_q(self, q: Floats) -> Pose:
-        """Return this pose with another q (..., nq), translations and scales kept."""
+        """Return this pose with another q (..., nq); translations and scales are kept."""
         return dataclasses.replace(self, q=q)
 
     def replace(self, values: Mapping[str, ArrayLike]) -> Pose:
-        """Return this pose with the q of some joints replaced.
+        """Return this pose with other values for some joints.
 
-        By joint name: a number for a hinge [rad] or slide [file units], a quaternion w x y z relative to
-        rest for a ball, seven numbers x y z w x y z for a free joint.
+        Parameters
+        ----------
+        values
+            By joint name: a number for a hinge [rad] or slide [file units], a quaternion w x y z relative to rest for a
+            ball, seven numbers x y z w x y z for a free joint.
         """
         q = self.q.copy()
         for name, value in values.items():
@@ -277,7 +313,15 @@ class Pose:
         return self.with_q(q)
 
     def blended(self, other: Pose, weight: ArrayLike) -> Pose:
-        """Blend towards `other` by weight 0..1: numbers in straight lines, rotations by slerp."""
+        """Blend towards another pose.
+
+        Parameters
+        ----------
+        other
+            A pose of the same skeleton.
+        weight
+            0 (this pose) to 1 (the other). Numbers go in straight lines, rotations by slerp.
+        """
         if other.skeleton is not self.skeleton and other.skeleton != self.skeleton:
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)

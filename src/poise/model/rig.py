@@ -17,10 +17,17 @@ from poise.model.skeleton import Skeleton
 
 @dataclass(frozen=True, eq=False)
 class Skin:
-    """Which joints deform a mesh, and their world transforms when it was bound to them.
+    """The joints that deform a mesh, and their world transforms when it was bound to them.
 
-    bind  (k, 4, 4) world bind matrices, in the order of `joints`: the inverses of glTF's inverse bind
-    matrices. They may differ from the rest pose.
+    Parameters
+    ----------
+    name
+        Name of the skin.
+    joints
+        Names of the joints.
+    bind
+        (k, 4, 4) world bind matrices, in the order of `joints`: the inverses of glTF's inverse bind matrices. They may
+        differ from the rest pose.
     """
 
     name: str
@@ -32,14 +39,25 @@ class Skin:
 class Rig:
     """What a file holds.
 
-    skeleton  the joints, with limits from the file and its sidecar
-    pose      the pose the file shows; differs from `rest` in a file that a solved pose was saved to: the
-              nodes of a glTF file, the only frame of a BVH file
-    clips     the animations
-    skins     bind poses
-    humanoid  VRM 1.0 bone names -> joint names, from the sidecar and the file's own map; see `poise.humanoid`
-    notes     what was repaired or ignored while reading, a sentence each
-    sidecar_roles  the roles in `humanoid` that the sidecar gives
+    Parameters
+    ----------
+    skeleton
+        The joints, with limits from the file and its sidecar.
+    pose
+        The pose that the file shows: the nodes of a glTF file, the only frame of a BVH file. It differs from `rest` in
+        a file that a solved pose was saved to.
+    clips
+        The animations.
+    skins
+        Which joints deform which mesh.
+    humanoid
+        VRM 1.0 bone names to joint names, from the sidecar and from the file's own map; see `poise.humanoid`.
+    notes
+        What was repaired or ignored while reading, a sentence each.
+    path
+        The file that was read.
+    sidecar_roles
+        The roles in `humanoid` that the sidecar gives.
     """
 
     skeleton: Skeleton

@@ -33,23 +33,42 @@ LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """The joint tree, parents before children; frozen. n joints, nq numbers in q.
+    """The joint tree, parents before children: frozen arrays. n joints, nq numbers in q.
 
-    names       unique, in row order
-    parents     (n,) row of the parent, -1 for a root
-    kinds       (n,) Kind
-    axes        (n, 3) unit axis of a hinge or slide in the frame after A; zero for other kinds
-    A           (n, 7) x y z [file units] and w x y z: the constant rigid transform before the motion
-    B           (n, 3, 4) the constant affine transform after the motion (glTF: scale)
-    rest_q      (nq,) the configuration at rest; kept inside the limits by the readers
-    limits      per joint a Limit or None
-    couplings   per joint a Coupling or None
-    aliases     further names of rows (URDF: links)
-    source_ids  what the file calls the row (glTF node index, URDF joint name); None where made here
-    euler       per joint the rotation order the file is written in ("ZXY"); empty where it has none
-    chains      named (root, tip) pairs, from a sidecar
-    metres_per_unit, up   None where the file does not say; up is "x", "y" or "z"
-    source      the document the skeleton was read from, for writing back; not compared, not pickled
+    Parameters
+    ----------
+    names
+        Unique names, in row order.
+    parents
+        (n,) row of the parent, -1 for a root.
+    kinds
+        (n,) Kind of each joint.
+    axes
+        (n, 3) unit axis of a hinge or slide in the frame after A; zero for other kinds.
+    A
+        (n, 7) x y z [file units] and w x y z: the constant rigid transform before the motion.
+    B
+        (n, 3, 4) the constant affine transform after the motion (glTF: scale).
+    rest_q
+        (nq,) the configuration at rest. Readers keep it inside the limits.
+    limits
+        A Limit or None for each joint.
+    couplings
+        A Coupling or None for each joint.
+    aliases
+        Further names of rows (URDF: links).
+    source_ids
+        What the file calls each row (glTF node index, URDF joint name); None for a row that is not in the file.
+    euler
+        The rotation order that the file writes each joint in ("ZXY"); empty where it has none.
+    chains
+        Named pairs (root, tip), from a sidecar.
+    metres_per_unit
+        None where the file does not say.
+    up
+        "x", "y" or "z"; None where the file does not say.
+    source
+        The document that the skeleton was read from, for writing back. It is not compared and not pickled.
     """
 
     names: tuple[str, ...]
@@ -87,9 +106,30 @@ class Skeleton:
     ) -> Skeleton:
         """Make a skeleton from rows with parents first; what is left out is zero, identity or None.
 
-        `offsets` (n, 3) and `rotations` (n, 4) make A, `scales` (n, 3) make B, `axes` (n, 3) need not
-        be of unit length. Names are made unique (`Spine`, `Spine_1`). A rest_q outside its limits is
-        moved to the nearest legal value.
+        Parameters
+        ----------
+        names
+            Names of the joints; they are made unique (`Spine`, `Spine_1`).
+        parents
+            Row of each parent, -1 for a root.
+        kinds
+            Kind of each joint.
+        offsets
+            (n, 3) translations of A [file units].
+        rotations
+            (n, 4) rotations w x y z of A.
+        axes
+            (n, 3) axes of hinges and slides, of any length but zero.
+        scales
+            (n, 3) scales that make B.
+        rest_q
+            (nq,) the configuration at rest. Values outside their limits are moved to the nearest legal ones.
+        limits
+            A Limit or None for each joint.
+        couplings
+            A Coupling or None for each joint.
+        **metadata
+            Further fields of the skeleton.
         """
         names = unique_names(names)
         n = len(names)
@@ -154,8 +194,9 @@ class Skeleton:
     def v_start(self) -> Ints:
         """(n,) where each joint's degrees of freedom begin among the nv; a coupled joint points at its leader's.
 
-        A velocity, or a column of a Jacobian: hinge [rad] and slide [file units] one; ball three, small rotations
-        about the axes of the frame that it turns in; free six, a translation along those axes and then a rotation.
+        A velocity, or a column of a Jacobian, has for a hinge [rad] or slide [file units] one number; for a ball three,
+        small rotations about the axes of the frame that it turns in; for a free joint six, a translation along those
+        axes and then a rotation.
         """
         return self._starts([Kind(k).nv for k in self.kinds])
 
@@ -193,7 +234,7 @@ class Skeleton:
         return rows
 
     def zero_q(self) -> Floats:
-        """q (nq,) with every value zero and every rotation the identity."""
+        """Return q (nq,) with every value zero and every rotation the identity."""
         q = np.zeros(self.nq)
         for i, kind in enumerate(self.kinds.tolist()):
             if kind in (Kind.BALL, Kind.FREE):
@@ -217,7 +258,7 @@ class Skeleton:
         return dict(self.aliases) | {name: i for i, name in enumerate(self.names)}
 
     def index(self, joint: str) -> int:
-        """Row of a joint by name or alias; an unknown name is an UnknownNameError that lists what exists."""
+        """Row of a joint, found by name or alias; UnknownNameError lists what exists."""
         try:
             return self._rows[joint]
         except (KeyError, TypeError):
@@ -255,7 +296,7 @@ class Skeleton:
 
     @cached_property
     def moving_depth(self) -> Ints:
-        """(n,) the most joints that move in one line from this joint down, itself included."""
+        """(n,) the largest number of joints that move on one line from this joint down, itself included."""
         depth = (self.kinds != Kind.FIXED).astype(np.int64)
         for i in range(len(self) - 1, -1, -1):
             if self.children[i]:
@@ -275,11 +316,16 @@ class Skeleton:
         return rows[::-1]
 
     def chain(self, root: str | None, tip: str) -> tuple[str, ...]:
-        """Names of the joints that move so that `tip` gets somewhere: ROOT ... parent of TIP.
+        """Names of the joints that move so that a tip gets somewhere: ROOT ... parent of TIP.
 
-        Without a root: from the tip up to, not including, the first joint that leads on to other limbs
-        too. A limb is a branch with two or more joints in a line that move; leaves such as twist or
-        helper bones are none. A free root joint is left out unless it is named.
+        Parameters
+        ----------
+        root
+            The first joint that moves. None: from the tip up to, not including, the first joint that leads on to other
+            limbs too. A limb is a branch with two or more joints in a line that move; leaves such as twist or helper
+            bones are none. A free root joint is left out unless it is named.
+        tip
+            The joint that is brought somewhere.
         """
         above = self.ancestors(tip)
         if root is None:
@@ -307,10 +353,13 @@ class Skeleton:
     # --- limits ----------------------------------------------------------------------------------
 
     def limited(self, limits: Mapping[str, Limit | None]) -> Skeleton:
-        """Return the same skeleton with other limits, keyed by joint name or glob ("*Knee*"); None removes.
+        """Return the same skeleton with other limits; rest_q is moved inside them.
 
-        A ball joint needs a SwingTwist, an EulerBox or a Range with an axis, a hinge or slide a Range without one.
-        rest_q is moved inside.
+        Parameters
+        ----------
+        limits
+            By joint name or glob ("*Knee*"); None removes a limit. A ball joint takes a SwingTwist, an EulerBox or a
+            Range with an axis, a hinge or slide a Range without one.
         """
         rows = list(self.limits)
         for pattern, limit in limits.items():

@@ -39,17 +39,34 @@ def draw_poses(
 ) -> None:
     """Draw labelled poses side by side as stick figures and write the picture.
 
-    path    ends with .png, .svg or .pdf
-    poses   (label, pose) pairs, drawn from left to right at one scale; single poses, not batches
-    target  (3,) a point [file units]; with a chain, the distance from its last joint is drawn and written
-    chain   names of the joints to highlight, from root to tip, the tip included
+    Parameters
+    ----------
+    path
+        The file, which ends with .png, .svg or .pdf.
+    poses
+        Pairs (label, pose), drawn from left to right at one scale; single poses, not batches.
+    target
+        (3,) a point [file units]; with a chain, the distance from its last joint is drawn and written.
+    chain
+        Names of the joints to highlight, from root to tip, the tip included.
+    title
+        What stands above the picture.
 
-    Up is the skeleton's; where the file does not say, y or z, whichever the figure extends along more.
-    Rows above the first joint are left out; helper bones far from the figure are drawn faintly.
+    Raises
+    ------
+    InputError
+        For another suffix, no poses, a batch, or a target that is not three numbers.
+    UnknownNameError
+        For an unknown joint of the chain.
+    FileError
+        Where the file cannot be written.
+    UnsupportedError
+        Without Matplotlib (the extra `plot`).
 
-    Raises InputError for another suffix, no poses, a batch or a target that is not three numbers,
-    UnknownNameError for a joint of the chain, FileError where the file cannot be written, and
-    UnsupportedError without Matplotlib.
+    Notes
+    -----
+    Up is the skeleton's up axis; where the file does not say, y or z, whichever the figure extends along more. Rows
+    above the first joint are left out; helper bones far from the figure are drawn faintly.
     """
     path = _checked(path)
     write_atomically(path, rendered(path.suffix.lower()[1:], *prepared(poses, target, chain), title))
@@ -59,18 +76,33 @@ def draw_solve(
     path: str | PathLike[str], start: Pose, result: Result, *, label: str = "", target: ArrayLike | None = None,
     title: str = "",
 ) -> None:  # fmt: skip
-    """Draw a solve: the pose before and after, the limits of the joints that moved, the tip's way, the error.
+    """Draw a solve: the pose before and after, the limits of the joints that moved, the way of the tip, the error.
 
-    start   the pose before
-    result  of one target. With a trace (solve(..., trace=True)) the way of the tip is drawn, and the error after each
-            iteration on a logarithmic axis; restarts are gaps in both
-    label   what stands above the pose after; by default the result's own status
-    target  (3,) a point [file units]
+    Parameters
+    ----------
+    path
+        The file, which ends with .png, .svg or .pdf.
+    start
+        The pose before.
+    result
+        The result of one target. With a trace (`solve(..., trace=True)`) the way of the tip is drawn, and the error
+        after each iteration on a logarithmic axis; restarts are gaps in both.
+    label
+        What stands above the pose after; by default the result's own status.
+    target
+        (3,) a point [file units].
+    title
+        What stands above the picture.
 
+    Raises
+    ------
+    InputError, UnknownNameError, FileError, UnsupportedError
+        As `draw_poses` does.
+
+    Notes
+    -----
     A limit is drawn at its joint: the sector of a hinge, the rim of a cone, the edges of a box of angles, as the bone
     that follows would sweep them; in the colour of the target where the joint stands at its end.
-
-    Raises as draw_poses does.
     """
     if result.shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
@@ -86,14 +118,26 @@ def draw_solve(
 def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
     """Draw a clip whose feet were put on the ground: the legs from the side, height and speed of each foot over time.
 
-    path     ends with .png, .svg or .pdf
-    planted  what plant_feet() or lock_feet() gave
+    Parameters
+    ----------
+    path
+        The file, which ends with .png, .svg or .pdf.
+    planted
+        What `plant_feet` or `lock_feet` gave.
 
-    The ground is drawn along the straight line from the first place of the hips to the last; who stays in place is
-    seen from the side. Grey and dashed is the clip before, bars are heel and ball in contact.
+    Raises
+    ------
+    InputError
+        For another suffix.
+    FileError
+        Where the file cannot be written.
+    UnsupportedError
+        Without Matplotlib (the extra `plot`).
 
-    Raises InputError for another suffix, FileError where the file cannot be written, and UnsupportedError without
-    Matplotlib.
+    Notes
+    -----
+    The ground is drawn along the straight line from the first place of the hips to the last; a figure that stays in
+    place is seen from the side. Grey and dashed is the clip before, bars are heel and ball in contact.
     """
     path = _checked(path)
     write_atomically(path, rendered_feet(path.suffix.lower()[1:], planted))

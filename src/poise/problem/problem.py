@@ -29,7 +29,15 @@ _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Largest distance [file units] and angle [rad] that count as reached."""
+    """What counts as reached.
+
+    Parameters
+    ----------
+    distance
+        Largest distance [file units].
+    angle
+        Largest angle [rad].
+    """
 
     distance: float
     angle: float
@@ -39,8 +47,14 @@ class Tolerance:
 class Problem:
     """What is solved, without the targets.
 
-    start  a legal pose: a single one, or a batch axis of poses that pack together
-    goals  at least one; those with a target hold the last one given, which is not used here
+    Parameters
+    ----------
+    start
+        A legal pose: a single one, or a batch axis of poses that can be packed together.
+    goals
+        At least one. The targets that they hold are examples and are not used here.
+    free_root
+        Whether the free root joint above the chain may move as well.
     """
 
     start: Pose
@@ -48,14 +62,11 @@ class Problem:
     free_root: bool = False
 
     def part(self, rows: Bools | slice) -> Problem:
-        """The problem of some of the starts; the same where there is only one for all targets."""
+        """The problem of some of the starts; the same problem where there is only one start for all targets."""
         return Problem(self.start[rows], self.goals, self.free_root) if self.start.shape else self
 
     def starting_at(self, q: Floats) -> Problem:
-        """The same problem from another legal configuration (nq,) of a single start.
-
-        The packed tree serves again where only joints that move differ: packing would give the same, bit for bit.
-        """
+        """The same problem from another legal configuration (nq,) of a single start."""
         other = Problem(self.start.with_q(q), self.goals, self.free_root)
         tree: Tree | None = self.__dict__.get("tree")
         if tree is not None and tree.serves(other.start.q):
@@ -99,12 +110,12 @@ class Problem:
 
     @property
     def sheared(self) -> bool:
-        """Whether scale somewhere is not quite uniform, so that solvers see the geometry a little askew."""
+        """Whether the scale of some joint is not quite uniform, so that solvers see a slightly different geometry."""
         return self.chain.sheared if self.chain is not None else self.tree.sheared
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """What is measured: the columns of the errors."""
+        """What is measured: one for each column of the errors."""
         return measures_of(self.skeleton, self.goals)
 
     @cached_property
@@ -120,7 +131,7 @@ class Problem:
         return tuple(self.skeleton.names[row] for row in layout.joints)
 
     def targets(self, goals: Sequence[Goal], k: int) -> Floats:
-        """The rows (k, W) of goals like these; a Pin's are where the start has its joint."""
+        """The target rows (k, W) of goals of the same kinds. The target of a Pin is where the start has its joint."""
         parts: list[Floats] = []
         for goal in goals:
             if isinstance(goal, Pin):
@@ -143,12 +154,12 @@ class Problem:
         return errors_by_paths(self._paths, q, targets)
 
     def posed(self, q: Floats) -> Pose:
-        """The start pose with q (k, nq); its translations and scales go along."""
+        """The start pose with another q (k, nq); its translations and scales are kept."""
         start = self.start
         return Pose(start.skeleton, q, *(_rows(value, len(q)) for value in (start.translations, start.scales)))
 
     def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
-        """What is given, or the defaults: 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots."""
+        """What is given, or the default: 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots."""
         robot = not (self.skeleton.kinds >= Kind.BALL).any()
         if distance is None:
             distance = _ROBOT if robot else _CHARACTER * self._length or _ROBOT

@@ -18,7 +18,15 @@ from poise.solving.solve import checked_goals, solve
 
 @dataclass(frozen=True, eq=False)
 class Baked(Clip):
-    """A clip of solved poses, and the Result of them: a batch with one entry for each frame."""
+    """A clip of solved poses, and their Result: a batch with one entry for each frame.
+
+    Parameters
+    ----------
+    times, poses, name
+        As for Clip.
+    result
+        The results of all frames.
+    """
 
     result: Result = field(kw_only=True)
 
@@ -36,11 +44,23 @@ def bake(
 ) -> Baked:
     """Solve every frame of a clip, each from its own pose.
 
-    clip   the poses to start from; its times, name, translations and scales are kept
-    goals  as for solve(); each target is one for all frames, or has a leading axis with one for each frame
+    Parameters
+    ----------
+    clip
+        The poses to start from; their times, name, translations and scales are kept.
+    goals
+        As for `solve`. Each target is one for all frames, or has a leading axis with one for each frame.
+    solver, tolerance, angle_tolerance, free_root, threads, progress
+        As for `solve`.
 
-    The other arguments are those of solve(). A frame that meets its goals keeps its pose bit for bit. Frames are
-    solved alone: targets that move smoothly give smooth motion where they stay within reach of the pose.
+    Returns
+    -------
+    Baked
+        The solved clip. A frame that met its goals keeps its pose bit for bit.
+
+    Notes
+    -----
+    Each frame is solved on its own: targets that move smoothly give smooth motion where they stay within reach.
     """
     if not isinstance(clip, Clip):
         what: Any = type(clip).__name__

@@ -25,17 +25,23 @@ _STEPS = 20  # of the refinement
 
 @dataclass(frozen=True, eq=False)
 class Fitted(Clip):
-    """A clip that was fitted to positions, and how well.
+    """A clip that was fitted to positions, and how well it meets them.
 
-    joints     names of the joints that had positions
-    residuals  (frames, joints) distance between each joint and its position [file units]; NaN where that was missing
+    Parameters
+    ----------
+    times, poses, name
+        As for Clip.
+    joints
+        Names of the joints that had positions.
+    residuals
+        (frames, joints) distance between each joint and its position [file units]; NaN where the position was missing.
     """
 
     joints: tuple[str, ...] = field(kw_only=True)
     residuals: Floats = field(kw_only=True)
 
     def message(self) -> str:
-        """Say how well the positions are met, with figures."""
+        """Say in a sentence, with figures, how well the positions are met."""
         if not np.isfinite(self.residuals).any():
             return f"{len(self)} frames; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
@@ -56,22 +62,42 @@ def fit(
 ) -> Fitted:
     """Find the motion of a skeleton whose joints are at given positions, from motion capture or a motion model.
 
-    on         the skeleton, its rest as the pose without twist; or a Pose that says what that is (with its lengths)
-    positions  (frames, joints, 3) [file units]; NaN where a joint was not seen. It is then where a straight line in
-               time between the frames before and after puts it, or where it was seen last; one that is never seen is
-               left out
-    joints     names of the columns; default: all joints of the skeleton, in order
-    fps        frames/s of the positions, and of the clip
-    twist_half_life   [s]; see below
-    refine     whether frames whose bones do not have the skeleton's lengths are improved by the engine: least squares
-               over all joints at once. Without it each bone has the direction that the positions give it
+    Parameters
+    ----------
+    on
+        The skeleton, whose rest is then the pose without twist; or a Pose that says what that is (with its lengths).
+    positions
+        (frames, joints, 3) [file units]; NaN where a joint was not seen. Such a joint is placed on a straight line in
+        time between the frames before and after, or where it was seen last; a joint that is never seen is left out.
+    joints
+        Names of the columns; by default all joints of the skeleton, in order.
+    fps
+        Frames per second of the positions, and of the clip.
+    twist_half_life
+        [s] How fast twist that the positions do not determine goes back to none; see the notes.
+    refine
+        Whether frames whose bones do not have the skeleton's lengths are improved by least squares over all joints at
+        once. Without it each bone has the direction that the positions give it.
+    name
+        Name of the clip.
 
+    Returns
+    -------
+    Fitted
+        The clip, with the distance that is left of each position.
+
+    Notes
+    -----
     Parents first, in closed form for all frames at once: the topmost joint is moved to its position; a joint with
-    children in several directions turns by the best rotation of all (Kabsch, Acta Cryst. A32, 1976); one with a single
-    direction by the shortest arc; a hinge by the best angle. Where a direction leaves the twist open, it comes from the
-    hinge below if there is one and it is bent; else it changes as little as possible from frame to frame (parallel
-    transport) and goes back to none with the half-life given, so that it does not add up.
-    Joints without positions below them keep the pose that was given. Limits are kept; slides stay where they are.
+    children in several directions turns by the best rotation of all; one with a single direction by the shortest arc; a
+    hinge by the best angle. Where a direction leaves the twist open, a bent hinge below decides it. Without one the
+    twist changes as little as possible from frame to frame (parallel transport), and goes back to none with the
+    half-life given, so that it does not add up. Joints without positions below them keep the pose that was given.
+    Limits are kept; slides stay where they are.
+
+    References
+    ----------
+    The best rotation: Kabsch, Acta Cryst. A32, 1976.
     """
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:

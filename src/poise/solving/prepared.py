@@ -62,11 +62,13 @@ def _shape(goals: tuple[Goal, ...]) -> tuple[int, ...]:
 
 
 class Prepared:
-    """A packed problem: call it with a target.
+    """A packed problem, made by `prepare`: call it with a target.
 
-    The target of a single goal is what the goal itself takes: a point (..., 3), a quaternion (..., 4) or matrix
-    (..., 3, 3), for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position, rotation);
-    leading axes are a batch. For several goals: a sequence with one target for each goal that has one.
+    Notes
+    -----
+    The target of a single goal is what the goal itself takes: a point (..., 3), a quaternion (..., 4) or matrix (...,
+    3, 3); for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position, rotation). Leading
+    axes are a batch. For several goals: a sequence with one target for each goal that has one.
     """
 
     def __init__(
@@ -175,7 +177,7 @@ class Prepared:
         progress: Callable[[int], None] | None = None,
         began: float | None = None,
     ) -> Result:
-        """Solve for goals like the prepared ones, with other targets."""
+        """Solve for goals that differ from the prepared ones in their targets only."""
         began = perf_counter() if began is None else began
         shape = _shape(goals)
         if self._quick is not None and not shape and not trace:
@@ -189,10 +191,21 @@ class Prepared:
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
     ) -> Iterator[Result]:
-        """Solve any number of targets of a single goal, `chunk` at a time; memory stays flat.
+        """Solve any number of targets of a single goal, `chunk` at a time, so that memory stays flat.
 
-        targets  rows as the goal takes them: an array (also a memory-mapped one), or an iterable of such arrays
-        Yields one Result for each chunk, in order; results are those of one call with all targets.
+        Parameters
+        ----------
+        targets
+            Rows as the goal takes them: an array (also a memory-mapped one), or an iterable of such arrays.
+        chunk
+            How many targets are solved at a time.
+        progress
+            A function that is called with the number of targets done since the last call.
+
+        Yields
+        ------
+        Result
+            One for each chunk, in order. Together they are the result of one call with all targets.
         """
         if chunk < 1:
             raise InputError(f"chunk must be at least 1, not {chunk}")

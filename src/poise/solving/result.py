@@ -29,11 +29,20 @@ _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
 class Trace(NamedTuple):
-    """Error (rows,) [file units] and q (rows, nq) at the start and after each iteration: a row for all that was tried.
+    """Error and configuration at the start and after each iteration, a row for everything that was tried.
 
-    Restarts stand in it too, so errors can rise; the answer is the row with the least error. Where the rig's
-    scale is not quite uniform, errors are those of the chain as the solver saw it. With more than one goal, or one
-    that turns, it is the root of the weighted sum of squares, lengths in units of the tree's size.
+    Parameters
+    ----------
+    errors
+        (rows,) [file units]. With more than one goal, or one that asks for a rotation or a direction, the root of the
+        weighted sum of squares, lengths in units of the rig's size.
+    q
+        (rows, nq) configurations.
+
+    Notes
+    -----
+    Restarts stand in it too, so that errors can rise; the answer is the row with the least error. Where the rig's scale
+    is not quite uniform, errors are those of the chain as the solver saw it.
     """
 
     errors: Floats
@@ -41,14 +50,22 @@ class Trace(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a solver hands to the judge.
+    """What a solver returns. Errors, limits and status are then worked out from `q` by forward kinematics.
 
-    q              (k, nq) poses; the start's own, bit for bit, where nothing had to move
-    met            (k,) whether the solver thinks that it met its targets; believed by nobody
-    iterations     (k,)
-    joint_updates  (k,)
-    trace          if it was asked for
-    solutions      for prefer="all": (s, nq) poses that meet the one target, distinct
+    Parameters
+    ----------
+    q
+        (k, nq) the best configuration for each target; the start's own, bit for bit, where nothing had to move.
+    met
+        (k,) whether the solver thinks that it met its targets. The caller measures again and goes by that.
+    iterations
+        (k,) how many it took.
+    joint_updates
+        (k,) how often a single joint was turned or moved.
+    trace
+        The iterations, if they were asked for.
+    solutions
+        (s, nq) distinct poses that meet the one target, for prefer="all".
     """
 
     q: Floats
@@ -60,23 +77,40 @@ class Answer(NamedTuple):
 
 
 class Result:
-    """The answer to a solve; leading axes are a batch. Read it; nothing in it is to be set.
+    """The answer to a solve; leading axes are a batch.
 
-    problem        the start, the goals, and how they were packed
-    q              (..., nq) the best configuration found; the start's own where it met the goals already
-    targets        (k, W) the targets as rows, see problem.py
-    errors         (..., c) what is left, by forward kinematics: a column for each thing that a goal measures, in the
-                   order of the goals: Position a distance [file units], Orientation, Direction, Aim, LookAt and Pole
-                   an angle [rad], Place both
-    codes          (...) Status codes
-    reached        whether every goal is met; an array for a batch
-    violation      the largest amount by which any limit is exceeded [rad, file units]; at most 1e-9
-    seconds        time of the whole solve, judging included
-    solver         its name
-    moved_inside   joints whose start was outside its limits and was moved inside first
-    trace          error and q per iteration, if asked for
-    parts          the results one by one, where each pose of a batch needed a packing of its own
-    solutions_q    (s, nq) for prefer="all": the distinct solutions, nearest to the start first; else None
+    Attributes
+    ----------
+    q
+        (..., nq) the best configuration found; the start's own where it met the goals already.
+    errors
+        (..., c) what is left, by forward kinematics: a column for each thing that a goal measures, in the order of the
+        goals. Position: a distance [file units]. Orientation, Direction, Aim, LookAt and Pole: an angle [rad]. Place:
+        both.
+    reached
+        Whether every goal is met; an array (...) for a batch.
+    iterations
+        How many the solver took; an array (...) for a batch.
+    codes
+        (...) the Status as a number.
+    violation
+        The largest amount by which any limit is exceeded [rad, file units]; at most 1e-9.
+    seconds
+        Time of the whole solve, measuring included.
+    solver
+        Name of the solver.
+    moved_inside
+        Names of the joints whose start was outside its limits and was moved inside first.
+    trace
+        Error and q after each iteration, if asked for; else None.
+    problem
+        The start and the goals, packed.
+    targets
+        (k, W) the targets as rows: the numbers of all goals side by side.
+    solutions_q
+        (s, nq) the distinct solutions, nearest to the start first, for prefer="all"; else None.
+    parts
+        The results one by one, where each pose of a batch had to be packed on its own; else empty.
     """
 
     problem: Problem
@@ -140,7 +174,7 @@ class Result:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes; () for a single problem."""
+        """Batch axes; () for a single problem."""
         return self.q.shape[:-1]
 
     @property
@@ -156,11 +190,24 @@ class Result:
         return Pose(pose.skeleton, self.q, *parts)
 
     def blended(self, weight: ArrayLike) -> Pose:
-        """The start blended towards the pose found by weight 0..1: numbers in straight lines, rotations by slerp.
+        """Blend the start towards the pose found.
 
-        Weights (...) go with the batch axes of the result. 0 is the start (moved inside its limits where it was
-        not), 1 the pose found, both bit for bit. What lies between two legal poses need not be legal: where it is
-        not, it is moved to the nearest pose that is. InputError for a weight outside 0..1.
+        Parameters
+        ----------
+        weight
+            0 to 1; an array goes with the batch axes of the result. 0 is the start (moved inside its limits where it
+            was outside), 1 the pose found, both bit for bit.
+
+        Returns
+        -------
+        Pose
+            Numbers go in straight lines, rotations by slerp. What lies between two legal poses need not be legal: where
+            it is not, it is moved to the nearest pose that is.
+
+        Raises
+        ------
+        InputError
+            For a weight outside 0 to 1.
         """
         share = finite(weight, "weight")
         if share.min(initial=0.0) < 0.0 or share.max(initial=1.0) > 1.0:
@@ -237,7 +284,7 @@ class Result:
         return f"Result({self})"
 
     def require(self) -> Self:
-        """Return the result itself, or raise NotReachedError with the sentence of the first goal that was missed."""
+        """Return the result itself if every goal is met; otherwise raise NotReachedError for the first that is not."""
         missed = np.flatnonzero(self.codes.ravel() != Status.reached)
         if len(missed):
             which = f"target {missed[0]}: " if self.codes.ndim else ""
@@ -245,7 +292,13 @@ class Result:
         return self
 
     def message(self, i: int = 0) -> str:
-        """Say how the solve (of a batch: number i) ended, with figures."""
+        """Say in a sentence, with figures, how the solve ended.
+
+        Parameters
+        ----------
+        i
+            Which problem of a batch.
+        """
         if self.parts:
             return self.parts[i].message()
         status, left = Status(int(self.codes.ravel()[i])), self._left(i)
@@ -273,7 +326,7 @@ class Result:
         return f"; soft limits cost {np.mean(self.cost) if self.codes.size else 0.0:.3g}{mean}"
 
     def length(self, value: float) -> str:
-        """Write a length: mm or m where the unit is known, else a bare number in file units."""
+        """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
         metres = self.problem.skeleton.metres_per_unit
         if metres is None:
             return f"{value:.4g}"

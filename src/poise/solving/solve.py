@@ -41,33 +41,58 @@ def solve(
     trace: bool = False,
     progress: bool | Callable[[int], None] | None = None,
 ) -> Result:
-    """Find a pose that meets the goals, limits kept, starting from `start`.
+    """Find a pose that meets the goals, limits kept, beginning at a start pose.
 
-    start      a pose, or a batch of poses (leading axes), one per target
-    goals      one or several (Position, Orientation, Place, Direction, Aim, LookAt, Pole, Pin, Near); leading axes of
-               their targets are a batch
-    solver     a name such as "ccd" (`poise solvers` lists them) or a value such as poise.CCD(iterations=50). "auto":
-               two_bone for a limb of two bones (prefer="first", the root not free), else levenberg_marquardt;
-               Result.solver says which
-    tolerance  largest distance that counts as reached [file units]. Default: 1e-4 of the chain's length at rest if
-               the skeleton has ball or free joints (a character; of the figure's size where the chain has no
-               length of its own), else 1e-6 (a robot)
-    angle_tolerance  largest angle that counts as reached [rad]. Default: 1e-4 for a character, 1e-6 for a robot
-    free_root  let the free root joint above the chain move as well, turn and translate
-    prefer     "first": the first pose found. "closest": of the poses found from `seeds` starts the one nearest to the
-               start, by the sum of squared joint differences. "all": all distinct ones, in Result.solutions (one
-               target only)
-    seeds      how many starts to try for "closest" (64) and "all" (512)
-    threads    how many at once; default: all processors for long batches. Results do not depend on it
-    trace      keep the error and q after every iteration (one target only)
-    progress   True shows a bar on the terminal; a function is called with the number of targets done since the last
-               call
+    Parameters
+    ----------
+    start
+        A pose, or a batch of poses (leading axes), one for each target.
+    goals
+        One goal or several: Position, Orientation, Place, Direction, Aim, LookAt, Pole, Pin, Near. Leading axes of
+        their targets are a batch.
+    solver
+        A name such as "ccd" (`poise solvers` lists them), or a value such as poise.CCD(iterations=50). "auto": two_bone
+        for a limb of two bones (with prefer="first" and the root not free), else levenberg_marquardt; Result.solver
+        says which.
+    tolerance
+        Largest distance that counts as reached [file units]. Default: 1e-6 for a robot; 1e-4 of the chain's length at
+        rest for a skeleton with ball or free joints (a character), or of the figure's size where the chain has no
+        length.
+    angle_tolerance
+        Largest angle that counts as reached [rad]. Default: 1e-4 for a character, 1e-6 for a robot.
+    free_root
+        Whether the free root joint above the chain may move as well, turn and translate.
+    prefer
+        "first": the first pose found. "closest": of the poses found from `seeds` starts the one nearest to the start,
+        by the sum of squared joint differences. "all": all distinct poses, in Result.solutions (one target only).
+    seeds
+        How many starts to try for "closest" (default 64) and "all" (default 512).
+    threads
+        How many threads may run at once; by default all processors for long batches. Results do not depend on it.
+    trace
+        Whether the error and q after every iteration are kept (one target only).
+    progress
+        True shows a bar on the terminal. A function is called with the number of targets done since the last call.
 
-    A start outside its limits is first moved inside, and `Result.moved_inside` names the joints. A start
-    that meets its goals comes back unchanged, bit for bit. What cannot be done is a Status, not an exception.
+    Returns
+    -------
+    Result
+        The pose, its errors measured by forward kinematics, and how the solve ended. A target that is not reached is a
+        Status, not an exception.
 
-    Raises UnknownNameError for a joint or solver that does not exist, InputError for values that cannot be
-    used, UnsupportedError for what the solver cannot do.
+    Raises
+    ------
+    UnknownNameError
+        For a joint or a solver that does not exist.
+    InputError
+        For values that cannot be used.
+    UnsupportedError
+        For what the solver cannot do.
+
+    Notes
+    -----
+    A start outside its limits is first moved inside; `Result.moved_inside` names the joints. A start that meets its
+    goals comes back unchanged, bit for bit.
     """
     began = time.perf_counter()
     check_arguments(start, solver, tolerance, angle_tolerance)
@@ -106,10 +131,18 @@ def prepare(
     seeds: int | None = None,
     threads: int | None = None,
 ) -> Prepared:
-    """Pack a problem once for repeated targets and return a function from target to Result.
+    """Pack a problem once, and return a function from a target to its Result.
 
-    The arguments are those of solve(); the targets of the goals are only examples. Each call starts from the same
-    pose (or from one that is given) and gives the same Result as solve() with that target.
+    Parameters
+    ----------
+    start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads
+        As for `solve`; the targets of the goals are only examples.
+
+    Returns
+    -------
+    Prepared
+        Each call of it begins at the same start pose, or at one that is given, and gives the same Result as `solve`
+        with that target.
     """
     check_arguments(start, solver, tolerance, angle_tolerance)
     wanted = checked_goals(goals)

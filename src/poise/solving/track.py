@@ -36,28 +36,43 @@ _NEVER = b""
 class Tracker:
     """Follows moving targets: call it once per frame with a target and the time since the last frame.
 
-        follow = poise.Tracker(rig.rest, poise.Position("hand.L", [0, 0, 0]), speed=3.0)
-        result = follow(target, dt=1 / 60)
+    Parameters
+    ----------
+    start
+        The first pose, a single one.
+    goals
+        As for `solve`; their targets are only examples.
+    solver
+        A name is tuned to stay near the last pose: without restarts, levenberg_marquardt with more damping, so that no
+        frame leaps to another way of bending. A value, such as poise.CCD(restarts=2), is used as it is.
+    tolerance, angle_tolerance, free_root
+        As for `solve`.
+    iterations
+        Largest number in one frame, 1 or more; the next frame goes on where this one stopped. None: 100, where a solver
+        is named.
+    microseconds
+        Time for one frame instead: the solver runs a few iterations at a time until the time is used up (at least
+        once). Results then depend on the machine: the one exception to "same call, same bits".
+    restart
+        Whether to begin at the first pose again, instead of the last, when the target has moved.
+    damping
+        [s] Half-life of the way that is left to the solved pose: half of it is gone after that long.
+    speed
+        Largest speed of a joint, turning [rad/s] or moving [file units/s]: a number for all, or by joint name.
 
-    start         the first pose, a single one
-    goals         as for solve(); their targets are only examples
-    solver        a name is tuned to stay near: without restarts, the engine with more damping, so that no frame leaps
-                  to another way of bending. A value, such as poise.CCD(restarts=2), is used as it is
-    tolerance, angle_tolerance, free_root   as for solve()
-    iterations    most in one frame, 1 or more. What it leaves is gone on with in the next. None: 100, where a solver is
-                  named
-    microseconds  time for one frame instead: the solver runs a few iterations at a time until it is used up (at least
-                  once). This makes results depend on the machine: the one exception to "same call, same bits"
-    restart       where the target has moved, begin from the first pose again and not from the last
-    damping       [s] half-life of the way that is left to the solved pose: half of it is gone after that long
-    speed         most that a joint turns [rad/s], slides or moves [file units/s]: a number for all, or by joint name
-
-    Budgets count iterations; a closed form, such as two_bone, has none and takes no notice of them. With ccd on an arm
-    of hinges a target out of reach may still lead to another way of bending: the best angle of a joint can lie across
-    its range.
+    Notes
+    -----
+    Budgets count iterations; a closed form such as two_bone has none and is not limited by them. With ccd on an arm of
+    hinges a target out of reach may still lead to another way of bending: the best angle of a joint can lie across its
+    range.
 
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
-    shows. What is shown keeps the limits, and the errors in the Result are those of what is shown.
+    shows. The pose that is shown keeps the limits, and the errors in the Result are those of the pose that is shown.
+
+    Examples
+    --------
+    >>> follow = poise.Tracker(rig.rest, poise.Position("hand.L", [0, 0, 0]), speed=3.0)
+    >>> result = follow(target, dt=1 / 60)
     """
 
     def __init__(
@@ -101,7 +116,7 @@ class Tracker:
 
     @property
     def solved(self) -> Pose:
-        """The pose that the solver found last, which the one that is shown goes towards."""
+        """The pose that the solver found last, towards which the shown pose moves."""
         return self._prepared.problem.start.with_q(self._solved)
 
     @property
@@ -116,7 +131,7 @@ class Tracker:
         return f"Tracker({self.solver.name}, at most {budget} a frame)"
 
     def reset(self, pose: Pose | None = None) -> None:
-        """Go back to the first pose, or to another one of the same skeleton: q counts, moved inside its limits."""
+        """Go back to the first pose, or to another one of the same skeleton, whose q is moved inside its limits."""
         start = self._prepared.problem.start
         if pose is not None and (pose.shape or pose.skeleton.nq != start.skeleton.nq):
             raise InputError("reset() takes a single pose of the tracker's skeleton")
@@ -151,7 +166,17 @@ class Tracker:
         return self._judged(result, self._shown, *spent, result.seconds)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
-        """Follow targets with one more leading axis, one for each frame, and return what was shown as a Clip."""
+        """Follow a whole path of targets, and return the poses that were shown as a Clip.
+
+        Parameters
+        ----------
+        targets
+            Targets with one more leading axis, an entry for each frame.
+        fps
+            Frames per second of the path, and of the clip.
+        name
+            Name of the clip.
+        """
         goals = with_targets(self._prepared.problem.goals, targets)
         rows = [goal.rows() for goal in goals if goal.width]
         frames = np.broadcast_shapes(*(row.shape[:-1] for row in rows))

@@ -18,14 +18,10 @@ Change: TypeAlias = Callable[[Document], Document]
 
 
 class Handle:
-    """A gizmo that can be dragged and turned; made by `View.handle()`.
+    """A gizmo that can be dragged and turned; made by `View.handle`.
 
-    name      what the page calls it
-    position  (3,) [file units, world] where it is now; set it to put it elsewhere
-    rotation  (4,) w x y z how it is turned now; set it to turn it
-    moved     whether the page has moved it since this was last asked
-
-    The arrays are values: ask again for the newest. They cannot be written to, since that would move nothing.
+    The arrays that it gives are values: ask again for the newest. They cannot be written to, since that would move
+    nothing.
     """
 
     def __init__(self, name: str, at: ArrayLike, rotation: ArrayLike, call: Callable[[Change], None]) -> None:
@@ -38,7 +34,7 @@ class Handle:
 
     @property
     def position(self) -> Floats:
-        """(3,) where it is now."""
+        """(3,) where it is now [file units, world]. Set it to put it elsewhere."""
         return self._position
 
     @position.setter
@@ -47,7 +43,7 @@ class Handle:
 
     @property
     def rotation(self) -> Floats:
-        """(4,) w x y z how it is turned now."""
+        """(4,) w x y z, how it is turned now. Set it to turn it."""
         return self._rotation
 
     @rotation.setter

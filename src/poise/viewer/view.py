@@ -39,7 +39,17 @@ _LOOK = 0.2  # [s] between two looks at whether the page is there
 
 
 class Frame(NamedTuple):
-    """One turn of the loop: its number from 0, seconds since the first, seconds since the last."""
+    """One turn of the loop over `View.frames`.
+
+    Parameters
+    ----------
+    number
+        Its number, from 0.
+    time
+        Seconds since the first.
+    dt
+        Seconds since the last.
+    """
 
     number: int
     time: float
@@ -47,24 +57,39 @@ class Frame(NamedTuple):
 
 
 def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
-    """Look at a rig, a pose or a clip in the browser, and drive it from here.
+    """Look at a rig, a pose or a clip in the browser, and drive it from Python.
 
-    thing         what is shown: a rig in its pose, a pose, or a clip that plays
-    host          the address to listen at; only this machine can reach the default. With any other host whoever has the
-                  link can use the viewer
-    port          0: a free one
-    open_browser  open the page; otherwise its address is printed only
+    Parameters
+    ----------
+    thing
+        What is shown: a rig in its pose, a pose, or a clip that plays.
+    host
+        The address to listen at. Only this machine can reach the default; with any other host whoever has the link can
+        use the viewer.
+    port
+        The port; 0: a free one.
+    open_browser
+        Whether the page is opened; otherwise its address is only printed.
 
-    Nothing starts before `with`, `open()` or, in a notebook, before the viewer is shown.
+    Returns
+    -------
+    View
+        A viewer. Nothing starts before `with`, `open()` or, in a notebook, before the viewer is shown.
 
-    Raises InputError for something else than a rig, a pose or a clip, FileError or InputError where the port is in use,
-    and UnsupportedError without the extra: pip install 'poise[view]'.
+    Raises
+    ------
+    InputError
+        For something else than a rig, a pose or a clip.
+    FileError, InputError
+        Where the port is in use.
+    UnsupportedError
+        Without the extra: pip install 'poise[view]'.
     """
     return View(_document(thing), host=host, port=port, open_browser=open_browser)
 
 
 class View:
-    """A viewer; made by `poise.view()`. A context manager: the server runs until the block ends."""
+    """A viewer, made by `poise.view`. It is a context manager: the server runs until the block ends."""
 
     def __init__(
         self, document: Document, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True
@@ -82,7 +107,7 @@ class View:
     # --- from the start to the end ---------------------------------------------------------------------------------
 
     def open(self) -> Self:
-        """Start the server, print the address and open the browser unless told not to; `with` does it."""
+        """Start the server, print the address, and open the browser unless told not to; `with` does the same."""
         self._start()
         url = self.url
         print(f"poise view: {url}", flush=True)  # noqa: T201  (a script shows where to look)
@@ -135,7 +160,7 @@ class View:
 
     @property
     def url(self) -> str:
-        """The address with a link that opens the page once; ask again for another one."""
+        """The address, with a link that opens the page once; ask again for another one."""
         return self._start()[1].url
 
     @property
@@ -182,9 +207,16 @@ class View:
     # --- handles -----------------------------------------------------------------------------------------------------
 
     def handle(self, name: str, at: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Handle:
-        """Put a gizmo that can be dragged at a place [file units, world], turned by a quaternion w x y z.
+        """Put a gizmo that can be dragged into the scene.
 
-        The same name again is the same handle, put there.
+        Parameters
+        ----------
+        name
+            What the page calls it. The same name again is the same handle, put elsewhere.
+        at
+            (3,) its place [file units, world].
+        rotation
+            (4,) its rotation, a quaternion w x y z.
         """
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
             raise InputError(f"the name of a handle is a text of 1 to {_LONGEST} characters, not {short(name)}")
@@ -206,10 +238,18 @@ class View:
     # --- loops -------------------------------------------------------------------------------------------------------
 
     def frames(self, fps: float = 60.0) -> Iterator[Frame]:
-        """Frames at a steady pace, until the page was closed or the viewer is. Ctrl-C is not caught.
+        """Frames at a steady pace, until the page or the viewer is closed. Ctrl-C is not caught.
 
-        They begin at once, whether or not a page is there yet. A turn that takes longer than 1 / fps delays the next
-        one; none is made up for: `Frame.dt` is the time that has really passed.
+        Parameters
+        ----------
+        fps
+            Frames per second. A turn of the loop that takes longer delays the next one, and no frame is made up for:
+            `Frame.dt` is the time that has really passed.
+
+        Yields
+        ------
+        Frame
+            They begin at once, whether or not a page is there yet.
         """
         rate = real(fps, "fps")
         if not 0.0 < rate <= 1000.0:  # noqa: PLR2004
@@ -228,7 +268,7 @@ class View:
             now = perf_counter()
 
     def wait(self) -> None:
-        """Serve until the page was closed, the viewer is, or Ctrl-C."""
+        """Serve until the page or the viewer is closed, or Ctrl-C is pressed."""
         self._start()
         try:
             while not self.gone and not self._ended.wait(_LOOK):
@@ -238,7 +278,7 @@ class View:
 
     @property
     def gone(self) -> bool:
-        """Whether a page was there and has not come back for some seconds: somebody has closed it."""
+        """Whether a page was open and has been closed: it has not come back for some seconds."""
         if self.connected:
             self._left.clear()
         return self._left.is_set()

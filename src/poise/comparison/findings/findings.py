@@ -36,7 +36,7 @@ class Findings:
 
     @property
     def refused(self) -> tuple[Measured, ...]:
-        """The methods that did not, each with its sentence."""
+        """The methods that refused the task, each with its reason."""
         return tuple(method for method in self.methods if method.refused is not None)
 
     @property

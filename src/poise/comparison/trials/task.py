@@ -43,12 +43,20 @@ class TargetSet:
 class Task:
     """What is compared.
 
-    name       of the rig, for titles
-    start      a legal pose
-    goal       Position, Orientation or Place of one joint; its own target is only an example
-    tolerance  the finest of the three levels: what methods are asked for
-    sets       by name; the first is the main one
-    moved_inside  joints whose start was outside its limits and was moved inside first
+    Parameters
+    ----------
+    name
+        Name of the rig, for titles.
+    start
+        A legal pose.
+    goal
+        Position, Orientation or Place of one joint; its own target is only an example.
+    tolerance
+        The finest of the three levels, which methods are asked for.
+    sets
+        Sets of targets by name; the first is the main one.
+    moved_inside
+        Names of the joints whose start was outside its limits and was moved inside first.
     """
 
     name: str
@@ -70,12 +78,12 @@ class Task:
 
     @property
     def main(self) -> TargetSet:
-        """The set that methods are ranked by."""
+        """The set of targets that methods are ranked by."""
         return next(iter(self.sets.values()))
 
     @property
     def title(self) -> str:
-        """`humanoid.glb: LeftArm to LeftHand, Position`."""
+        """A title such as "humanoid.glb: LeftArm to LeftHand, Position"."""
         chain = f"{self.joints[0]} to {self.goal.joint}" if self.joints else self.goal.joint
         return (
             f"{self.name}: {chain}, {type(self.goal).__name__}" if self.name else f"{chain}, {type(self.goal).__name__}"

@@ -27,12 +27,28 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes
 
 
 def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], times: Floats) -> Contacts | None:
-    """Read when the feet of a clip stand, from a sidecar (.toml) or a .json file; None if a sidecar does not say it.
+    """Read from a sidecar (.toml) or a .json file when the feet of a clip stand.
 
-    legs   the legs that the contacts are for
-    times  (F,) times of the clip [s]
+    Parameters
+    ----------
+    path
+        The file.
+    clip
+        Name of the clip.
+    legs
+        The legs that the contacts are for.
+    times
+        (F,) times of the clip [s].
 
-    FileError names the file, the leg and the reason.
+    Returns
+    -------
+    Contacts or None
+        None if a sidecar does not speak of this clip.
+
+    Raises
+    ------
+    FileError
+        Naming the file, the leg and the reason.
     """
     path = Path(path)
     if _is_json(path):
@@ -51,8 +67,19 @@ def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], tim
 def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> None:
     """Write contacts to a .json file, or into a sidecar (.toml), whose other lines stay as they are.
 
-    The sidecar's table of this clip is replaced, or appended if there is none. A sidecar that holds it in another form
-    than a table of its own is left alone, and FileError says so.
+    Parameters
+    ----------
+    path
+        The file. The sidecar's table of this clip is replaced, or appended if there is none.
+    contacts
+        What is written.
+    clip
+        Name of the clip.
+
+    Raises
+    ------
+    FileError
+        For a sidecar that holds the contacts in another form than a table of its own; it is left alone.
     """
     path = Path(path)
     rows = {

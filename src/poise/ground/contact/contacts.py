@@ -27,17 +27,30 @@ _PER_SPEED = 0.012  # [s] what a threshold of height grows by with the speed of 
 class Thresholds:
     """When a point of a sole stands: in metres of a figure that is 1.7 m tall, and in seconds.
 
-    on_speed            [m/s] speed below which a contact starts: the point has come to rest
-    off_speed, rise     [m/s] horizontal and upward speed above which it ends
-    on_height           [m] height over the foot's own floor below which a contact starts
-    heel_off, ball_off  [m] height above which it ends: the ball rolls up over the toes before it leaves
-    floor               [s] the floor is the lowest that the foot is slow at within this time, before and after
-    window              [s] over which speeds are taken
-    gap, apart          [s], [m] a shorter gap is closed if the point is back that near to where it stood
-    shortest            [s] shorter contacts are dropped
-    step, around        [m], [s] a foot that far above the lowest one within that time must be
-    still, still_speed  [s], [m/s] still for so long, to stand on a step and not to hover
-    level               whether the ground is known to have no steps: a foot that swings shows where it is, too
+    Parameters
+    ----------
+    on_speed
+        [m/s] speed below which a contact starts: the point has come to rest.
+    off_speed, rise
+        [m/s] horizontal and upward speed above which it ends.
+    on_height
+        [m] height over the foot's own floor below which a contact starts.
+    heel_off, ball_off
+        [m] height above which it ends: the ball rolls up over the toes before it leaves.
+    floor
+        [s] The floor is the lowest height at which the foot is slow within this time, before and after.
+    window
+        [s] over which speeds are taken.
+    gap, apart
+        [s], [m] A gap that is shorter is closed, if the point is back this near to where it stood.
+    shortest
+        [s] Shorter contacts are dropped.
+    step, around
+        [m], [s] A foot that is this far above its lowest height within this time must be still in order to stand.
+    still, still_speed
+        [s], [m/s] Still means below this speed for this long: a foot that stands on a step, and does not hover.
+    level
+        Whether the ground is known to have no steps, so that swinging feet, too, show how high it is.
     """
 
     on_speed: float = 0.4
@@ -58,9 +71,10 @@ class Thresholds:
     level: bool = False
 
     def loosened(self, speed: float) -> Thresholds:
-        """For a clip in place whose ground passes at `speed` [m/s]: drawn feet keep to it only by and large.
+        """The thresholds for a clip that walks in place while the ground passes at `speed` [m/s].
 
-        Such a clip is drawn for level ground: what is low and goes with the ground stands.
+        Drawn feet follow such ground only roughly. The clip is made for level ground: a point that is low and moves
+        with the ground stands.
         """
         return dataclasses.replace(
             self,
@@ -76,14 +90,21 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """When heel and ball of each of L feet stand on the ground.
+    """When the heel and the ball of each of L feet stand on the ground.
 
-    legs   names of the legs
-    times  (F,) [s]
-    heel   (F, L) whether the heel stands
-    ball   (F, L) whether the ball of the foot stands
-    fine   the same in more frames, where they are known so: edges lie between the frames of a slow clip. It counts as
-           long as heel and ball agree with it: who edits those has the last word
+    Parameters
+    ----------
+    legs
+        Names of the legs.
+    times
+        (F,) [s].
+    heel
+        (F, L) whether the heel stands.
+    ball
+        (F, L) whether the ball of the foot stands.
+    fine
+        The same contacts in more frames, where they are known so: in a slow clip a contact begins between two frames.
+        It counts as long as heel and ball agree with it; edits of heel and ball go before.
     """
 
     legs: tuple[str, ...]
@@ -98,12 +119,12 @@ class Contacts:
         return self.heel | self.ball
 
     def every(self, step: int) -> Contacts:
-        """Return the contacts of every so many frames, which know these as their finer ones."""
+        """Return the contacts of every so many frames. They keep these as their finer ones."""
         fine = self if step > 1 else None
         return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step], fine)
 
     def at(self, times: Floats) -> Contacts:
-        """Return the contacts at finer times: as they were found there, else of their intervals."""
+        """Return the contacts at finer times: as they were found there, or else from their intervals."""
         known = self._known()
         return known if _same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
 
@@ -126,12 +147,23 @@ class Contacts:
 
     @classmethod
     def from_intervals(cls, intervals: Intervals, legs: Sequence[str], times: Floats) -> Contacts:
-        """Contacts of given intervals [s]: the frames in them stand; one between two frames, the frame nearest to it.
+        """Make contacts from intervals: the frames in them stand; one between two frames, the nearest frame.
 
-        Where frames are few, `fine` holds what the intervals say between them.
+        Parameters
+        ----------
+        intervals
+            {leg: {"heel": [(start, end), ...], "ball": [...]}} [s]. A leg or a point that is left out never stands.
+        legs
+            Names of the legs.
+        times
+            (F,) [s] times of the frames. Where they are few, `fine` holds what the intervals say between them.
 
-        A leg or a point that is left out never stands. Unknown legs and points are an UnknownNameError; an interval
-        that starts after its end, lies outside the clip by more than a frame, or overlaps another is an InputError.
+        Raises
+        ------
+        UnknownNameError
+            For an unknown leg or point.
+        InputError
+            For an interval that starts after its end, lies outside the clip by more than a frame, or overlaps another.
         """
         for leg, points in table_of(intervals, "contacts").items():
             if leg not in legs:

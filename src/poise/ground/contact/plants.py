@@ -37,15 +37,24 @@ class Stances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plants:
-    """How each of P stances is planted.
+    """Where each of P stances is planted.
 
-    stances     when
-    turn        (P, 4) world rotation of the foot while heel and ball stand
-    tilt        (P, 4) rotation of level ground to the ground there
-    heel, ball  (P, 3) where they stand [m]
-    rise        (P,) how much higher that is than in the clip [m]
-    shift       (P,) how far it was moved along the foot, off an edge [m]
-    over        (P,) whether there is an edge under it all the same
+    Parameters
+    ----------
+    stances
+        When each foot stands.
+    turn
+        (P, 4) world rotation of the foot while heel and ball stand.
+    tilt
+        (P, 4) rotation of level ground to the ground there.
+    heel, ball
+        (P, 3) where they stand [m].
+    rise
+        (P,) how much higher that is than in the clip [m].
+    shift
+        (P,) how far it was moved along the foot, off an edge [m].
+    over
+        (P,) whether there is an edge under it all the same.
     """
 
     stances: Stances

@@ -35,8 +35,12 @@ _FRAMES = 100  # flat frames that are looked at: a median needs no more
 class Soles:
     """Points on the sole of each of L feet [m].
 
-    heel, ball  (L, 3) in the foot's frame, from the ankle
-    tip         (L, 3) in the toes' frame, from the ball's joint (of a foot without toes: in the foot's, from the ankle)
+    Parameters
+    ----------
+    heel, ball
+        (L, 3) in the foot's frame, from the ankle.
+    tip
+        (L, 3) in the toes' frame, from the ball's joint (of a foot without toes: in the foot's frame, from the ankle).
     """
 
     heel: Floats
@@ -45,7 +49,7 @@ class Soles:
 
     @property
     def lengths(self) -> Floats:
-        """(L,) from heel to ball [m]; 0 of a foot that is one point."""
+        """(L,) from heel to ball [m]; 0 for a foot that is one point."""
         return np.linalg.norm(self.ball - self.heel, axis=-1)
 
     def points(self, motion: Motion) -> Floats:

@@ -29,12 +29,20 @@ _LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & 
 class Figure:
     """The legs of a skeleton, and its measures.
 
-    skeleton  the joints
-    legs      the legs that are planted, from the hip down
-    up        the file's up axis, "y" or "z"
-    metre     file units per metre of a figure that is 1.7 m tall: all that Poise says in metres counts in these
-    mover     the joint that carries the whole figure: displacements are written to it
-    trunk     the lowest joint that carries all the legs: a lean is written to it
+    Parameters
+    ----------
+    skeleton
+        The joints.
+    legs
+        The legs that are planted, from the hip down.
+    up
+        The file's up axis, "y" or "z".
+    metre
+        File units per metre of a figure that is 1.7 m tall: all that Poise says in metres counts in these.
+    mover
+        The joint that carries the whole figure: displacements are written to it.
+    trunk
+        The lowest joint that carries all the legs: a lean is written to it.
     """
 
     skeleton: Skeleton

@@ -33,17 +33,28 @@ from poise.model.clip import Clip
 class Report:
     """The measures of a clip before and after its feet were put on the ground.
 
-    name      of the clip
-    ground    the terrain in words
-    contacts  when heels and balls stand, the same before and after
-    motions   the legs before and after, carried over the ground if it passes under them
-    paths     where the soles go over the ground, before and after
-    before    measures of the source on the same ground
-    after     measures of the result
-    changes   how far the result is from the source
-    notes     what was assumed or given up, a sentence each
-
     `str()` is a table for a terminal, `to_json()` the same numbers, `to_html(path)` a page with curves.
+
+    Parameters
+    ----------
+    name
+        Name of the clip.
+    ground
+        The terrain in words.
+    contacts
+        When heels and balls stand, the same before and after.
+    motions
+        The legs before and after, carried over the ground if it passes under them.
+    paths
+        Where the soles go over the ground, before and after.
+    before
+        Measures of the source on the same ground.
+    after
+        Measures of the result.
+    changes
+        How far the result is from the source.
+    notes
+        What was assumed or given up, a sentence each.
     """
 
     name: str
@@ -89,7 +100,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        """What was planted on what: `2 legs (left, right), 131 frames, on stairs ...`."""
+        """What was planted on what: "2 legs (left, right), 131 frames, on stairs ..."."""
         legs, frames = self.contacts.legs, len(self.contacts.times)
         of = f"{len(legs)} leg{'s' * (len(legs) > 1)} ({', '.join(legs)})"
         return f"{of}, {frames} frame{'s' * (frames > 1)}, on {self.ground}"

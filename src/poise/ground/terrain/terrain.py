@@ -60,16 +60,25 @@ class Hits(NamedTuple):
 class Terrain:
     """Ground of any kind: made by `flat`, `slope`, `stairs`, `noise`, `heightmap`, `mesh` or `function`.
 
-    up    "y" or "z": the frame that points are given in. Frames are right-handed, and a Y-up point (x, y, z) is
-          the Z-up point (x, -z, y)
-    unit  a length of this terrain in lengths of the clip that walks on it. 1 for files, arrays and functions;
-          None for shapes: metres of a figure that is 1.7 m tall. `for_figure` applies it
+    Parameters
+    ----------
+    surface
+        What makes the ground, in lengths of its own and Z-up.
+    up
+        "y" or "z": the frame that points are given in. Frames are right-handed, and a Y-up point (x, y, z) is the Z-up
+        point (x, -z, y).
+    unit
+        A length of this terrain in lengths of the clip that walks on it: 1 for files, arrays and functions; None for
+        shapes, which are in metres of a figure that is 1.7 m tall. `for_figure` applies it.
+    scale, lift
+        Bring the heights of the surface to this terrain's: scale * height + lift.
+    storey
+        The step of `mesh`; None where it is still the default.
 
-    What makes it is kept in `surface`, in lengths of its own and Z-up; `scale` and `lift` bring its heights here.
-    `storey` is the step of `mesh`; None where it is still the default.
-
+    Notes
+    -----
     Points are (..., 3) finite numbers, any number of them; one point gets the same bits as in a batch. Answers are
-    finite everywhere: beyond an edge and over a hole those of the nearest ground.
+    finite everywhere: beyond an edge and over a hole they are those of the nearest ground.
     """
 
     surface: Surface
@@ -89,9 +98,9 @@ class Terrain:
     # --- questions ------------------------------------------------------------------------------
 
     def heights(self, points: ArrayLike) -> Floats:
-        """Heights (...) of the ground along the up axis at the plan places of points (..., 3).
+        """Heights (...) of the ground along the up axis, at the plan places of points (..., 3).
 
-        A point's own height counts on a mesh with several storeys only, see `mesh`.
+        A point's own height counts only on a mesh with several storeys; see `mesh`.
         """
         given = finite(points, "points", last=3)
         x, y, z = self._inwards(given, self.storey)
@@ -104,7 +113,7 @@ class Terrain:
         return self._outwards(heights).reshape(given.shape[:-1])
 
     def normals(self, points: ArrayLike) -> Floats:
-        """Unit normals (..., 3) of the upper side at the plan places of points (..., 3)."""
+        """Unit normals (..., 3) of the upper side, at the plan places of points (..., 3)."""
         return self.sample(points).normals
 
     def sample(self, points: ArrayLike) -> Ground:
@@ -124,10 +133,23 @@ class Terrain:
         return Ground(self._outwards(heights).reshape(shape), normals.reshape(given.shape), inside.reshape(shape))
 
     def hit(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """First hits of rays (..., 3) on the ground, from either side.
+        """First hits of rays on the ground, from either side.
 
-        Directions need not have unit length; zero length is an InputError. A ray that starts on the ground hits it
-        there. Beyond the edges of a height map or mesh and over holes there is nothing to hit.
+        Parameters
+        ----------
+        origins
+            (..., 3) where rays begin. A ray that starts on the ground hits it there.
+        directions
+            (..., 3) of any length but zero.
+
+        Raises
+        ------
+        InputError
+            For a direction of length zero.
+
+        Notes
+        -----
+        Beyond the edges of a height map or mesh and over holes there is nothing to hit.
         """
         start, heading = np.broadcast_arrays(
             finite(origins, "origins", last=3), _unit(finite(directions, "directions", last=3))
@@ -203,11 +225,17 @@ class Terrain:
     def slope(
         degrees: float, *, direction: ArrayLike | None = None, up: str = "y", unit: float | None = None
     ) -> Terrain:
-        """Endless slope through the origin that climbs along `direction`.
+        """Make an endless slope through the origin.
 
-        degrees    its steepness, -89 to 89; negative: it falls
-        direction  (3,) whose level part counts; default: the way that glTF figures face, +z in a Y-up frame, which
-                   is -y in a Z-up frame
+        Parameters
+        ----------
+        degrees
+            Its steepness, -89 to 89; with a negative one it falls.
+        direction
+            (3,) along which it climbs; only the level part counts. Default: the way that glTF figures face, +z in a
+            Y-up frame, which is -y in a Z-up frame.
+        up, unit
+            As for the class.
         """
         angle = _number(degrees, "the steepness of a slope")
         if abs(angle) > _STEEPEST:
@@ -227,14 +255,24 @@ class Terrain:
         up: str = "y",
         unit: float | None = None,
     ) -> Terrain:
-        """Stairs without end, up along `direction` and down behind: level treads and upright risers.
+        """Make stairs without end, up along a direction and down behind: level treads and upright risers.
 
-        rise       height of a step; negative: the stairs lead down
-        going      depth of a tread
-        direction  as for `slope`
-        start      distance from the origin along `direction` to a riser; the tread before it has height 0. Default:
-                   half a tread, so that the origin is in the middle of one
+        Parameters
+        ----------
+        rise
+            Height of a step; with a negative one the stairs lead down.
+        going
+            Depth of a tread.
+        direction
+            As for `slope`.
+        start
+            Distance from the origin along `direction` to a riser; the tread before it has height 0. Default: half a
+            tread, so that the origin is in the middle of one.
+        up, unit
+            As for the class.
 
+        Notes
+        -----
         An edge belongs to the tread behind it. Normals are those of treads, up; a ray may also hit a riser.
         """
         going = _positive(going, "the going of stairs")
@@ -247,12 +285,23 @@ class Terrain:
     def noise(
         amplitude: float, wavelength: float = 1.0, seed: int = 0, *, up: str = "y", unit: float | None = None
     ) -> Terrain:
-        """Smooth bumps without end: gradient noise within +-amplitude, the same for ever for one seed.
+        """Make smooth bumps without end: gradient noise, always the same for one seed.
 
-        wavelength  spacing of the lattice that bumps come from; the ground has height 0 at the origin and at all
-                    the lattice's corners. Crests are about 1.5 wavelengths apart, the mean square height is the
-                    square of 0.31 amplitudes, and no slope exceeds 2.93 amplitudes per wavelength
+        Parameters
+        ----------
+        amplitude
+            Heights lie within +- amplitude.
+        wavelength
+            Spacing of the lattice that bumps come from. The ground has height 0 at the origin and at all the lattice's
+            corners. Crests are about 1.5 wavelengths apart, the mean square height is the square of 0.31 amplitudes,
+            and no slope exceeds 2.93 amplitudes per wavelength.
+        seed
+            Which bumps.
+        up, unit
+            As for the class.
 
+        Notes
+        -----
         A ray that is level or nearly so is followed for 1000 wavelengths.
         """
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
@@ -272,21 +321,36 @@ class Terrain:
         up: str = "y",
         unit: float | None = 1.0,
     ) -> Terrain:
-        """Ground from a PNG picture, an npz file or an array (rows, cols) of heights, bilinear between posts.
+        """Make ground from a PNG picture, an npz file or an array (rows, cols) of heights, bilinear between posts.
 
+        Parameters
+        ----------
+        source
+            A picture is grey, 8 or 16 bits; of colours the luminance counts, 0.299 R + 0.587 G + 0.114 B. An npz file
+            holds `heights` or `elevation`, and may hold `size`, `height`, `origin`, `spacing` or `dx` and `dy`, and the
+            ranges `xmin`, `xmax`, `ymin`, `ymax` (y to the north): ymin is that of the first row.
+        size
+            (along x, along rows) from the first post to the last; one number: along x, with square cells. Default: what
+            an npz file says, else 1 from post to post.
+        height
+            What white of a picture, or 1 of an array or npz file, stands for; default 1.
+        origin
+            (3,) where the middle of the map at value 0 lies. Default: what an npz file says, else the origin.
+        holes
+            Whether NaN in an array or npz file is a hole; a cell with a missing post is then one. Otherwise NaN is
+            refused.
+        up, unit
+            As for the class.
+
+        Raises
+        ------
+        FileError, InputError
+            For a source that cannot be used.
+
+        Notes
+        -----
         Seen from above, with x to the right, the map lies as the picture is shown and the array is printed: rows run
         towards +z in a Y-up frame and towards -y in a Z-up frame.
-
-        size    (along x, along rows) from the first post to the last; one number: along x, with square cells.
-                Default: what an npz file says, else 1 from post to post
-        height  what white of a picture, or 1 of an array or npz file, stands for; default 1
-        origin  (3,) where the middle of the map at value 0 lies. Default: what an npz file says, else the origin
-        holes   take NaN in an array or npz file for a hole; otherwise NaN is refused
-
-        A picture is grey, 8 or 16 bits; of colours the luminance counts, 0.299 R + 0.587 G + 0.114 B. An npz file
-        holds `heights` or `elevation`, and may hold `size`, `height`, `origin`, `spacing` or `dx` and `dy`, and the
-        ranges `xmin`, `xmax`, `ymin`, `ymax` (y to the north): ymin is that of the first row. `holes` makes a cell
-        with a missing post a hole. FileError and InputError name what is wrong.
         """
         return Terrain(map_of(source, size=size, height=height, origin=origin, holes=holes, up=up), up, unit)
 
@@ -298,18 +362,33 @@ class Terrain:
         up: str | None = None,
         unit: float | None = 1.0,
     ) -> Terrain:
-        """Ground from the triangles of a GLB, glTF, OBJ or STL file, all nodes of the scene where they stand.
+        """Make ground from the triangles of a GLB, glTF, OBJ or STL file, all nodes of the scene where they stand.
 
-        storey  the ground at a point is the highest that is at most this much above the point; where all of it is
-                higher, the lowest. So a point under a bridge finds the ground there, and one on the bridge finds the
-                bridge. Default: 0.5, or after `for_figure` half a metre of a figure that is 1.7 m tall
-        up      the up axis of the file; default: z for STL, y for the others. The terrain's points are in this
-                frame; `turned` changes that
+        Parameters
+        ----------
+        path
+            The file. It is read with trimesh; nothing outside its folder is opened and materials are passed over.
+        storey
+            The ground at a point is the highest that is at most this much above the point; where all of it is higher,
+            the lowest. So a point under a bridge finds the ground there, and one on the bridge finds the bridge.
+            Default: 0.5, or after `for_figure` half a metre of a figure that is 1.7 m tall.
+        up
+            The up axis of the file; default: z for STL, y for the others. The terrain's points are in this frame;
+            `turned` changes that.
+        unit
+            As for the class.
 
-        Triangles without an area are passed over; what is steeper than 89.9999 degrees is a wall, which rays hit but
-        nobody stands on; undersides are ground only where nothing else is. Read with trimesh; nothing outside the
-        file's folder is opened and materials are passed over. FileError where there is no ground in a file,
-        UnsupportedError without trimesh.
+        Raises
+        ------
+        FileError
+            Where there is no ground in a file.
+        UnsupportedError
+            Without trimesh (the extra `terrain`).
+
+        Notes
+        -----
+        Triangles without an area are passed over. What is steeper than 89.9999 degrees is a wall, which rays hit but
+        nobody stands on; undersides are ground only where nothing else is.
         """
         frame = UPS[suffix_of(path)] if up is None else up
         step = None if storey is None else _positive(storey, "the storey of a mesh")
@@ -325,15 +404,24 @@ class Terrain:
         up: str = "y",
         unit: float | None = 1.0,
     ) -> Terrain:
-        """Ground from a function of the level coordinates, in the order of the axes: f(x, z) for up="y".
+        """Make ground from a function of the level coordinates, in the order of the axes: f(x, z) for up="y".
 
-        f       takes two arrays (n,) and gives heights (n,), or one for all; finite everywhere
-        normal  gives normals (n, 3) for the same arrays, of any length, pointing up; default: central differences
-                of f over +-step (1e-8 of a coordinate where that is more)
-        step    a length that f is smooth over
+        Parameters
+        ----------
+        f
+            Takes two arrays (n,) and gives heights (n,), or one for all; finite everywhere.
+        normal
+            Gives normals (n, 3) for the same arrays, of any length, pointing up; default: central differences of f over
+            +-step (1e-8 of a coordinate where that is more).
+        step
+            A length that f is smooth over.
+        up, unit
+            As for the class.
 
-        A ray is followed for a million times `step`, at least ten at once, and takes the ground for no steeper than
-        76 degrees.
+        Notes
+        -----
+        A ray is followed for a million times `step`, at least ten lengths at once, and takes the ground for no steeper
+        than 76 degrees.
         """
         if not callable(f) or not (normal is None or callable(normal)):
             message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"

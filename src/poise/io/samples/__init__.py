@@ -24,10 +24,22 @@ atexit.register(_open_files.close)
 
 
 def path(name: str) -> Path:
-    """Return where a sample is: `poise.load(samples.path("humanoid.glb"))`. The name may leave out its suffix.
+    """Return where a sample file is.
 
-    The hills are for `poise.Terrain.heightmap(samples.path("hills.npz"))`.
-    An unknown name is an UnknownNameError that lists what exists.
+    Parameters
+    ----------
+    name
+        Name of the sample, such as "humanoid.glb"; it may leave out its suffix.
+
+    Raises
+    ------
+    UnknownNameError
+        No sample has this name. The message lists those that exist.
+
+    Examples
+    --------
+    >>> rig = poise.load(samples.path("humanoid.glb"))
+    >>> ground = poise.Terrain.heightmap(samples.path("hills.npz"))
     """
     for known in NAMES:
         if name in (known, known.rpartition(".")[0]):

@@ -25,11 +25,18 @@ from poise.model.skeleton import Skeleton
 class Leg:
     """One leg of a figure: joint names from the hip down.
 
-    name   "left", "right"; of a quadruped "front left", "hind left", ...
-    upper  the thigh: the joint that turns at the hip
-    lower  the shin: the joint that turns at the knee
-    foot   the ankle joint (of a quadruped: the last joint that still carries the paw)
-    toes   the ball of the foot, or None
+    Parameters
+    ----------
+    name
+        "left", "right"; of a quadruped "front left", "hind left", ...
+    upper
+        The thigh: the joint that turns at the hip.
+    lower
+        The shin: the joint that turns at the knee.
+    foot
+        The ankle joint (of a quadruped: the last joint that still carries the paw).
+    toes
+        The joint at the ball of the foot, or None.
     """
 
     name: str
@@ -43,13 +50,22 @@ class Leg:
 class Roles:
     """What the joints of a figure are for.
 
-    joints      roles (VRM 1.0 bone names: "hips", "leftUpperLeg") -> joint names
-    confidence  per role, 0..1: 1 the sidecar or the file itself, 0.9 names of a known convention, 0.8 clear names,
-                less for names with words that mean nothing here and for roles found from structure alone
-    reasons     per role, a short clause
-    legs        the legs that reach the ground
-    kind        "humanoid" (two legs and two arms), "quadruped" or "other"
-    missing     of the 15 roles that every humanoid has, those not found
+    Parameters
+    ----------
+    joints
+        Roles (VRM 1.0 bone names: "hips", "leftUpperLeg") to joint names.
+    confidence
+        How sure each role is, 0 to 1: 1 where the sidecar or the file itself says it, 0.9 for names of a known
+        convention, 0.8 for clear names, less for names with words that mean nothing here and for roles found from
+        structure alone.
+    reasons
+        A short clause for each role.
+    legs
+        The legs that reach the ground.
+    kind
+        "humanoid" (two legs and two arms), "quadruped" or "other".
+    missing
+        Those of the 15 roles of every humanoid that were not found.
     """
 
     joints: Mapping[str, str]
@@ -63,7 +79,15 @@ class Roles:
 def humanoid(rig: Rig | Skeleton) -> Roles:
     """Find the roles of a figure's joints.
 
-    Sources, the surest first: the sidecar, the file's own VRM map, names, structure and position at rest.
+    Parameters
+    ----------
+    rig
+        A rig, or a skeleton alone.
+
+    Returns
+    -------
+    Roles
+        Sources, the surest first: the sidecar, the file's own VRM map, names, structure and position at rest.
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")

@@ -6,7 +6,21 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """How a solve ended. The codes are stable; `Result.message()` is the sentence with figures."""
+    """How a solve ended. The numbers are stable; `Result.message` tells the same with figures.
+
+    Attributes
+    ----------
+    reached
+        0: every goal is met within the tolerance.
+    out_of_reach
+        1: the target is farther away than the chain is long, or nearer than it can fold.
+    limited
+        2: joint limits keep the goal away; no joint can come nearer without leaving its range.
+    stalled
+        3: the iterations ran out, or stopped gaining, before the goal was met.
+    nothing_to_move
+        4: the goal is not met and no joint of the chain can move.
+    """
 
     reached = 0
     out_of_reach = 1
