@@ -33,6 +33,7 @@ CHECKED = {
 }
 NOT_CALLED = {
     "poise.Kind", "poise.Prepared", "poise.Result", "poise.Status", "poise.View", "poise.viewer.handle.Handle",
+    "poise.extend.Format", "poise.extend.JointGoal", "poise.extend.Solver",
 }  # fmt: skip
 
 

@@ -13,7 +13,20 @@ _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x
 
 
 def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
-    """Read a regular file, by default one that is not empty; anything else is a FileError."""
+    """Read a regular file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    may_be_empty
+        Whether an empty file is read, too.
+
+    Raises
+    ------
+    FileError
+        For anything else.
+    """
     try:
         with open(path, "rb", opener=_without_blocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -34,7 +47,15 @@ def _without_blocking(name: str, flags: int) -> int:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write under a temporary name in the same folder, then rename: the file is complete or not there."""
+    """Write a file under a temporary name in the same folder, then rename it: it is complete or it is not there.
+
+    Parameters
+    ----------
+    path
+        The file.
+    data
+        What is written.
+    """
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -17,7 +17,22 @@ _SHOWN = 80  # characters of a value that a message quotes
 
 
 def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
-    """Return `values` as float64, refusing what is not numeric, not finite or of the wrong last axis."""
+    """Return an array of float64.
+
+    Parameters
+    ----------
+    values
+        Finite numbers, in any form that NumPy takes.
+    what
+        What they are, for the message.
+    last
+        The length that their last axis must have, if any.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         message = f"{what} must be real numbers, not {values.dtype}"
         raise InputError(message)
@@ -39,7 +54,20 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
 
 
 def real(value: Any, what: str) -> float:
-    """Return one number as a float, infinite or NaN too; InputError for what is not a number or too large for one."""
+    """Return one number as a float; infinity and NaN are allowed.
+
+    Parameters
+    ----------
+    value
+        The number.
+    what
+        What it is, for the message.
+
+    Raises
+    ------
+    InputError
+        For what is not a number, or too large for a float.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         message = f"{what} must be a number, not {short(value)}"
         raise InputError(message)

@@ -12,7 +12,20 @@ _MOST = 1_000_000  # iterations or restarts: more is a slip of the finger
 
 
 def count(option: str, value: Any) -> int:
-    """A whole number from 0 to 1,000,000."""
+    """Return a whole number from 0 to 1,000,000.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The number.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     try:
         number = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -23,6 +36,21 @@ def count(option: str, value: Any) -> int:
 
 
 def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """One of these words."""
+    """Check that an option is one of some words.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The word.
+    allowed
+        The words.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {short(value)}")

@@ -34,15 +34,38 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One method: what it is, why it was left out (`refused`), and everything that was measured of it.
+    """One method: what it is, and everything that was measured of it.
 
-    does         what it can do and what not, see abilities.py
-    runs         by the name of the set
-    calls        (rounds, k) times of single calls, taken in turns [us]; NaN in rounds in which it did not take part
-    batches      by size: (rounds,) times of one target [us], NaN as in `calls`
-    batch_trouble  why there are none, where they failed
-    convergence  where it shows its iterations
-    growth       for each number of joints
+    Parameters
+    ----------
+    name
+        Name of the method, with its options where they differ from the defaults.
+    family
+        What kind of method it is.
+    text
+        What it does, in a sentence.
+    options
+        Its options, as text.
+    does
+        What it can do and what not.
+    task
+        What it was asked.
+    refused
+        Why it was left out; None where it took the task.
+    runs
+        What it did with each set of targets, by the name of the set.
+    calls
+        (rounds, k) times of single calls, taken in turns [us]; NaN in rounds in which it did not take part.
+    batches
+        By size of the batch: (rounds,) times of one target [us], NaN as in `calls`.
+    batch_trouble
+        Why there are no times of batches, where they failed.
+    convergence
+        Error after each iteration, where the method shows it.
+    growth
+        Times for other numbers of joints.
+    ranks
+        Its ranks among the methods.
     """
 
     name: str
@@ -70,13 +93,13 @@ class Measured:
         return self.runs.get(self.task.main.name)
 
     def solved(self, level: float = 1.0, name: str | None = None) -> float:
-        """The share of a set's targets that is solved at a level, NaN where it was not run."""
+        """The share of a set's targets that is solved at a level; NaN where the set was not run."""
         run = self.main if name is None else self.runs.get(name)
         return NAN if run is None or not len(run) else float(run.solved(level).mean())
 
     @cached_property
     def call_times(self) -> Floats:
-        """Of single calls that gave an answer [us]: for each target the median over the rounds."""
+        """Times [us] of single calls that gave an answer: for each target the median over the rounds."""
         if self.calls is None:
             return np.zeros(0)
         answered = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
@@ -84,18 +107,18 @@ class Measured:
 
     @property
     def call_p99(self) -> float:
-        """99 % of the calls for the main set were quicker [us]; NaN without any."""
+        """Time [us] that 99 % of the calls for the main set did not exceed; NaN without any."""
         run = self.main
         return NAN if run is None or not len(run) else float(np.quantile(run.microseconds, 0.99))
 
     @cached_property
     def batch_times(self) -> dict[int, float]:
-        """Of one target [us], by the size of the batch: the median over the rounds."""
+        """Time [us] of one target by the size of the batch: the median over the rounds."""
         return {size: float(np.nanmedian(times)) for size, times in self.batches.items()}
 
     @property
     def batch_time(self) -> float:
-        """Of one target in the largest batch [us]."""
+        """Time [us] of one target in the largest batch."""
         return self.batch_times[max(self.batches)] if self.batches else NAN
 
     def left(self, *, is_position: bool) -> Floats:
@@ -109,7 +132,7 @@ class Measured:
     def smooth(self, name: str) -> Smoothness:
         """How smoothly it went along a set of targets that follow each other.
 
-        No numbers where it did not come to the end in time, or does not stay on the path: standing still is smooth.
+        NaN where it did not come to the end in time or does not stay on the path, because standing still is smooth.
         """
         run = self.runs.get(name)
         if run is None or len(run) < run.asked or not self.solved(name="path") >= STAYS:
@@ -118,7 +141,7 @@ class Measured:
 
     @property
     def travel(self) -> float:
-        """How far the poses that solve a target are from where they began, in the middle [rad]."""
+        """How far the poses that solve a target are from where they began [rad], median."""
         run = self.main
         if run is None or not run.solved().any():
             return NAN
@@ -141,7 +164,7 @@ class Measured:
         return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
 
     def iterations(self, name: str | None = None) -> float:
-        """For targets that it solves, in the middle; NaN where it does not say."""
+        """Iterations for the targets that it solves, median; NaN where it does not say."""
         run = self.main if name is None else self.runs.get(name)
         counts = np.zeros(0) if run is None else run.iterations[run.solved() & np.isfinite(run.iterations)]
         return float(np.median(counts)) if counts.size else NAN

@@ -18,7 +18,18 @@ Axis: TypeAlias = tuple[float, float, float]
 
 
 def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
-    """Scale an axis to length one; zero length or anything but three finite numbers is an InputError."""
+    """Scale an axis to length one.
+
+    Parameters
+    ----------
+    axis
+        Three finite numbers, not all 0.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     x, y, z = _three(axis)
     if abs(x * x + y * y + z * z - 1.0) < _UNIT:
         return (x, y, z)  # unchanged, so that an axis survives saving and loading bit for bit
@@ -40,7 +51,18 @@ def _three(axis: ArrayLike) -> list[float]:
 
 
 def checked_soft(soft: float) -> float:
-    """The weight of a soft limit as a float; InputError unless it is finite and at least 0."""
+    """Check the weight of a soft limit.
+
+    Parameters
+    ----------
+    soft
+        A finite number, at least 0; 0 is a hard limit.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     soft = real(soft, "the weight of a soft limit")
     if not (math.isfinite(soft) and soft >= 0.0):
         message = f"soft must be 0 (a hard limit) or a positive weight; got {soft:g}"

@@ -16,13 +16,14 @@ _PAIR = 2
 
 
 class AnyGoal(Protocol):
-    """A wish for the pose: a frozen value."""
+    """What is wanted of a pose: a frozen value."""
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is measured of the joint, in order: the names in `tree_layout.TERMS`; empty for a mere preference.
+        """What is measured of the joint, in order; empty for a mere preference.
 
-        The error of a position is a distance [file units], of all others an angle [rad], 0 to pi.
+        Each is one of "position", "rotation", "direction", "aim" and "pole". The error of a position is a distance
+        [file units], of all others an angle [rad], 0 to pi.
         """
         ...
 
@@ -33,7 +34,7 @@ class AnyGoal(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes of the target; () for a single one and where there is none."""
+        """Batch axes of the target; () for a single one and where there is none."""
         ...
 
     @property
@@ -42,7 +43,7 @@ class AnyGoal(Protocol):
         ...
 
     def rows(self) -> Floats:
-        """Return the targets as numbers (*shape, width); read-only where the goal holds them so."""
+        """Return the targets as numbers (..., width); read-only where the goal holds them so."""
         ...
 
     def parse(self, value: ArrayLike) -> Floats:
@@ -53,37 +54,60 @@ class AnyGoal(Protocol):
         ...
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return a goal that differs in its target only; what `parse` takes. InputError where it has none."""
+        """Return the same goal for another target, given as for `parse`; InputError where it has none."""
         ...
 
 
 class JointGoal(AnyGoal, Protocol):
     """A goal for one joint.
 
-    A goal that measures a position or an aim may have an `offset`, the point in the frame of its joint that it speaks
-    of; one that measures a direction or an aim has the `axis` in that frame that points. A field of another name is
-    not packed: it may only change what the targets are.
+    Notes
+    -----
+    A goal that measures a position or an aim may have an `offset`: the point, in the frame of its joint, that it speaks
+    of. One that measures a direction or an aim has an `axis`: the direction in that frame that points. Fields of other
+    names are not packed: they may only change what the targets are.
     """
 
     @property
     def joint(self) -> str:
-        """The name of the joint."""
+        """Name of the joint."""
         ...
 
     @property
     def root(self) -> str | None:
-        """The first joint that may move for it; None is the limb's own (see Skeleton.chain)."""
+        """The first joint that may move for it; None is the first of the limb (see Skeleton.chain)."""
         ...
 
 
 def set_fields(goal: object, **values: object) -> None:
-    """Set fields of a frozen value; only its own __init__ may."""
+    """Set fields of a frozen value. Only its own `__init__` may do so.
+
+    Parameters
+    ----------
+    goal
+        The value.
+    **values
+        Names of fields and what they become.
+    """
     for name, value in values.items():
         object.__setattr__(goal, name, value)
 
 
 def checked_weight(weight: float, what: str) -> float:
-    """Return a weight as a float; InputError unless it is finite and above 0."""
+    """Check a weight.
+
+    Parameters
+    ----------
+    weight
+        A finite number above 0.
+    what
+        What has the weight, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     number = real(weight, f"the weight of {what}")
     if not 0.0 < number < math.inf:
         message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
@@ -92,7 +116,20 @@ def checked_weight(weight: float, what: str) -> float:
 
 
 def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
-    """Return a point in the frame of a joint; InputError unless it is three finite numbers."""
+    """Check a point in the frame of a joint.
+
+    Parameters
+    ----------
+    offset
+        Three finite numbers [file units].
+    joint
+        Name of the joint, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     numbers = finite(offset, f"the offset of {joint!r}", last=3)
     if numbers.ndim != 1:
         message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"

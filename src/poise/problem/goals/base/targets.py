@@ -20,9 +20,21 @@ _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
 
 
 def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
-    """Points (..., 3) from (..., 3), or where `planar` from (..., 2) in the plane (z is then 0).
+    """Check points, and return them as an array (..., 3).
 
-    InputError: another last axis, not finite, or a coordinate beyond FARTHEST.
+    Parameters
+    ----------
+    value
+        Points (..., 3) [file units].
+    what
+        What they are, for the message.
+    planar
+        Whether (..., 2) are taken too, as points of the plane z = 0.
+
+    Raises
+    ------
+    InputError
+        For another last axis, numbers that are not finite, or a coordinate beyond 1e100.
     """
     given = _point_numbers(value if planar else finite(value, what, last=3), what)
     result = np.zeros((*given.shape[:-1], 3))
@@ -31,7 +43,20 @@ def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
 
 
 def directions(value: ArrayLike, what: str) -> Floats:
-    """Unit vectors (..., 3) along vectors (..., 3) of any length but zero (InputError)."""
+    """Turn vectors into unit vectors (..., 3).
+
+    Parameters
+    ----------
+    value
+        Vectors (..., 3) of any length but zero.
+    what
+        What they are, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
     result = finite(value, what, last=3).copy()
     _scale_to_unit(result, f"{what} has zero length: that is no direction")
     return result
