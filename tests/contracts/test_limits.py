@@ -11,7 +11,6 @@ from poise.cli.info import _limit as in_words
 from poise.io.sidecar.read import apply_sidecar
 from poise.io.sidecar.write import sidecar_text
 from poise.model import limits
-from poise.model.limits.base.bounds import soft_cost
 from poise.model.limits.base.rows import turn_row
 from poise.plot.limits import local_outline
 from poise.solvers.base import capabilities as handles
@@ -120,10 +119,10 @@ class TestExamples:
         if isinstance(LIMITS[name], poise.Range) and LIMITS[name].axis is not None:
             q = soft.legal(q)[0]  # its axis is kept in any case
         assert soft.legal(q)[1] == ()
-        cost = soft_cost(soft, q)
+        cost = soft.bounds.soft_cost(q)
         assert (cost > 0.0).any()
-        np.testing.assert_allclose(soft_cost(heavy, q), 2.0 * cost)
-        np.testing.assert_allclose(soft_cost(soft, bound(LIMITS[name]).legal(q)[0]), 0.0, atol=1e-15)
+        np.testing.assert_allclose(heavy.bounds.soft_cost(q), 2.0 * cost)
+        np.testing.assert_allclose(soft.bounds.soft_cost(bound(LIMITS[name]).legal(q)[0]), 0.0, atol=1e-15)
 
     def test_saved_and_loaded_it_bounds_the_same(self, name, tmp_path):
         """In glTF extras, and in the sidecar; perhaps as a more general limit."""

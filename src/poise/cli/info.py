@@ -13,10 +13,9 @@ import typer
 from poise.cli.told.roles import role_lines, role_object
 from poise.errors import shown
 from poise.io.gltf.extras import limit_json
-from poise.io.gltf.local import local_parts
-from poise.io.gltf.nodes import world
 from poise.io.registry import load
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import humanoid

@@ -14,6 +14,7 @@ from poise.maths.arrays import Floats, finite
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
+_ROUNDING = 1e-14  # ten times what is left in a squared length after normalising
 _STRAIGHT = 1e-9  # [rad] below this the weights of slerp equal those of a straight line to rounding
 _OPPOSITE = 1e-30  # |a + b|^2 of two unit vectors below this: opposite to rounding, any perpendicular axis will do
 
@@ -27,6 +28,18 @@ def normalised(q: ArrayLike) -> Floats:
         raise InputError(message)
     scaled = given / largest  # first, so that squares of huge or tiny numbers stay representable
     return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
+
+
+def unit(q: Floats) -> Floats:
+    """Scale quaternions (..., 4) to unit length; those that have it to rounding are kept bit for bit.
+
+    Zero length is an InputError, never a NaN.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        off = np.abs((q * q).sum(axis=-1, keepdims=True) - 1.0) > _ROUNDING
+    if not off.any():
+        return q
+    return np.where(off, normalised(np.where(off, q, IDENTITY)), q)
 
 
 def multiply(a: Floats, b: Floats) -> Floats:

@@ -9,10 +9,11 @@ w = 1). Rows are joints, parents before children, so that forward kinematics is 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +22,7 @@ from poise.maths.arrays import Floats, Ints, finite, frozen, short
 from poise.model.joints import Coupling, Joint, Kind, affine, check_tree, composed, rigid, unique_names, unit_axes
 from poise.model.limits import NAMES as LIMIT_NAMES
 from poise.model.limits import Limit, Range, hinge_axis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from poise.model.limits.base.bounds import BallHinges, BallLimits
-
+from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
 
@@ -369,11 +365,22 @@ class Skeleton:
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
 
     @cached_property
+    def bounds(self) -> Bounds:
+        """The limits over whole configurations: what q may be, and the nearest legal q."""
+        return Bounds(
+            names=self.names,
+            limits=self.limits,
+            nq=self.nq,
+            values=self.q_start,
+            turns=self.q_start + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's place comes first
+            couplings=self.coupling_rows,
+            leaders=tuple(self.names[coupling.leader] if coupling else None for coupling in self.couplings),
+        )
+
+    @cached_property
     def value_ranges(self) -> Floats:
         """(nq, 2) lowest and highest legal value of each number in q, couplings carried over to their leaders."""
-        from poise.model.limits.base.bounds import value_ranges  # noqa: PLC0415  (legal needs the class defined here)
-
-        return value_ranges(self)
+        return self.bounds.value_ranges
 
     @cached_property
     def bounded(self) -> Ints:
@@ -383,22 +390,16 @@ class Skeleton:
     @cached_property
     def ball_hinges(self) -> BallHinges:
         """The ball joints that a range with an axis makes hinges, as arrays."""
-        from poise.model.limits.base.bounds import ball_hinges  # noqa: PLC0415  (legal needs the class defined here)
-
-        return ball_hinges(self)
+        return self.bounds.ball_hinges
 
     @cached_property
     def ball_limits(self) -> BallLimits:
         """The ball joints whose whole rotation a limit bounds, as arrays."""
-        from poise.model.limits.base.bounds import ball_limits  # noqa: PLC0415  (legal needs the class defined here)
-
-        return ball_limits(self)
+        return self.bounds.ball_limits
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
-        from poise.model.limits.base.bounds import nearest_legal  # noqa: PLC0415  (legal needs the class defined here)
-
-        return nearest_legal(self, q)
+        return self.bounds.nearest_legal(q)
 
     def _matching(self, pattern: str) -> list[int]:
         if pattern in self:

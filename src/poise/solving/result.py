@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, NotReachedError, listed
 from poise.maths.arrays import Bools, Floats, Ints, finite, short
 from poise.model.limits import EulerBox, SwingTwist, is_soft
-from poise.model.limits.base.bounds import soft_cost
 from poise.model.limits.base.rows import edges
 from poise.model.pose import Pose, blend_q
 from poise.model.skeleton import Kind
@@ -256,7 +255,7 @@ class Result:
     @cached_property
     def cost(self) -> float | Floats:
         """What soft limits cost: the sum of soft * excess^2 [rad^2, file units^2]; an array (...) for a batch."""
-        cost = soft_cost(self.problem.skeleton, self.q)
+        cost = self.problem.skeleton.bounds.soft_cost(self.q)
         return cost if self.shape else float(cost)
 
     @property

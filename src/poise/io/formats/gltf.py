@@ -20,12 +20,13 @@ from poise.io.gltf.buffers import Buffers
 from poise.io.gltf.container import Container, GltfDocument, unpack
 from poise.io.gltf.extras import read_extras
 from poise.io.gltf.json import BrokenError, Json, objects, strings
-from poise.io.gltf.nodes import Nodes, read_nodes, world
+from poise.io.gltf.nodes import Nodes, read_nodes
 from poise.io.gltf.notes import Notes
 from poise.io.gltf.read.clips import build_clip, raw_clips, read_tracks, turning_nodes
 from poise.io.gltf.read.skeleton import build_skeleton
 from poise.io.gltf.read.skins import build_skins, check_meshes, humanoid, raw_skins
 from poise.io.gltf.write.write import write as write
+from poise.model.local import world
 from poise.model.rig import Rig, Skin
 
 if TYPE_CHECKING:

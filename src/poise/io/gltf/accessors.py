@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from poise.io.gltf.json import BrokenError, Json, index, mapping, natural, objects
+from poise.maths import rotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +24,6 @@ _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOA
 _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, FLOAT: 4}
 _COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
-_ROUNDING = 1e-14  # ten times what is left in a squared length after normalising
 _ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for sharing bytes
 
 
@@ -244,15 +244,9 @@ def unit_rows(values: Floats, where: Iterable[str] = ()) -> Floats:
 
     A quaternion of zero length is refused; `where` may name the rows.
     """
-    largest = np.abs(values).max(axis=1, initial=0.0)
-    zero: Ints = np.flatnonzero(largest == 0.0)
+    zero: Ints = np.flatnonzero(~values.any(axis=1))
     if len(zero):
         names = list(where)
         place = names[int(zero[0])] if names else ""
         raise BrokenError(place, "a rotation of zero length is no rotation")
-    with np.errstate(over="ignore", under="ignore"):
-        squares = (values * values).sum(axis=1)
-    off = np.abs(squares - 1.0) > _ROUNDING
-    scaled = values / np.where(off, largest, 1.0)[:, None]
-    lengths = np.sqrt((scaled * scaled).sum(axis=1))
-    return np.where(off[:, None], scaled / lengths[:, None], values)
+    return rotations.unit(values)

@@ -151,15 +151,3 @@ def _lengths(linear: Floats) -> Floats:
     largest = np.abs(linear).max(axis=0)
     scaled = linear / np.where(largest > 0, largest, 1.0)
     return largest * np.sqrt((scaled * scaled).sum(axis=0))
-
-
-def world(parents: list[int], translations: Floats, turned: Floats, linear: Floats) -> Floats:
-    """World transforms (n, 4, 4) of local T . R . L, refusing those that overflow (the row is the place)."""
-    local = np.zeros((len(parents), 4, 4))
-    local[:, :3, :3] = rotations.as_matrix(turned) @ linear
-    local[:, :3, 3], local[:, 3, 3] = translations, 1.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for row, parent in enumerate(parents):
-            if parent >= 0:
-                local[row] = local[parent] @ local[row]
-    return local

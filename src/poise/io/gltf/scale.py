@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.io.gltf.local import Parts, local_parts
+from poise.model.local import Parts, local_parts
 
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats, Ints

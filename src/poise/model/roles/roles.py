@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.errors import InputError
-from poise.io.gltf.local import local_parts
-from poise.io.gltf.nodes import world
 from poise.maths.arrays import Floats
+from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import four_legs, structure, two_legs

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.io.gltf.local import Parts, rest_parts
 from poise.io.gltf.scale import parts_in, same_scale
 from poise.io.gltf.write.edit import Shown, as_parts, matching_rows
 from poise.model.clip import Clip, KeyedClip
+from poise.model.local import Parts, rest_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,9 @@ from poise.errors import UnsupportedError
 from poise.io.gltf.asset import added_root, said_of, turned_to_y
 from poise.io.gltf.container import Container
 from poise.io.gltf.extras import kind_json, xyzw
-from poise.io.gltf.local import Parts, local_parts, rest_parts
-from poise.io.gltf.nodes import world
 from poise.io.gltf.write.draft import Draft
 from poise.io.gltf.write.edit import Shown, keep_rest, shown_by
+from poise.model.local import Parts, local_parts, rest_parts, world
 from poise.model.skeleton import Kind, Skeleton
 
 if TYPE_CHECKING:

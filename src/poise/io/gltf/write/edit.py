@@ -8,8 +8,8 @@ import numpy as np
 
 from poise.errors import UnsupportedError, listed
 from poise.io.gltf.extras import limit_json, xyzw
-from poise.io.gltf.local import Parts, local_parts, rest_parts
 from poise.io.gltf.scale import parts_in
+from poise.model.local import Parts, local_parts, rest_parts
 from poise.model.skeleton import Kind
 
 if TYPE_CHECKING:

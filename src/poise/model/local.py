@@ -1,18 +1,18 @@
-"""What a node stores: the translation, rotation and scale of each joint relative to its parent."""
+"""Transforms of joints relative to their parents as translation, rotation and scale, what nodes of files store.
+
+Arrays only, so that reading and saving do not wait for a compiler; `kinematics.py` has the compiled way to the world.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from poise.io.gltf.accessors import unit_rows
 from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-
-if TYPE_CHECKING:
-    from poise.maths.arrays import Floats
-    from poise.model.pose import Pose
 
 
 class Parts(NamedTuple):
@@ -24,7 +24,7 @@ class Parts(NamedTuple):
 
 
 def local_parts(pose: Pose) -> Parts:
-    """Split A . J(q) . B of every joint. Arrays only, so that saving does not wait for a compiler.
+    """Split A . J(q) . B of every joint.
 
     A joint at q = 0 gets the numbers of A bit for bit. A shear in B does not show in the scale.
     """
@@ -40,7 +40,7 @@ def local_parts(pose: Pose) -> Parts:
     if pose.translations is not None:
         beside = s.kinds != Kind.FREE  # these carry their translation in q
         translation[..., beside, :] = pose.translations[..., beside, :]
-    units = unit_rows(rotation.reshape(-1, 4)).reshape(rotation.shape)
+    units = rotations.unit(rotation)
     scale = np.diagonal(s.B[:, :, :3], axis1=1, axis2=2) if pose.scales is None else pose.scales
     return Parts(translation, units, np.broadcast_to(scale, translation.shape))
 
@@ -67,7 +67,19 @@ def rest_parts(pose: Pose) -> Parts:
     for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
         start = int(s.q_start[row])
         q[start : start + 7] = s.rest_q[start : start + 7]
-    parts = local_parts(type(pose)(s, q))
+    parts = local_parts(Pose(s, q))
     A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is no rest)
     parts.translation[A_rows], parts.rotation[A_rows] = s.A[A_rows, :3], s.A[A_rows, 3:]
     return parts
+
+
+def world(parents: list[int], translations: Floats, turned: Floats, linear: Floats) -> Floats:
+    """World transforms (n, 4, 4) of local T . R . L, parents first; a product that overflows is inf or NaN."""
+    local = np.zeros((len(parents), 4, 4))
+    local[:, :3, :3] = rotations.as_matrix(turned) @ linear
+    local[:, :3, 3], local[:, 3, 3] = translations, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row, parent in enumerate(parents):
+            if parent >= 0:
+                local[row] = local[parent] @ local[row]
+    return local
