@@ -11,11 +11,8 @@ PoiseError
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from os import PathLike
+from collections.abc import Iterable
+from os import PathLike
 
 _SHOWN_NAMES = 12
 

@@ -128,7 +128,7 @@ def test_two_rotation_orders_in_one_file_are_kept(data):
 
 
 def test_loading_does_not_import_numba(data):
-    code = f"import sys; from poise.io import bvh; from pathlib import Path; bvh.read(Path({str(data / 'bvh' / 'run_mass.bvh')!r})); sys.exit('numba' in sys.modules)"  # noqa: E501
+    code = f"import sys; from poise.io.formats import bvh; from pathlib import Path; bvh.read(Path({str(data / 'bvh' / 'run_mass.bvh')!r})); sys.exit('numba' in sys.modules)"  # noqa: E501
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

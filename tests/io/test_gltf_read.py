@@ -85,7 +85,7 @@ def test_the_work_grows_with_the_clips_and_not_faster(tmp_path):
 
 def test_reading_does_not_import_numba(data):
     code = (
-        "import sys, pathlib; from poise.io import gltf; "
+        "import sys, pathlib; from poise.io.formats import gltf; "
         f"gltf.read(pathlib.Path({str(data / 'glb' / 'fox.glb')!r})); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

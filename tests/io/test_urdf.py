@@ -106,7 +106,7 @@ def test_the_panda(data):
 
 
 def test_loading_does_not_import_numba(data):
-    code = f"import sys; from poise.io import urdf; from pathlib import Path; urdf.read(Path({str(data / 'urdf' / 'ur5.urdf')!r})); sys.exit('numba' in sys.modules)"  # noqa: E501
+    code = f"import sys; from poise.io.formats import urdf; from pathlib import Path; urdf.read(Path({str(data / 'urdf' / 'ur5.urdf')!r})); sys.exit('numba' in sys.modules)"  # noqa: E501
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

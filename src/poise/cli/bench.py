@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.box import MARKDOWN
@@ -11,10 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from poise.cli.told.bars import bar
+from poise.machine.bench import FULL, QUICK, Row, groups, machine
 from poise.machine.warmup import warmup
-
-if TYPE_CHECKING:
-    from poise.machine.bench import Row
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
 _WHOLE = 100.0  # numbers from here on are written without a fraction
@@ -28,8 +26,6 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled."""
-    from poise.machine.bench import FULL, QUICK, groups, machine  # noqa: PLC0415  (the other commands need not wait for it)
-
     rows: list[Row] = []
     work = groups()
     with bar("compiling", 1 + len(work)) as advance:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +18,6 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _UNIT = 1e-12  # a squared length this near to one is one to rounding
 _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding

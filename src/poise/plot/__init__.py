@@ -6,25 +6,21 @@ parallel and onto plain axes: every length keeps its proportion and nearer bones
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 from poise.errors import InputError
+from poise.ground.plant import Planted
 from poise.io.files import write_atomically
+from poise.model.pose import Pose
 from poise.plot.curve import Curve, curve_of
 from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
 from poise.plot.scene import prepared
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
-    from numpy.typing import ArrayLike
-
-    from poise.ground.plant import Planted
-    from poise.model.pose import Pose
-    from poise.solving.result import Result
+from poise.solving.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,14 +10,12 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
+from poise.ground.plant import Planted
 from poise.ground.report.measures import Paths, runs, speeds
 from poise.ground.report.report import Report
 from poise.maths.arrays import Floats, Ints
 from poise.plot.canvas import canvas, written
 from poise.svg.charts import shown_range
-
-if TYPE_CHECKING:
-    from poise.ground.plant import Planted
 
 _LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # as many as a figure may have
 _POINTS = ((HEEL_POINT, "heel", "#0072B2"), (BALL_POINT, "ball", "#D55E00"))

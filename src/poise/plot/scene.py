@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, finite
-from poise.model.skeleton import Kind
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 from poise.plot.curve import trail_of
 from poise.plot.limits import Outline, outlines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from poise.model.pose import Pose
-    from poise.model.skeleton import Skeleton
-    from poise.solving.result import Result
+from poise.solving.result import Result
 
 _AZIMUTH, _ELEVATION = math.radians(38.0), math.radians(14.0)
 _TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, so that left stays left

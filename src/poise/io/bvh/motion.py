@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bvh.parse import line_at
+from poise.io.bvh.document import Channels
+from poise.io.bvh.parse import Header, line_at
 from poise.io.numbers import LARGEST, shown
 from poise.maths import euler
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.io.bvh.document import Channels
-    from poise.io.bvh.parse import Header
-    from poise.maths.arrays import Floats
-    from poise.model.skeleton import Skeleton
+from poise.maths.arrays import Floats
+from poise.model.skeleton import Skeleton
 
 _BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # what NumPy's reader takes for blanks; it warns of nothing else
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +16,9 @@ from poise.errors import UnsupportedError, listed
 from poise.io.bvh.document import MOST_JOINTS, completed
 from poise.io.bvh.rows import degrees_of, rows_text, too_large
 from poise.io.numbers import LARGEST, LONGEST_NAME, shown
+from poise.maths.arrays import Bools, Floats
 from poise.model.pose import Pose
-
-if TYPE_CHECKING:
-    from poise.maths.arrays import Bools, Floats
-    from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Skeleton
 
 _SAME_LENGTH = 1e-6  # of the longest bone
 _SAME_SCALE = 1e-3  # of a scale: exported animation carries noise of 1e-5 in its scale

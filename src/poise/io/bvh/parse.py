@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 from poise.errors import FileError
 from poise.io.bvh.document import MOST_JOINTS, Channels, Node
 from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, number, shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _WORD = re.compile(rb"[{}]|[^\s{}]+")
 _NAME = re.compile(rb"[^{}\r\n]*")

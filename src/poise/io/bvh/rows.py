@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from poise.errors import UnsupportedError
 from poise.io.numbers import LARGEST
 from poise.maths import euler
-
-if TYPE_CHECKING:
-    from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats
 
 _DECIMALS = 10  # of a degree: 2e-12 rad, and 30.000000000000004 is printed as 30.0
 

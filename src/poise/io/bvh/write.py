@@ -8,7 +8,6 @@ frame to frame without jumps. Angles are printed to 1e-10 degrees, positions exa
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +17,11 @@ from poise.io.bvh.motion import angles_of_values
 from poise.io.bvh.new import new_text
 from poise.io.bvh.rows import degrees_of, rows_text
 from poise.maths import euler
+from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
-from poise.model.rig import Rig
-
-if TYPE_CHECKING:
-    from poise.maths.arrays import Bools, Floats
-    from poise.model.rig import Saveable
-    from poise.model.skeleton import Skeleton
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
 
 _DEFAULT_FRAME_TIME = 1.0 / 30.0
 _SAME_ANGLE = 1e-6  # [rad] a turn below this about an axis without a channel is dropped

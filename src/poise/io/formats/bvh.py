@@ -8,7 +8,7 @@ applied: "Zrotation Xrotation Yrotation" is Rz Rx Ry. The file has no unit and n
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -18,16 +18,11 @@ from poise.io.bvh.motion import q_of_values, read_rows
 from poise.io.bvh.parse import Header, parse_header
 from poise.io.bvh.write import text_of
 from poise.io.files import read_bytes, write_atomically
+from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
-from poise.model.rig import Rig
+from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind, Skeleton, unique_names
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.maths.arrays import Floats
-    from poise.model.rig import Saveable
 
 NAME = "BVH"
 SUFFIXES = (".bvh",)

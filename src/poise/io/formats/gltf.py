@@ -8,7 +8,7 @@ images are never decoded; saving keeps them as they are.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -26,14 +26,10 @@ from poise.io.gltf.read.clips import build_clip, raw_clips, read_tracks, turning
 from poise.io.gltf.read.skeleton import build_skeleton
 from poise.io.gltf.read.skins import build_skins, check_meshes, humanoid, raw_skins
 from poise.io.gltf.write.write import write as write
+from poise.maths.arrays import Floats
 from poise.model.local import world
 from poise.model.rig import Rig, Skin
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.maths.arrays import Floats
-    from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Skeleton
 
 NAME = "glTF"
 SUFFIXES = (".gltf", ".glb", ".vrm")

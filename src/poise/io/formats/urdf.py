@@ -7,24 +7,18 @@ that of the link. Metres, radians, z up. Masses, collision shapes, transmissions
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes, write_atomically
-from poise.io.urdf.document import UrdfDocument
+from poise.io.urdf.document import RobotElement, UrdfDocument
 from poise.io.urdf.joints import JointReader, Mimic, Row
 from poise.io.urdf.parse import parse_robot
 from poise.io.urdf.tree import free_leaders, in_order, root_link
 from poise.io.urdf.write import text_of
 from poise.model.pose import Pose
-from poise.model.rig import Rig
+from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Coupling, Kind, Skeleton
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.io.urdf.document import RobotElement
-    from poise.model.rig import Saveable
 
 NAME = "URDF"
 SUFFIXES = (".urdf",)

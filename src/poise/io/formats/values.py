@@ -14,7 +14,7 @@ import csv
 import io
 import json
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -22,16 +22,11 @@ from poise.errors import UnsupportedError, listed
 from poise.io.files import write_atomically
 from poise.io.values.read import read_values as read_values
 from poise.io.values.rows import columns_of, joint_numbers, moving_rows
+from poise.maths.arrays import Floats
 from poise.model.clip import Clip
-from poise.model.rig import Rig
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.maths.arrays import Floats
-    from poise.model.pose import Pose
-    from poise.model.rig import Saveable
-    from poise.model.skeleton import Skeleton
+from poise.model.pose import Pose
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
 
 NAME = "joint values"
 SUFFIXES = (".json", ".csv")

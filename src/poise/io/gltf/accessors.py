@@ -6,18 +6,15 @@ decoded in all is bounded by the bytes of the buffers, so overlapping accessors 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.io.gltf.buffers import Buffers
 from poise.io.gltf.json import BrokenError, Json, index, mapping, natural, objects
 from poise.maths import rotations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from poise.io.gltf.buffers import Buffers
-    from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Floats, Ints
 
 FLOAT = 5126
 _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOAT: "<f4"}

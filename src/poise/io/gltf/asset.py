@@ -12,16 +12,14 @@ as it was written: a node that other programs moved, animated or put elsewhere i
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from poise.io.gltf.json import Json, finite_number, mapping, objects, text
-
-if TYPE_CHECKING:
-    from poise.io.gltf.notes import Notes
-    from poise.maths.arrays import Floats
-    from poise.model.skeleton import Skeleton
+from poise.io.gltf.notes import Notes
+from poise.maths.arrays import Floats
+from poise.model.skeleton import Skeleton
 
 _HALF = 0.5**0.5
 _TO_Y = {"z": [-_HALF, 0.0, 0.0, _HALF], "x": [0.0, 0.0, _HALF, _HALF]}  # rotations x y z w

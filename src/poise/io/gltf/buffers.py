@@ -8,14 +8,12 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from poise.io.files import _without_blocking
+from poise.io.gltf.container import Container
 from poise.io.gltf.json import BrokenError, Json, natural
-
-if TYPE_CHECKING:
-    from poise.io.gltf.container import Container
 
 _LONGEST = 1024  # characters of a URI; a message shows it
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")  # also a Windows drive

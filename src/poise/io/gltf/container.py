@@ -7,16 +7,14 @@ import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from poise.errors import UnsupportedError
 from poise.io.files import guessed_kind
 from poise.io.gltf.json import BrokenError, Json, mapping, parse
 from poise.maths.arrays import Floats
-
-if TYPE_CHECKING:
-    from poise.model.clip import Clip
-    from poise.model.pose import Pose
+from poise.model.clip import Clip
+from poise.model.pose import Pose
 
 _MAGIC = b"glTF"
 _JSON, _BIN = 0x4E4F534A, 0x004E4942

@@ -17,19 +17,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from poise.errors import InputError
 from poise.io.gltf.accessors import unit_rows
 from poise.io.gltf.json import BrokenError, Json, finite_list, finite_number
+from poise.io.gltf.notes import Notes
+from poise.maths.arrays import Floats
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
 from poise.model.skeleton import Coupling, Kind
-
-if TYPE_CHECKING:
-    from poise.io.gltf.notes import Notes
-    from poise.maths.arrays import Floats
 
 _KINDS = {kind.name.lower(): kind for kind in Kind}
 _ORDERS = {"".join(letters) for k in range(1, 4) for letters in itertools.permutations("XYZ", k)}

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from poise.io.gltf.accessors import unit_rows
 from poise.io.gltf.json import BrokenError, Json, index, numbers, text
+from poise.io.gltf.notes import Notes
 from poise.maths import rotations
+from poise.maths.arrays import Floats
 from poise.model.skeleton import unique_names
-
-if TYPE_CHECKING:
-    from poise.io.gltf.notes import Notes
-    from poise.maths.arrays import Floats
 
 MOST_NODES = 65_536
 _ORTHOGONAL = 1e-6  # cosine between the columns of a matrix; files print matrices with about 7 digits

@@ -6,17 +6,13 @@ back, those lengths are divided by the document's scale, which stays: its mesh i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats, Ints
 from poise.model.local import Parts, local_parts
-
-if TYPE_CHECKING:
-    from poise.maths.arrays import Floats, Ints
-    from poise.model.pose import Pose
-    from poise.model.skeleton import Skeleton
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
 
 _UNIFORM = 1e-3  # of a scale: exported files carry noise in it
 

@@ -10,12 +10,9 @@ import atexit
 from contextlib import ExitStack
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from poise.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
 

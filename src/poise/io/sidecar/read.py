@@ -32,16 +32,14 @@ import math
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from poise.errors import FileError, PoiseError, UnknownNameError
 from poise.io.files import read_bytes
 from poise.io.numbers import shown
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, unit_axis
 from poise.model.roles.vrm import BONES
-
-if TYPE_CHECKING:
-    from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Skeleton
 
 _TABLES = ("chains", "contacts", "humanoid", "joints")
 _RANGE_KEYS = ("axis", "range", "range_deg", "soft")

@@ -8,14 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from poise.errors import InputError
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
-from poise.model.skeleton import Kind
-
-if TYPE_CHECKING:
-    from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}

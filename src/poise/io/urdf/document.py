@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from poise.maths.arrays import Floats, Ints
-    from poise.model.limits import Limit
+from poise.maths.arrays import Floats, Ints
+from poise.model.limits import Limit
 
 Attributes = dict[str, str]
 

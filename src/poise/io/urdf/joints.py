@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 from poise.errors import FileError
 from poise.io.numbers import LARGEST, is_number, number, shown
+from poise.io.urdf.document import Attributes, JointElement
 from poise.maths import euler
 from poise.model.limits import Range, unit_axis
 from poise.model.skeleton import Kind
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.io.urdf.document import Attributes, JointElement
 
 KINDS = {
     "revolute": Kind.HINGE, "continuous": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED,

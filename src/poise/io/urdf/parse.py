@@ -5,16 +5,14 @@ A document type declaration is refused, and with it every entity: no expansion, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 from xml.parsers import expat
 
 from poise.errors import FileError
 from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, shown
 from poise.io.urdf.document import Attributes, JointElement, RobotElement
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _ROBOT, _PART, _DETAIL, _MESH = 0, 1, 2, 4  # depths of <robot>, of <link> and <joint>, of what is in them, of <mesh>
 _DEEPEST = 100  # a real file needs ten; keeps a hostile one from filling the memory

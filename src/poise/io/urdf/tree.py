@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from poise.errors import FileError, listed
 from poise.io.numbers import LARGEST, shown
+from poise.io.urdf.document import JointElement, RobotElement
 from poise.io.urdf.joints import JointReader, Mimic
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.io.urdf.document import JointElement, RobotElement
 
 
 def root_link(path: Path, robot: RobotElement) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from poise.io.urdf.document import Attributes
 from poise.io.urdf.parse import _DETAIL, _MESH, _PART, _Reader, read_with
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule")
 _MOST = 100_000  # visual elements

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poise.errors import UnsupportedError
 from poise.io.urdf.document import UrdfDocument
 from poise.model.clip import Clip
-from poise.model.limits import Range
-from poise.model.rig import Rig
-
-if TYPE_CHECKING:
-    from poise.model.limits import Limit
-    from poise.model.rig import Saveable
-    from poise.model.skeleton import Skeleton
+from poise.model.limits import Limit, Range
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
 
 _START_TAG = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/?>""")
 

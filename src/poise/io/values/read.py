@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from pathlib import Path
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -14,14 +15,9 @@ from poise.io.files import read_bytes
 from poise.io.numbers import LARGEST, number, shown
 from poise.io.values.rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
 from poise.maths import rotations
+from poise.maths.arrays import Floats
 from poise.model.pose import Pose
-from poise.model.skeleton import Kind
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.maths.arrays import Floats
-    from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 
 _AGREES = 1e-6  # a coupled joint's own value may be off by this [rad, file units]; it is not read otherwise
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from poise.model.skeleton import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from poise.maths.arrays import Floats
-    from poise.model.skeleton import Skeleton
+from poise.maths.arrays import Floats
+from poise.model.skeleton import Kind, Skeleton
 
 _TARGET = {"position": ("x", "y", "z"), "rotation": ("qw", "qx", "qy", "qz")}
 _ERROR = {"position": "error", "rotation": "angle_error"}

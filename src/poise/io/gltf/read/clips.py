@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.io.gltf.accessors import unit_rows
+from poise.io.gltf.accessors import Accessors, unit_rows
 from poise.io.gltf.json import BrokenError, Json, index, mapping, objects, text
+from poise.io.gltf.nodes import Nodes
+from poise.io.gltf.notes import Notes
 from poise.io.gltf.read.skeleton import hinge_values
 from poise.maths import rotations
+from poise.maths.arrays import Floats
 from poise.model.clip import Clip, KeyedClip, Track
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-
-if TYPE_CHECKING:
-    from poise.io.gltf.accessors import Accessors
-    from poise.io.gltf.nodes import Nodes
-    from poise.io.gltf.notes import Notes
-    from poise.maths.arrays import Floats
 
 _COMPONENTS = {"translation": 3, "rotation": 4, "scale": 3}
 _INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")

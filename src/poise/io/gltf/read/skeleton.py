@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from poise.errors import InputError
 from poise.io.gltf.accessors import unit_rows
 from poise.io.gltf.extras import Extras, Rest
+from poise.io.gltf.nodes import Nodes
+from poise.io.gltf.notes import Notes
 from poise.maths import rotations
-from poise.model.limits import Range
+from poise.maths.arrays import Bools, Floats
+from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
 from poise.model.skeleton import Coupling, Kind, Skeleton
-
-if TYPE_CHECKING:
-    from poise.io.gltf.nodes import Nodes
-    from poise.io.gltf.notes import Notes
-    from poise.maths.arrays import Bools, Floats
-    from poise.model.limits import Limit
 
 _NOT_JOINTS = ("mesh", "camera")
 _SAME = 1e-9  # rad or file units: a stored value that differs more from the node was edited elsewhere

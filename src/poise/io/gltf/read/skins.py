@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from poise.io.gltf.accessors import Accessors
 from poise.io.gltf.json import BrokenError, Json, index, mapping, objects, text
+from poise.io.gltf.nodes import Nodes
+from poise.io.gltf.notes import Notes
+from poise.maths.arrays import Floats
 from poise.model.rig import Skin
-
-if TYPE_CHECKING:
-    from poise.io.gltf.accessors import Accessors
-    from poise.io.gltf.nodes import Nodes
-    from poise.io.gltf.notes import Notes
-    from poise.maths.arrays import Floats
 
 _SINGULAR = 1e-12  # determinant over the product of the columns' lengths
 

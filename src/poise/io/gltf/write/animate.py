@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.io.gltf.json import Json
 from poise.io.gltf.scale import parts_in, same_scale
+from poise.io.gltf.write.draft import Draft
 from poise.io.gltf.write.edit import Shown, as_parts, matching_rows
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip, KeyedClip
 from poise.model.local import Parts, rest_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from poise.io.gltf.json import Json
-    from poise.io.gltf.write.draft import Draft
-    from poise.maths.arrays import Bools, Floats, Ints
 
 _XYZW = [1, 2, 3, 0]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,15 +10,13 @@ from poise.errors import UnsupportedError
 from poise.io.gltf.asset import added_root, said_of, turned_to_y
 from poise.io.gltf.container import Container
 from poise.io.gltf.extras import kind_json, xyzw
+from poise.io.gltf.json import Json
 from poise.io.gltf.write.draft import Draft
 from poise.io.gltf.write.edit import Shown, keep_rest, shown_by
+from poise.maths.arrays import Floats
 from poise.model.local import Parts, local_parts, rest_parts, world
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-
-if TYPE_CHECKING:
-    from poise.io.gltf.json import Json
-    from poise.maths.arrays import Floats
-    from poise.model.pose import Pose
 
 
 def bare_document(pose: Pose) -> tuple[Draft, Shown]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import mimetypes
-from typing import TYPE_CHECKING, Any, Literal, cast
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -13,11 +14,7 @@ from poise.io.gltf.buffers import Buffers, data_uri, read_inside
 from poise.io.gltf.container import Container
 from poise.io.gltf.extras import understood
 from poise.io.gltf.json import BrokenError, Json, objects
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats
 
 _FLOAT = 5126
 _SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}

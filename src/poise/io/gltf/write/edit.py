@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from poise.errors import UnsupportedError, listed
 from poise.io.gltf.extras import limit_json, xyzw
+from poise.io.gltf.json import Json
 from poise.io.gltf.scale import parts_in
+from poise.io.gltf.write.draft import Draft
+from poise.maths.arrays import Floats, Ints
 from poise.model.local import Parts, local_parts, rest_parts
-from poise.model.skeleton import Kind
-
-if TYPE_CHECKING:
-    from poise.io.gltf.json import Json
-    from poise.io.gltf.write.draft import Draft
-    from poise.maths.arrays import Floats, Ints
-    from poise.model.pose import Pose
-    from poise.model.skeleton import Skeleton
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 
 
 class Shown(NamedTuple):

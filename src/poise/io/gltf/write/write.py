@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from poise.errors import UnsupportedError
 from poise.io.files import write_atomically
@@ -13,13 +13,8 @@ from poise.io.gltf.write.draft import Draft
 from poise.io.gltf.write.edit import shown_by, write_limits, write_pose
 from poise.model.clip import Clip
 from poise.model.pose import Pose
-from poise.model.rig import Rig
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from poise.model.rig import Saveable
-    from poise.model.skeleton import Skeleton
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
