@@ -28,7 +28,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
         For anything else.
     """
     try:
-        with open(path, "rb", opener=_without_blocking) as file:
+        with open(path, "rb", opener=without_blocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise FileError(path, "is not a regular file")
             data = file.read()
@@ -41,7 +41,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
     return data
 
 
-def _without_blocking(name: str, flags: int) -> int:
+def without_blocking(name: str, flags: int) -> int:
     """Open so that a named pipe or device answers at once instead of waiting for a writer."""
     return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 

@@ -60,7 +60,7 @@ def prepared(
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
         raise InputError(message)
-    order = _TO_Z_UP[_up(poses[0][1])]
+    order = z_up_order(poses[0][1])
     panels = [_panel(label, pose, chain, order, limited) for label, pose in poses]
     way = None if trail is None or not chain else trail_of(trail, chain[-1])
     if way is not None:
@@ -94,11 +94,16 @@ def _panel(label: str, pose: Pose, chain: Sequence[str], order: list[int], limit
     return Panel(label, pose, points, joints, bones, faint[child], rows, limits, None)
 
 
-def _up(pose: Pose) -> str:
-    if pose.skeleton.up is not None:
-        return pose.skeleton.up
-    extent = np.ptp(pose.world.positions, axis=0)
-    return "z" if extent[2] > extent[1] else "y"
+def z_up_order(pose: Pose) -> list[int]:
+    """Which of a point's three numbers become x, y and z of a drawing, whose third axis is up.
+
+    The file's own up axis; where it says none, y or z, along which the pose is taller.
+    """
+    up = pose.skeleton.up
+    if up is None:
+        extent = np.ptp(pose.world.positions, axis=0)
+        up = "z" if extent[2] > extent[1] else "y"
+    return _TO_Z_UP[up]
 
 
 def _drawn(skeleton: Skeleton) -> Bools:

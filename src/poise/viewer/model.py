@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.ground.figure.figure import _up as up_of_legs
+from poise.ground.figure.figure import up_of_legs
 from poise.io.gltf.container import GltfDocument
 from poise.io.urdf.document import UrdfDocument
 from poise.maths.arrays import Bools

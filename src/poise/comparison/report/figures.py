@@ -17,7 +17,7 @@ from poise.comparison.trials.task import Task
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
-from poise.plot.scene import _TO_Z_UP, Panel, _up, prepared, projected
+from poise.plot.scene import Panel, prepared, projected, z_up_order
 from poise.problem.goals import Orientation, Position
 from poise.problem.layout import POSITION
 from poise.problem.measure import point_of
@@ -176,7 +176,7 @@ def _tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
         point = point_of(task.problem.posed(pose.q[None]), measures[POSITION], task.goal)[0]
     else:
         point = pose.world[task.goal.joint].positions
-    return crop.at(projected(point[_TO_Z_UP[_up(pose)]]))
+    return crop.at(projected(point[z_up_order(pose)]))
 
 
 def _mark(aim: Floats) -> str:
@@ -188,7 +188,7 @@ def _mark(aim: Floats) -> str:
 
 def _axes(style: str, pose: Pose, turn: Floats, at: Floats, crop: _Crop) -> str:
     """The three axes of a rotation (w x y z), from a point of the drawing."""
-    ends = rotations.rotate(np.broadcast_to(turn, (3, 4)), np.eye(3))[:, _TO_Z_UP[_up(pose)]]
+    ends = rotations.rotate(np.broadcast_to(turn, (3, 4)), np.eye(3))[:, z_up_order(pose)]
     ways = projected(ends) * [1.0, -1.0] * _AXES * float(crop.sides.max())
     path = "".join(f"M{at[0]:.1f} {at[1]:.1f}l{x:.1f} {y:.1f}" for x, y in ways)
     return f'<path class="axes {style}" d="{path}"/>'

@@ -86,7 +86,7 @@ def figure_of(
     if up not in ("y", "z", None):
         raise InputError(f"up is 'y' or 'z', not {up!r}")
     moving = _movers(skeleton, chosen)
-    return Figure(skeleton, chosen, up or _up(clip, chosen), metre, moving[0], moving[-1])
+    return Figure(skeleton, chosen, up or up_of_legs(clip, chosen), metre, moving[0], moving[-1])
 
 
 def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
@@ -130,7 +130,7 @@ def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
     return float(lengths.mean()) / _LEG
 
 
-def _up(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
+def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
     """The file's own word; else the axis along which hips are above feet over the clip, or at rest if that says little.
 
     A clip may sit or lie, and a BVH may be turned upright by its root alone.

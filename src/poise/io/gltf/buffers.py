@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from poise.io.files import _without_blocking
+from poise.io.files import without_blocking
 from poise.io.gltf.container import Container
 from poise.io.gltf.json import BrokenError, Json, natural
 
@@ -46,7 +46,7 @@ def read_inside(folder: Path, uri: str, place: str, limit: int = -1) -> bytes:
     """Read up to `limit` bytes of a regular file that a relative URI names inside `folder`."""
     target = inside(folder, uri, place)
     try:
-        with open(target, "rb", opener=_without_blocking) as file:
+        with open(target, "rb", opener=without_blocking) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise BrokenError(place, f"{target} is not a regular file")
