@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -124,3 +126,24 @@ def test_the_arm_has_six_limited_hinges_and_reaches_its_length():
     assert rig.skeleton.legal(straight.q)[1] == ()
     down = rotations.rotate(rig.rest.world["tool"].rotations, np.array([1.0, 0, 0]))
     np.testing.assert_allclose(down, [0, 0, -1], atol=1e-9)
+
+
+def test_a_package_in_an_archive_unpacks_its_samples_until_the_program_ends(tmp_path):
+    package = Path(poise.__file__).parent
+    with zipfile.ZipFile(tmp_path / "poise.zip", "w") as archive:
+        files = [*package.rglob("*.py"), *(path for path in Path(samples.__file__).parent.iterdir() if path.is_file())]
+        for path in dict.fromkeys(files):
+            archive.write(path, path.relative_to(package.parent))
+    code = (
+        "import poise\n"
+        "path = poise.samples.path('humanoid.glb')\n"
+        "print(poise.__file__, path, poise.load(path).skeleton['LeftForeArm'].limit)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "poise.zip")},
+    )  # fmt: skip
+    place, path, limit = done.stdout.split(maxsplit=2)
+    assert place == str(tmp_path / "poise.zip" / "poise" / "__init__.py")
+    assert not Path(path).exists(), "a temporary file"
+    assert limit.strip() == str(poise.load(samples.path("humanoid.glb")).skeleton["LeftForeArm"].limit) != "None"

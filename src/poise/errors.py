@@ -10,7 +10,6 @@ PoiseError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from os import PathLike
 
@@ -96,6 +95,8 @@ def shown(name: str) -> str:
 
 def _nearest(name: str, names: list[str]) -> list[str]:
     """Find names that differ little, ignoring case and the usual separators."""
+    import difflib  # noqa: PLC0415  (`import poise` need not wait for it)
+
     plain = {_plain(known): known for known in reversed(names)}
     return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.6)]
 

@@ -6,8 +6,8 @@ which gets a `Problem`, targets as rows of numbers, a `Tolerance` and a `Request
 `poise.compare`. It is judged like every other: how a solve ended, its `Status`, is the judge's word.
 
 **A goal** is a subclass of one of `poise`'s that measures the same (`measures`, see `JointGoal`), in words that suit
-your rig better: a `Position` that knows where the finger ends, a `Direction` along a tool. Solvers that take the one
-take the other. `points`, `directions`, `checked_offset` and `checked_weight` check what is given, `set_fields` keeps it.
+your rig better: a `Position` that knows where the finger ends, a `Direction` along a tool. What solves the one solves
+the other. `points`, `directions`, `checked_offset` and `checked_weight` check what is given, `set_fields` keeps it.
 
 **A limit** is a subclass of one of `poise`'s (`Limit`): its constructor says what is bounded, and solvers keep it as
 what it is. `unit_axis` and `checked_soft` check what is given.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from poise.errors import FileError
 
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
+
+
+def sidecar_of(path: Path) -> Path:
+    """Where the sidecar of a rig file is: beside it, its suffix replaced by .ik.toml."""
+    return path.with_suffix(".ik.toml")
 
 
 def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
@@ -56,6 +60,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     data
         What is written.
     """
+    import tempfile  # noqa: PLC0415  (who only reads need not wait for it)
+
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from poise.errors import FileError, InputError, PoiseWarning
 from poise.io import formats as formats_folder
-from poise.io.sidecar.read import apply_sidecar, roles_in, sidecar_of
+from poise.io.files import sidecar_of
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
@@ -60,11 +60,24 @@ def _named_like(suffix: str) -> Any:
     return module if suffix in getattr(module, "SUFFIXES", ()) else None
 
 
+def _claiming(suffix: str) -> Any:
+    """The format module that has a suffix; modules are imported until one has it.
+
+    Those with the same first letter come first, as `gltf` does for `.glb`: the order only saves imports.
+    """
+    names = sorted(_names(), key=lambda name: name[0] != suffix[1:2])
+    modules = (importlib.import_module(f"poise.io.formats.{name}") for name in names)
+    return next((module for module in modules if suffix in module.SUFFIXES), None)
+
+
+def _names() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(formats_folder.__path__)]
+
+
 @cache
 def formats() -> dict[str, Any]:
     """Every suffix with the module that reads and writes it. The folder `poise.io.formats` is the registry."""
-    names = [m.name for m in pkgutil.iter_modules(formats_folder.__path__)]
-    modules = [importlib.import_module(f"poise.io.formats.{name}") for name in names]
+    modules = [importlib.import_module(f"poise.io.formats.{name}") for name in _names()]
     return {suffix: module for module in modules for suffix in module.SUFFIXES}
 
 
@@ -91,14 +104,18 @@ def load(path: str | PathLike[str]) -> Rig:
     rig: Rig = module.read(path)
     sidecar = sidecar_of(path)
     if sidecar.is_file():
-        rig = _with_roles(rig.with_skeleton(apply_sidecar(rig.skeleton, sidecar)), roles_in(rig.skeleton, sidecar))
+        rig = _with_sidecar(rig, sidecar)
     for note in rig.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return rig
 
 
-def _with_roles(rig: Rig, roles: dict[str, str]) -> Rig:
-    """Return the rig with the roles of its sidecar, which win over the file's for a role and for a joint."""
+def _with_sidecar(rig: Rig, path: Path) -> Rig:
+    """Return the rig with what its sidecar says; its roles win over the file's for a role and for a joint."""
+    from poise.io.sidecar.read import apply_sidecar, roles_in  # noqa: PLC0415  (few rigs have one)
+
+    skeleton, roles = apply_sidecar(rig.skeleton, path), roles_in(rig.skeleton, path)
+    rig = rig.with_skeleton(skeleton)
     kept = {role: joint for role, joint in rig.humanoid.items() if joint not in roles.values()}
     return dataclasses.replace(rig, humanoid=kept | roles, sidecar_roles=frozenset(roles))
 
@@ -145,7 +162,7 @@ def writer(path: Path) -> Any:
 
 def _format(path: Path, verb: str) -> Any:
     suffix = path.suffix.lower()
-    module = _named_like(suffix) or formats().get(suffix)
+    module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
     if suffix in _LATER:

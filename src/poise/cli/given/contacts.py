@@ -10,7 +10,7 @@ from poise.ground.contact.contact_files import read_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import figure_of
 from poise.ground.plant import even
-from poise.io.sidecar.read import sidecar_of
+from poise.io.files import sidecar_of
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 

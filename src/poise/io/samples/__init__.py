@@ -6,18 +6,12 @@ the source repository, from numbers only.
 
 from __future__ import annotations
 
-import atexit
-from contextlib import ExitStack
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from poise.errors import UnknownNameError
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
-
-_open_files = ExitStack()
-atexit.register(_open_files.close)
 
 
 def path(name: str) -> Path:
@@ -47,4 +41,18 @@ def path(name: str) -> Path:
 @cache
 def _folder() -> Path:
     """Return the folder as real files, unpacked until the program ends if the package is in an archive."""
-    return _open_files.enter_context(resources.as_file(resources.files(__name__)))
+    here = Path(__file__).parent
+    return here if here.is_dir() else _unpacked()
+
+
+def _unpacked() -> Path:
+    import atexit  # noqa: PLC0415  (archives are rare, and what reads them is large)
+    import tempfile  # noqa: PLC0415
+    from importlib import resources  # noqa: PLC0415
+
+    folder = tempfile.TemporaryDirectory(prefix="poise-samples-")
+    atexit.register(folder.cleanup)
+    for file in resources.files(__name__).iterdir():
+        if file.is_file():
+            (Path(folder.name) / file.name).write_bytes(file.read_bytes())
+    return Path(folder.name)

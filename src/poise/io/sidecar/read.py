@@ -47,11 +47,6 @@ _CONE_KEYS = ("axis", "swing", "swing_deg", "twist", "twist_deg", "across", "sof
 _BOX_KEYS = ("order", "x", "x_deg", "y", "y_deg", "z", "z_deg", "soft")
 
 
-def sidecar_of(path: Path) -> Path:
-    """Where the sidecar of a rig file is: beside it, its suffix replaced by .ik.toml."""
-    return path.with_suffix(".ik.toml")
-
-
 def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     """Return the skeleton with the chains and limits of a sidecar file; FileError names file, place and reason."""
     document = _parse(path)

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from poise.errors import FileError, PoiseError, UnknownNameError, UnsupportedError
-from poise.io.files import read_bytes
+from poise.io.files import read_bytes, sidecar_of
 from poise.io.gltf.container import GltfDocument
 from poise.io.registry import save
-from poise.io.sidecar.read import sidecar_of
 from poise.io.sidecar.write import sidecar_text
 from poise.io.urdf.document import UrdfDocument
 from poise.model.clip import Clip

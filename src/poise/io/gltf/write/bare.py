@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-
 import numpy as np
 
 from poise.errors import UnsupportedError
@@ -51,6 +49,8 @@ def _asset(s: Skeleton) -> Json:
 
 
 def _version() -> str:
+    from importlib import metadata  # noqa: PLC0415  (who only reads need not wait for it)
+
     try:
         return metadata.version("poise")
     except metadata.PackageNotFoundError:  # run from a source tree that is not installed
