@@ -12,6 +12,8 @@ import sys
 import pytest
 
 import poise
+from poise.model.limits import LIMITS
+from poise.problem.goals import GOALS
 
 HEAVY = ("numba", "trimesh", "matplotlib", "jax", "websockets", "typer", "rich", "asyncio", "http", "scipy", "numpy")
 MODULES = {"errors", "extend", "plot", "samples", "solvers"}
@@ -57,6 +59,11 @@ def test_the_imports_for_checkers_and_the_table_say_the_same():
 def test_a_type_checker_finds_a_name_where_python_does(name):
     place = importlib.import_module(imports_for_checkers()[name])
     assert getattr(place, name) is getattr(poise, name)
+
+
+def test_what_the_folders_hold_is_public():
+    found = [*(type(poise.solvers.named(name)) for name in poise.solvers.names()), *GOALS, *LIMITS]
+    assert [kind for kind in found if getattr(poise, kind.__name__, None) is not kind] == []
 
 
 def test_importing_poise_imports_nothing_heavy():
