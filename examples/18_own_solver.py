@@ -12,24 +12,21 @@ from poise.extend import Answer, Capabilities, Floats, Kind, Problem, Request, T
 class Nudge:
     """Try each joint a little farther and a little back, keep what helps, take half the step where nothing does.
 
-    iterations  most rounds over the joints
-    first       [rad] the step that it begins with
+    Parameters
+    ----------
+    iterations
+        Largest number of rounds over the joints.
+    first
+        [rad] The step that it begins with.
     """
 
     iterations: int = 200
     first: float = 0.5
 
-    @property
-    def name(self) -> str:
-        """How the solver is called."""
-        return "nudge"
-
-    @property
-    def handles(self) -> Capabilities:
-        """One position, with hinges and slides; everything else is refused in a sentence."""
-        return Capabilities(
-            goals=("Position",), several=False, joints=(Kind.HINGE, Kind.SLIDE), limits=("Range",), prefer=("first",)
-        )
+    name = "nudge"
+    handles = Capabilities(
+        goals=("Position",), several=False, joints=(Kind.HINGE, Kind.SLIDE), limits=("Range",), prefer=("first",)
+    )  # everything else is refused in a sentence
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for each target in turn; there may be none."""

@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+import rich.markup
+import typer.main
 
 import poise
-from poise import solvers
+from poise import cli, solvers
 from poise.cli.given.goals import goal_of_words
 from poise.io import samples
 from tests.command_line import HUMANOID, run
@@ -141,6 +143,16 @@ class TestSolvers:
         assert found["name"] == name
         assert found["summary"]
         assert {"name", "type", "default", "help"} <= found["options"][0].keys()
+
+    def test_units_are_shown(self):
+        """Brackets are units here, not the markup of a terminal."""
+        assert "[rad]" in run("solvers", "ccd").stdout
+
+    @pytest.mark.parametrize("verb", cli.app.registered_commands, ids=lambda verb: verb.name)
+    def test_no_help_has_words_that_a_terminal_takes_for_markup(self, verb):
+        command = typer.main.get_command(cli.app).commands[verb.name]
+        texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
+        assert [text for text in texts if text and rich.markup.render(text).plain != text] == []
 
     def test_an_unknown_solver_is_one_line(self):
         done = run("solvers", "cdc")

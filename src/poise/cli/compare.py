@@ -69,7 +69,7 @@ def compare(
     ] = False,
     tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as solved")] = None,
     angle_tolerance: Annotated[
-        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as solved [rad]")
+        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as solved, in radians")
     ] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,

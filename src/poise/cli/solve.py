@@ -84,13 +84,13 @@ def solve(
         ),
     ] = None,
     from_clip: Annotated[str | None, typer.Option("--from-clip", help="start from a clip's pose")] = None,
-    time: Annotated[float | None, typer.Option(help="time in that clip [s]; default: 0")] = None,
+    time: Annotated[float | None, typer.Option(help="time in that clip, in seconds; default: 0")] = None,
     every_frame: Annotated[
         bool, typer.Option("--every-frame", help="solve each frame of the clip, with --targets a row for each")
     ] = False,
     tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as reached")] = None,
     angle_tolerance: Annotated[
-        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as reached [rad]")
+        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as reached, in radians")
     ] = None,
     prefer: Annotated[
         Preferred, typer.Option(help="the first pose found, the closest to the start, or all that are distinct")

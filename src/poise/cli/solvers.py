@@ -67,7 +67,7 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             one["name"], ", ".join(one["goals"]), ", ".join(one["joints"]), ", ".join(one["limits"]) or "none",
             ", ".join([*also, *(f"prefer {prefer}" for prefer in one["prefer"] if prefer != "first")]),
         )  # fmt: skip
-    Console().print(table)
+    Console(markup=False).print(table)
     typer.echo(
         "\n`poise solvers NAME` lists the options of one; `poise solve --solver NAME --option name=value` sets them."
     )
@@ -82,4 +82,4 @@ def _show_one(one: dict[str, Any]) -> None:
     table = Table("option", "type", "default", "meaning", box=None, pad_edge=False)
     for option in one["options"]:
         table.add_row(option["name"], option["type"], _shown(option["default"]), option["help"])
-    Console().print(table)
+    Console(markup=False).print(table)  # [rad] is a unit
