@@ -36,6 +36,7 @@ autodoc_default_options = {
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # as it shows an alias that stands alone
 python_use_unqualified_type_names = True
+html_domain_indices = False  # the index of names is enough
 nitpick_ignore_regex = [("py:.*", ".*")]  # types of other libraries have no page here
 
 html_theme = "furo"

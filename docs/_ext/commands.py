@@ -9,7 +9,7 @@ from pathlib import Path
 from generated import write_pages
 from sphinx.application import Sphinx
 
-_FOLDER = Path(__file__).parent.parent / "api" / "commands"
+_FOLDER = Path(__file__).parent.parent / "command-line"
 _WRITE = ("-m", "typer", "poise.cli", "utils", "docs", "--name", "poise", "--title", "Command line")
 
 

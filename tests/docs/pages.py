@@ -13,7 +13,7 @@ from tests.command_line import run
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
-GENERATED = ("_build", "_figures", "api", "results")
+GENERATED = ("_build", "_figures", "command-line", "results")
 _FENCE = re.compile(
     r"^(?P<ticks>`{3,})(?P<language>python|bash)[ \t]*\n(?P<code>.*?)^(?P=ticks)[ \t]*$", re.MULTILINE | re.DOTALL
 )
