@@ -15,6 +15,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
+from poise.kernels.codes import BALL
 from poise.maths.arrays import Floats, Ints, real
 from poise.maths.options import count
 from poise.model.skeleton import Kind
@@ -120,7 +121,7 @@ class FABRIK:
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         allowed = tolerance.distance / float(chain.unit.max())
-        limited = bool(chain.limits.any() or chain.kinds.any())
+        limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
         solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
         solve(
             chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts,
