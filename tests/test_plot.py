@@ -72,7 +72,7 @@ def test_up_is_vertical_and_no_axis_is_mirrored(up):
 @pytest.mark.parametrize(("tall", "expected"), [((1, 0), "y"), ((0, 1), "z")])
 def test_an_unknown_up_is_guessed_from_the_taller_extent(tall, expected):
     skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [poise.Kind.BALL] * 2, offsets=[[0, 0, 0], [9, *tall]])
-    assert scene._up(poise.Pose(skeleton, skeleton.rest_q)) == expected
+    assert scene.z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene._TO_Z_UP[expected]
 
 
 def test_rows_above_the_first_joint_are_left_out_but_not_a_robots_base():
