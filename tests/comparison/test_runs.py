@@ -10,7 +10,7 @@ from poise.comparison.compare import _task as task_for
 from poise.comparison.effort import QUICK
 from poise.comparison.trials.method import Answered, Own
 from poise.comparison.trials.runs import run
-from poise.comparison.trials.turns import Asked, batches, in_turns
+from poise.comparison.trials.turns import Competitor, batches, in_turns
 from poise.io import samples
 from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
 
@@ -56,7 +56,7 @@ class Noted:
 
 
 def asked(ready, task, solved=0.0):
-    return Asked(ready, task.main.rows, [None] * len(task.main), solved)
+    return Competitor(ready, task.main.rows, [None] * len(task.main), solved)
 
 
 class TestTurns:

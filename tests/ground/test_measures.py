@@ -10,24 +10,24 @@ import pytest
 
 from poise.ground.contact.contacts import Contacts
 from poise.ground.report import measures
-from poise.ground.report.measures import Measures, Paths, measures_of
+from poise.ground.report.measures import Measures, SolePaths, measures_of
 from poise.maths import rotations
 
 LEVEL = np.array([0.0, 0.0, 1.0])
 
 
-def path_of(points, times, normal=LEVEL) -> Paths:
+def path_of(points, times, normal=LEVEL) -> SolePaths:
     """One foot whose heel, ball and tip move as points (F, 3), 0.1 m apart, on level ground through the origin."""
     spread = np.array([[0.0, 0, 0], [0.1, 0, 0], [0.2, 0, 0]])
     places = (points[:, None, :] + spread)[:, None]
-    return Paths(times, places, places[..., 2], np.broadcast_to(normal, places.shape))
+    return SolePaths(times, places, places[..., 2], np.broadcast_to(normal, places.shape))
 
 
-def still(times) -> Paths:
+def still(times) -> SolePaths:
     return path_of(np.zeros((len(times), 3)), times)
 
 
-def held_all(paths: Paths) -> np.ndarray:
+def held_all(paths: SolePaths) -> np.ndarray:
     return np.ones((len(paths.times), 1, 2), bool)
 
 

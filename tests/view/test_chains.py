@@ -9,7 +9,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem.goals import Direction, LookAt, Place, Pole, Position
-from poise.viewer.document.chains import KINDS, Chain, chain_of, default_chains
+from poise.viewer.document.chains import KINDS, ChainTarget, chain_of, default_chains
 from poise.viewer.document.document import document_of
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, straight_chain
 
@@ -89,7 +89,7 @@ class TestTargets:
 
 
 class TestGoals:
-    CHAIN = Chain(
+    CHAIN = ChainTarget(
         id="leg", root="l_leg", tip="l_foot", weight=2.0, position=(1.0, 2.0, 3.0), rotation=(0.0, 1.0, 0.0, 0.0),
         direction=(0.0, 2.0, 0.0), axis=(1.0, 0.0, 0.0),
     )  # fmt: skip

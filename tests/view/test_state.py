@@ -14,7 +14,7 @@ from poise.solvers.base.parameters import parameters
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.actions.limits import read_limit
-from poise.viewer.document.chains import Chain
+from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import document_of
 from poise.viewer.document.landscape import OFFERED
 from poise.viewer.session.history import History
@@ -98,7 +98,7 @@ class TestState:
     def test_chains_say_every_field(self):
         chain = everything().chains[0]
         (first, *_) = told(everything())["chains"]
-        assert set(first) == {*Chain.__dataclass_fields__, "joints"}
+        assert set(first) == {*ChainTarget.__dataclass_fields__, "joints"}
         assert first["joints"] == ["LeftArm", "LeftForeArm", "LeftHand"]
         assert first["position"] == list(chain.position)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from poise.cli.told.bars import bar
-from poise.machine.bench import FULL, QUICK, Row, groups, machine
+from poise.machine.bench import FULL, QUICK, Measurement, groups, machine
 from poise.machine.warmup import warmup
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
@@ -26,7 +26,7 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled."""
-    rows: list[Row] = []
+    rows: list[Measurement] = []
     work = groups()
     with bar("compiling", 1 + len(work)) as advance:
         warmup()
@@ -40,7 +40,7 @@ def bench(
     typer.echo("on: " + ", ".join(f"{name} {value}" for name, value in machine().items()))
 
 
-def _print(rows: list[Row]) -> None:
+def _print(rows: list[Measurement]) -> None:
     table = Table(box=MARKDOWN)
     table.add_column("what", no_wrap=True)
     for column in ("solved", "median", "p99"):

@@ -28,7 +28,7 @@ from poise.viewer.session.stills import page_of, solved_pose
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
 
 
-class Scene(NamedTuple):
+class DemoSolve(NamedTuple):
     """One solve of the demo."""
 
     sample: str
@@ -38,10 +38,10 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("humanoid.glb", "LeftHand", (0.4, 1.2, 0.35), "humanoid_reach.glb"),
-    Scene("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
-    Scene("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
-    Scene("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
+    DemoSolve("humanoid.glb", "LeftHand", (0.4, 1.2, 0.35), "humanoid_reach.glb"),
+    DemoSolve("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
+    DemoSolve("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
+    DemoSolve("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
 )
 
 HILLS = "humanoid_hills"  # the walk on hills: a clip, a picture and a page
@@ -103,7 +103,7 @@ def _view(folder: Path, *, headless: bool) -> None:
     typer.echo(f"the viewer's scene: {VIEWER}.html, .png; `poise view` opens it where targets can be dragged")
 
 
-def _run(scene: Scene, folder: Path) -> Result:
+def _run(scene: DemoSolve, folder: Path) -> Result:
     rig = load(samples.path(scene.sample))
     goal = Position(scene.joint, scene.target)
     solve(rig.rest, goal)  # loads the compiled kernels: not timed
@@ -152,7 +152,7 @@ def _draw_viewer(path: Path, document: Document) -> None:
         typer.echo(f"no picture: {error}", err=True)
 
 
-def _draw(path: Path, scene: Scene, result: Result) -> None:
+def _draw(path: Path, scene: DemoSolve, result: Result) -> None:
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
     start = result.problem.start

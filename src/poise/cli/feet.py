@@ -29,7 +29,7 @@ _PAGES, _NUMBERS = (".html", ".htm"), (".json",)
 _STAGES = 4  # reading, planting, writing, measuring: what the bar counts
 
 
-class Asked(NamedTuple):
+class PlantRequest(NamedTuple):
     """What is to be planted: a clip of a file, some of its legs, when they stand."""
 
     file: Path
@@ -63,7 +63,7 @@ class Files(NamedTuple):
 
 
 def run(
-    asked: Asked, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str, as_json: bool
+    asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str, as_json: bool
 ) -> None:
     """Read a clip, put its feet on the ground, write what is asked for and say what was done."""
     files.check()
@@ -104,7 +104,7 @@ def name_of(planted: Planted, rig: Rig, verb: str) -> str:
     return next(free for free in (name, *others) if free not in taken)
 
 
-def _clip_of(rig: Rig, asked: Asked, verb: str) -> Clip:
+def _clip_of(rig: Rig, asked: PlantRequest, verb: str) -> Clip:
     if not rig.clips:
         raise FileError(asked.file, f"holds no animation: there is nothing to {verb}")
     return frames.clip_of(rig, asked.clip, f"poise {verb}")

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from poise.cli.given.targets import Targets
-from poise.cli.many import How
+from poise.cli.many import SolveOptions
 from poise.cli.told import outputs
 from poise.cli.told.answer import largest
 from poise.cli.told.bars import bar
@@ -48,7 +48,9 @@ def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple
     return (rows.goal.with_target(np.concatenate(list(rows))), *goals)
 
 
-def solve_clip(rig: Rig, clip: Clip, goals: tuple[Goal, ...], out: Path | None, how: How, *, as_json: bool) -> int:
+def solve_clip(
+    rig: Rig, clip: Clip, goals: tuple[Goal, ...], out: Path | None, how: SolveOptions, *, as_json: bool
+) -> int:
     """Solve, write the clip and say how many frames were reached; return the exit code."""
     if out is not None:
         outputs.check_pose_file(out)

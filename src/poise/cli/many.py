@@ -30,7 +30,7 @@ from poise.solving.result import Result
 from poise.solving.solve import prepare
 
 
-class How(NamedTuple):
+class SolveOptions(NamedTuple):
     """How every target is solved: the arguments of solve() beside start and goal."""
 
     solver: solvers.Solver
@@ -42,7 +42,7 @@ class How(NamedTuple):
     threads: int | None
 
 
-def solve_table(start: Pose, targets: Targets, out: Path | None, how: How, *, as_json: bool) -> int:
+def solve_table(start: Pose, targets: Targets, out: Path | None, how: SolveOptions, *, as_json: bool) -> int:
     """Solve every row and write the table to `out` (.csv, .npy of q) or standard output; return the exit code."""
     if out is not None:
         check_table(out)

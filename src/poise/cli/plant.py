@@ -25,7 +25,7 @@ class InPlace(StrEnum):
     REFUSE = "refuse"
 
 
-class Axis(StrEnum):
+class UpAxis(StrEnum):
     """An up axis."""
 
     Y = "y"
@@ -46,7 +46,7 @@ _InPlace = Annotated[
 _Metre = Annotated[
     float | None, typer.Option("--metre", help="file units per metre; default: so that the figure is 1.7 m tall")
 ]
-_Up = Annotated[Axis | None, typer.Option("--up", help="the clip's up axis; default: away from the feet")]
+_Up = Annotated[UpAxis | None, typer.Option("--up", help="the clip's up axis; default: away from the feet")]
 _Stretch = Annotated[
     float, typer.Option("--stretch", min=0.0, help="most that a leg may grow where it is too short: 0.02 is 2 %")
 ]
@@ -77,7 +77,7 @@ def plant(
         str | None, typer.Option("--terrain-origin", metavar="X,Y[,Z]", help="where the middle of a height map lies")
     ] = None,
     terrain_up: Annotated[
-        Axis | None, typer.Option("--terrain-up", help="up in a terrain file; default: y, and z for STL")
+        UpAxis | None, typer.Option("--terrain-up", help="up in a terrain file; default: y, and z for STL")
     ] = None,
     terrain_unit: Annotated[
         float | None,
@@ -105,7 +105,7 @@ def plant(
     def put(rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
         return plant_feet(clip, ground, rig=rig, legs=legs, contacts=held, **given)
 
-    asked, files = feet.Asked(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
+    asked, files = feet.PlantRequest(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
     feet.run(asked, files, put, verb="plant", as_json=as_json)
 
 
@@ -132,11 +132,11 @@ def lock(
     def put(rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
         return lock_feet(clip, rig=rig, legs=legs, contacts=held, **given)
 
-    asked, files = feet.Asked(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
+    asked, files = feet.PlantRequest(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
     feet.run(asked, files, put, verb="lock", as_json=as_json)
 
 
-def _given(*, up: Axis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:
+def _given(*, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:
     """The options that both verbs take, as plant_feet() and lock_feet() name them."""
     return {"up": up and up.value, "metre": metre, "stretch": stretch, "in_place": in_place.value}
 
@@ -154,9 +154,9 @@ def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[flo
     return numbers
 
 
-def _origin(text: str | None, up: Axis | None) -> list[float] | None:
+def _origin(text: str | None, up: UpAxis | None) -> list[float] | None:
     """A point; of two numbers the one where the ground is level, at height 0."""
     numbers = _numbers("--terrain-origin", text, (2, 3))
     if numbers is not None and len(numbers) == 2:  # noqa: PLR2004
-        numbers.insert(2 if up is Axis.Z else 1, 0.0)
+        numbers.insert(2 if up is UpAxis.Z else 1, 0.0)
     return numbers

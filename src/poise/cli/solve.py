@@ -115,7 +115,7 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
-    wanted = asked.Asked(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
+    wanted = asked.GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
     if targets is not None:
         _refuse_with_targets(wanted, plot=plot, prefer=prefer, beside=not every_frame)
     if every_frame and (time is not None or plot is not None):
@@ -130,7 +130,7 @@ def solve(
     short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
     every = goals if rows is None else (rows.goal, *goals)
     chosen = asked.solver_of(solver, start, every, prefer.value, option or (), free_root=free_root, **short)
-    how = many.How(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
+    how = many.SolveOptions(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
     if every_frame and clip is not None:
         each = frames.goals_of(clip, rows, goals)
         raise typer.Exit(frames.solve_clip(rig, clip, each, out, how, as_json=as_json))
@@ -140,7 +140,14 @@ def solve(
 
 
 def _solve_one(
-    rig: Rig, start: Pose, goals: tuple[Goal, ...], how: many.How, out: Path | None, plot: Path | None, *, as_json: bool
+    rig: Rig,
+    start: Pose,
+    goals: tuple[Goal, ...],
+    how: many.SolveOptions,
+    out: Path | None,
+    plot: Path | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Solve for one set of targets, write and print what is asked for; return the exit code."""
     if out is not None:
@@ -157,7 +164,7 @@ def _solve_one(
     return 0 if result.reached else 1
 
 
-def _refuse_with_targets(wanted: asked.Asked, *, plot: Path | None, prefer: Preferred, beside: bool) -> None:
+def _refuse_with_targets(wanted: asked.GoalOptions, *, plot: Path | None, prefer: Preferred, beside: bool) -> None:
     """Refuse options that would be ignored."""
     if wanted.joint is None:
         raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")

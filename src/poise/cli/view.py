@@ -37,7 +37,7 @@ _Root = Annotated[str | None, typer.Option("--root", help="its first joint that 
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write a page that plays offline, and end")]
 
 
-class Shown(NamedTuple):
+class ViewOptions(NamedTuple):
     """What of a rig or scene is to be shown, and how; None where nothing was said."""
 
     clip: str | None
@@ -70,7 +70,7 @@ def view(
         return
     if html is not None:
         _check_page(html)
-    document = as_shown(_opened(file, scene), Shown(clip, terrain, plant, solver, joint, root))
+    document = as_shown(_opened(file, scene), ViewOptions(clip, terrain, plant, solver, joint, root))
     for note in document.rig.notes:
         typer.echo(f"note: {note}", err=True)
     if html is not None:
@@ -80,7 +80,7 @@ def view(
     serve(document, host=host, port=port, open_browser=not no_browser)
 
 
-def as_shown(document: Document, shown: Shown) -> Document:
+def as_shown(document: Document, shown: ViewOptions) -> Document:
     """The document with what the options say; PoiseError for a name that does not exist or what cannot be."""
     if shown.root is not None and shown.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")

@@ -19,7 +19,7 @@ from poise.comparison.trials.method import Method, Own, Ready
 from poise.comparison.trials.runs import Tell, run, usable_methods
 from poise.comparison.trials.targets import sets_of
 from poise.comparison.trials.task import OneGoal, TargetSet, Task
-from poise.comparison.trials.turns import TOLD, Asked, batches, in_turns
+from poise.comparison.trials.turns import TOLD, Competitor, batches, in_turns
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import short
 from poise.model.clip import Clip
@@ -232,12 +232,12 @@ def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, te
     ]
 
 
-def _asked(ready: Ready, one: Measured, task: Task) -> Asked:
+def _asked(ready: Ready, one: Measured, task: Task) -> Competitor:
     """What a method is timed with: the targets of its own run, from where each was solved there."""
     run = one.main
     assert run is not None
     begins = list(run.begins) if task.main.follows else [None] * len(run)
-    return Asked(ready, task.main.rows[: len(run)], begins, one.solved())
+    return Competitor(ready, task.main.rows[: len(run)], begins, one.solved())
 
 
 def _place(one: Measured) -> tuple[int, float]:

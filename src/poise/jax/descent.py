@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from poise.jax.tree import Lane, Place, Rig, left, moved
+from poise.jax.tree import Configuration, Constants, Lane, left, moved
 
 LANES = 16
 _WINDOW = 4  # iterations after which a lane must have gained
@@ -36,7 +36,7 @@ class State(NamedTuple):
     memory      what the method keeps from step to step
     """
 
-    place: Place
+    place: Configuration
     error: Array
     met: Array
     done: Array
@@ -45,10 +45,10 @@ class State(NamedTuple):
     memory: Any
 
 
-Step: TypeAlias = Callable[[Rig, Lane, State, Array], State]
+Step: TypeAlias = Callable[[Constants, Lane, State, Array], State]
 
 
-def begin(rig: Rig, lane: Lane, place: Place, memory: Any) -> State:
+def begin(rig: Constants, lane: Lane, place: Configuration, memory: Any) -> State:
     """A lane that has not moved yet."""
     rest, met = left(rig, lane, place, jnp.zeros_like(place.values))
     error = rest @ rest
@@ -65,7 +65,7 @@ def _finished(state: State, before: State, worth: Array, *, stuck: Array) -> Sta
     return state._replace(iterations=iterations, mark=mark, done=state.met | stalled | stuck)
 
 
-def _free(rig: Rig, place: Place, down: Array) -> Array:
+def _free(rig: Constants, place: Configuration, down: Array) -> Array:
     """The degrees of freedom (n, 3) that move, without those that `down` pushes against the end of their range."""
     low, high = rig.ranges
     stuck = ((place.values <= low) & (down < 0)) | ((place.values >= high) & (down > 0))
@@ -87,7 +87,7 @@ def damped(damping: Array) -> Damping:
     return Damping(damping + jnp.zeros(()), 2.0 + jnp.zeros(()))  # sums: Python's numbers are of another type to JAX
 
 
-def damped_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
+def damped_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
     """v = -J^T (J J^T + l I)^-1 r, taken where it lowers |r|^2; l follows the gain (Nielsen's rule).
 
     Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16; the system in
@@ -140,7 +140,7 @@ def forgetful(values: Array) -> Past:
     return Past(none, none, jnp.zeros_like(values), jnp.zeros_like(values))
 
 
-def quasi_newton_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State:
+def quasi_newton_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
     """A step of L-BFGS with halving until it pays (Nocedal and Wright, "Numerical Optimization", algorithm 7.4).
 
     Our own two loops: libraries work on vectors of a flat space, and here a step turns quaternions, in the tangent
@@ -172,17 +172,17 @@ def quasi_newton_step(rig: Rig, lane: Lane, state: State, worth: Array) -> State
 
 
 def _searched(
-    rig: Rig, lane: Lane, state: State, down: Array, share: Array, promise: Array
-) -> tuple[Place, Array, Array, Array]:
+    rig: Constants, lane: Lane, state: State, down: Array, share: Array, promise: Array
+) -> tuple[Configuration, Array, Array, Array]:
     """Halve the step until it brings its share of the promised decrease."""
     still = jnp.zeros_like(down)
 
-    def at(share: Array) -> tuple[Place, Array, Array]:
+    def at(share: Array) -> tuple[Configuration, Array, Array]:
         place = moved(rig, lane, state.place, share * down)
         rest, met = left(rig, lane, place, still)
         return place, rest @ rest, met
 
-    def goes_on(tried: tuple[Array, Array, tuple[Place, Array, Array]]) -> Array:
+    def goes_on(tried: tuple[Array, Array, tuple[Configuration, Array, Array]]) -> Array:
         share, halvings, (_, error, _) = tried
         return (error > state.error + 2.0 * _SLOPE * share * promise) & (halvings < _HALVINGS)
 
@@ -243,11 +243,11 @@ def program(method: str) -> Program:
     """The compiled functions of a method; JAX compiles them anew for every size of a rig."""
     step: Step = damped_step if method == "levenberg_marquardt" else quasi_newton_step
 
-    def start(rig: Rig, lane: Lane, place: Place, damping: Array) -> State:
+    def start(rig: Constants, lane: Lane, place: Configuration, damping: Array) -> State:
         memory = damped(damping) if method == "levenberg_marquardt" else forgetful(place.values)
         return begin(rig, lane, place, memory)
 
-    def advance(rig: Rig, lane: Lane, state: State, last: Array, worth: Array) -> State:
+    def advance(rig: Constants, lane: Lane, state: State, last: Array, worth: Array) -> State:
         return jax.lax.while_loop(
             lambda state: ~state.done & (state.iterations < last), lambda state: step(rig, lane, state, worth), state
         )

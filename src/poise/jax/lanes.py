@@ -15,7 +15,7 @@ from poise.problem.packed import Tree
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class LaneResult:
     """What lanes came to: u (k, nu), squared error (k,), whether it meets the target (k,), iterations (k,)."""
 
     u: Floats
@@ -23,17 +23,17 @@ class Found:
     met: Bools
     iterations: Ints
 
-    def better(self, rows: Ints, other: Found) -> Found:
+    def better(self, rows: Ints, other: LaneResult) -> LaneResult:
         """With some rows tried again: what is met or has the smaller error stays; iterations add up."""
         u, errors, met, iterations = self.u.copy(), self.errors.copy(), self.met.copy(), self.iterations.copy()
         iterations[rows] += other.iterations
         wins = other.met | (other.errors < errors[rows])
         chosen = rows[wins]
         u[chosen], errors[chosen], met[chosen] = other.u[wins], other.errors[wins], other.met[wins]
-        return Found(u, errors, met, iterations)
+        return LaneResult(u, errors, met, iterations)
 
 
-class Lanes:
+class LaneProgram:
     """The lanes of a batch of targets, and the program that moves them.
 
     history  with trace: the squared errors (rows,) and u (rows, nu) of every attempt of the one target
@@ -59,18 +59,18 @@ class Lanes:
                 near &= (distance <= longest + slack) & (distance >= shortest - slack)
         return near
 
-    def solve(self, rows: Ints, u: Floats, most: int, worth: float) -> Found:
+    def solve(self, rows: Ints, u: Floats, most: int, worth: float) -> LaneResult:
         """One attempt for some of the targets, from u (len(rows), nu)."""
-        blocks: list[Found] = []
+        blocks: list[LaneResult] = []
         with jax.enable_x64(True):
             for first in range(0, len(rows), LANES):
                 own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last one fills the block up
                 state = self._block(rows[own], u[own], most, worth)
                 kept = slice(min(LANES, len(rows) - first))
                 found = (self.packed.u_of(state.place), state.error, state.met, state.iterations)
-                blocks.append(Found(*(np.asarray(part)[kept] for part in found)))
+                blocks.append(LaneResult(*(np.asarray(part)[kept] for part in found)))
         names = ("u", "errors", "met", "iterations")
-        return Found(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
+        return LaneResult(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
 
     def _block(self, rows: Ints, u: Floats, most: int, worth: float) -> State:
         rig, lane = self.packed.rig, Lane(*(part[rows] for part in self.lanes))

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from poise.jax import turns
-from poise.jax.turns import Quat, Vec
+from poise.jax.turns import TracedQuat, TracedVec
 from poise.maths.arrays import Floats
 from poise.problem.layout import AIM, BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
 from poise.problem.packed import Tree
@@ -23,7 +23,7 @@ _LEAST_NODES, _LEAST_TERMS = 16, 4  # most rigs and goals share one program
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-class Rig(NamedTuple):
+class Constants(NamedTuple):
     """What all lanes share; n nodes and t terms with the padding.
 
     parents  (n + 1,)     the world is row n
@@ -44,7 +44,7 @@ class Rig(NamedTuple):
     aims: Array
 
 
-class Place(NamedTuple):
+class Configuration(NamedTuple):
     """One configuration: the turns of the balls (n, 4); the numbers of the others (n, 3), a hinge's in the first."""
 
     turns: Array
@@ -78,7 +78,7 @@ class Packed:
         self.values = np.array(values, dtype=np.int64).reshape(-1, 3)
         self.rig = self._rig(own, aims)
 
-    def _rig(self, own: dict[int, int], aims: Floats) -> Rig:
+    def _rig(self, own: dict[int, int], aims: Floats) -> Constants:
         layout, n, t = self.tree.layout, self.n, self.t
         parents, kinds, owners = np.full(n + 1, n), np.full(n, FIXED), np.arange(n)
         ranges, moves = np.zeros((2, n, 3)), np.zeros((n, 3))
@@ -95,16 +95,16 @@ class Packed:
         for i, term in enumerate(layout.terms):
             terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
         arrays = (parents, kinds, owners, ranges, moves, terms, padded)
-        return Rig(*(jnp.asarray(array) for array in arrays))
+        return Constants(*(jnp.asarray(array) for array in arrays))
 
-    def place(self, u: Floats) -> Place:
+    def place(self, u: Floats) -> Configuration:
         """Configurations u (k, nu) as Places (k, ...)."""
         turned, values = np.tile(_IDENTITY, (len(u), self.n, 1)), np.zeros((len(u), self.n, 3))
         turned[:, self.balls[:, 1]] = u[:, self.balls[:, :1] + np.arange(4)]
         values[:, self.values[:, 1], self.values[:, 2]] = u[:, self.values[:, 0]]
-        return Place(turned, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
+        return Configuration(turned, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
 
-    def u_of(self, place: Place) -> Floats:
+    def u_of(self, place: Configuration) -> Floats:
         """Places (k, ...) as u (k, nu)."""
         turned, values = np.asarray(place.turns), np.asarray(place.values)
         u = np.zeros((len(turned), self.tree.layout.nu))
@@ -135,14 +135,14 @@ def _padded(count: int, least: int) -> int:
 # --- one lane: what is differentiated ------------------------------------------------------------------------------
 
 
-def moved(rig: Rig, lane: Lane, place: Place, v: Array) -> Place:
+def moved(rig: Constants, lane: Lane, place: Configuration, v: Array) -> Configuration:
     """The configuration moved by v (n, 3); values stay inside their ranges."""
     values = jnp.clip(place.values + v * lane.steps, rig.ranges[0], rig.ranges[1])
     turned = turns.normalised(turns.multiply(turns.exp(turns.vec(v)), turns.quat(place.turns)))
-    return Place(jnp.where((rig.kinds == BALL)[:, None], turns.stacked(turned), place.turns), values)
+    return Configuration(jnp.where((rig.kinds == BALL)[:, None], turns.stacked(turned), place.turns), values)
 
 
-def left(rig: Rig, lane: Lane, place: Place, v: Array) -> tuple[Array, Array]:
+def left(rig: Constants, lane: Lane, place: Configuration, v: Array) -> tuple[Array, Array]:
     """The weighted residual (3 t,) of a configuration moved by v (n, 3), and whether every term is met.
 
     Ranges are not looked at, so that derivatives at an end are those of the inside.
@@ -153,27 +153,27 @@ def left(rig: Rig, lane: Lane, place: Place, v: Array) -> tuple[Array, Array]:
     kinds, nodes = rig.terms
     rows = jnp.stack([*spins, *points])
     rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
-    spin, point = Quat(*rows[:4]), Vec(*rows[4:])
+    spin, point = TracedQuat(*rows[:4]), TracedVec(*rows[4:])
     wanted = turns.quat(lane.targets)
-    aimed = Vec(*wanted[:3])
+    aimed = TracedVec(*wanted[:3])
     # what another kind of term has there may be no unit vector: see turns.py about both sides of a `where`
     none = turns.identity_like(point.x)
-    pole = Vec(*none[1:3], none[0])
+    pole = TracedVec(*none[1:3], none[0])
     is_rotation, is_aim, is_pointing = kinds == ROTATION, kinds == AIM, (kinds == DIRECTION) | (kinds == AIM)
     point = turns.add(point, turns.rotate(spin, turns.vec(rig.aims)))
-    axis = Vec(*turns.chosen(is_aim, turns.vec(rig.aims[:, 3:6]), turns.vec(rig.aims)))
-    axis = turns.rotate(spin, Vec(*turns.chosen(is_pointing, axis, pole)))
-    way = Vec(*turns.chosen(is_aim, turns.way_to(aimed, point, axis), aimed))
+    axis = TracedVec(*turns.chosen(is_aim, turns.vec(rig.aims[:, 3:6]), turns.vec(rig.aims)))
+    axis = turns.rotate(spin, TracedVec(*turns.chosen(is_pointing, axis, pole)))
+    way = TracedVec(*turns.chosen(is_aim, turns.way_to(aimed, point, axis), aimed))
     turn = turns.multiply(spin, turns.quat(rig.aims[:, 3:7]))
-    rotation = turns.rotation_left(Quat(*turns.chosen(is_rotation, wanted, none)), turn)
-    direction = turns.direction_left(Vec(*turns.chosen(is_pointing, way, axis)), axis)
+    rotation = turns.rotation_left(TracedQuat(*turns.chosen(is_rotation, wanted, none)), turn)
+    direction = turns.direction_left(TracedVec(*turns.chosen(is_pointing, way, axis)), axis)
     position = turns.sub(aimed, point)
-    rest = Vec(*turns.chosen(is_rotation, rotation, Vec(*turns.chosen(is_pointing, direction, position))))
+    rest = TracedVec(*turns.chosen(is_rotation, rotation, TracedVec(*turns.chosen(is_pointing, direction, position))))
     met = (turns.dot(rest, rest) <= rig.aims[:, 8]).all()
     return turns.stacked(turns.scale(rest, rig.aims[:, 7])).ravel(), met
 
 
-def _world(rig: Rig, lane: Lane, values: Array, turned: Quat) -> tuple[Quat, Vec]:
+def _world(rig: Constants, lane: Lane, values: Array, turned: TracedQuat) -> tuple[TracedQuat, TracedVec]:
     """Rotations and positions of the moved frames (n + 1 each); the world is the last.
 
     Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each node with the ancestor that it has
@@ -182,15 +182,15 @@ def _world(rig: Rig, lane: Lane, values: Array, turned: Quat) -> tuple[Quat, Vec
     """
     value = lane.frames[:, 7] * values[rig.owners, 0] + lane.frames[:, 8]
     zero = jnp.zeros_like(value)
-    about = Quat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
+    about = TracedQuat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
     still = turns.identity_like(value)
-    turn = turns.chosen(rig.kinds == BALL, turned, Quat(*turns.chosen(rig.kinds == HINGE, about, still)))
-    none = Vec(zero, zero, zero)
+    turn = turns.chosen(rig.kinds == BALL, turned, TracedQuat(*turns.chosen(rig.kinds == HINGE, about, still)))
+    none = TracedVec(zero, zero, zero)
     move = turns.chosen(rig.kinds == MOVE, turns.vec(values), none)
-    slid = turns.chosen(rig.kinds == SLIDE, Vec(zero, zero, value), Vec(*move))
+    slid = turns.chosen(rig.kinds == SLIDE, TracedVec(zero, zero, value), TracedVec(*move))
     frame = turns.quat(lane.frames[:, 3:7])
-    spins = turns.multiply(frame, Quat(*turn))
-    points = turns.add(turns.vec(lane.frames), turns.rotate(frame, Vec(*slid)))
+    spins = turns.multiply(frame, TracedQuat(*turn))
+    points = turns.add(turns.vec(lane.frames), turns.rotate(frame, TracedVec(*slid)))
     world = jnp.zeros((7, 1)).at[0].set(1.0)
     rows = jnp.concatenate([jnp.stack([*spins, *points]), world], axis=1)
     size = len(rig.kinds) + 1
@@ -199,11 +199,11 @@ def _world(rig: Rig, lane: Lane, values: Array, turned: Quat) -> tuple[Quat, Vec
         rows, parents = carried
         pick = (parents[None, :] == jnp.arange(size)[:, None]).astype(rows.dtype)
         above = rows @ pick
-        spin, point = Quat(*above[:4]), Vec(*above[4:])
-        points = turns.add(point, turns.rotate(spin, Vec(*rows[4:])))
-        rows = jnp.stack([*turns.multiply(spin, Quat(*rows[:4])), *points])
+        spin, point = TracedQuat(*above[:4]), TracedVec(*above[4:])
+        points = turns.add(point, turns.rotate(spin, TracedVec(*rows[4:])))
+        rows = jnp.stack([*turns.multiply(spin, TracedQuat(*rows[:4])), *points])
         return (rows, parents[parents]), None
 
     rounds = (size - 2).bit_length()
     (rows, _), _ = jax.lax.scan(joined, (rows, rig.parents), None, length=rounds)  # a loop: compiled once
-    return Quat(*rows[:4]), Vec(*rows[4:])
+    return TracedQuat(*rows[:4]), TracedVec(*rows[4:])

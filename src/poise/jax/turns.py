@@ -20,7 +20,7 @@ _SERIES = 1e-3  # squared angle [rad^2] below which three terms of the series ar
 _OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is rounding
 
 
-class Vec(NamedTuple):
+class TracedVec(NamedTuple):
     """A vector."""
 
     x: Array
@@ -28,7 +28,7 @@ class Vec(NamedTuple):
     z: Array
 
 
-class Quat(NamedTuple):
+class TracedQuat(NamedTuple):
     """A rotation: a unit quaternion."""
 
     w: Array
@@ -37,60 +37,60 @@ class Quat(NamedTuple):
     z: Array
 
 
-def vec(array: Array) -> Vec:
+def vec(array: Array) -> TracedVec:
     """The vectors (..., 3) of an array."""
-    return Vec(*(array[..., i] for i in range(3)))
+    return TracedVec(*(array[..., i] for i in range(3)))
 
 
-def quat(array: Array) -> Quat:
+def quat(array: Array) -> TracedQuat:
     """The quaternions (..., 4) of an array."""
-    return Quat(*(array[..., i] for i in range(4)))
+    return TracedQuat(*(array[..., i] for i in range(4)))
 
 
-def stacked(parts: Vec | Quat) -> Array:
+def stacked(parts: TracedVec | TracedQuat) -> Array:
     """Vectors or quaternions as one array (..., 3) or (..., 4)."""
     return jnp.stack(jnp.broadcast_arrays(*parts), axis=-1)
 
 
-def chosen(which: Array, a: Vec | Quat, b: Vec | Quat) -> tuple[Array, ...]:
+def chosen(which: Array, a: TracedVec | TracedQuat, b: TracedVec | TracedQuat) -> tuple[Array, ...]:
     """The components of a where `which` is true, else those of b."""
     return tuple(jnp.where(which, p, q) for p, q in zip(a, b, strict=True))
 
 
-def identity_like(x: Array) -> Quat:
+def identity_like(x: Array) -> TracedQuat:
     """No rotation, as many times as x has numbers."""
     zero = jnp.zeros_like(x)
-    return Quat(jnp.ones_like(x), zero, zero, zero)
+    return TracedQuat(jnp.ones_like(x), zero, zero, zero)
 
 
-def add(a: Vec, b: Vec) -> Vec:
+def add(a: TracedVec, b: TracedVec) -> TracedVec:
     """a + b."""
-    return Vec(a.x + b.x, a.y + b.y, a.z + b.z)
+    return TracedVec(a.x + b.x, a.y + b.y, a.z + b.z)
 
 
-def sub(a: Vec, b: Vec) -> Vec:
+def sub(a: TracedVec, b: TracedVec) -> TracedVec:
     """a - b."""
-    return Vec(a.x - b.x, a.y - b.y, a.z - b.z)
+    return TracedVec(a.x - b.x, a.y - b.y, a.z - b.z)
 
 
-def scale(a: Vec, s: Array | float) -> Vec:
+def scale(a: TracedVec, s: Array | float) -> TracedVec:
     """s times a."""
-    return Vec(a.x * s, a.y * s, a.z * s)
+    return TracedVec(a.x * s, a.y * s, a.z * s)
 
 
-def dot(a: Vec, b: Vec) -> Array:
+def dot(a: TracedVec, b: TracedVec) -> Array:
     """a . b."""
     return a.x * b.x + a.y * b.y + a.z * b.z
 
 
-def cross(a: Vec, b: Vec) -> Vec:
+def cross(a: TracedVec, b: TracedVec) -> TracedVec:
     """a x b."""
-    return Vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+    return TracedVec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 
-def multiply(a: Quat, b: Quat) -> Quat:
+def multiply(a: TracedQuat, b: TracedQuat) -> TracedQuat:
     """Compose rotations: by b, then by a."""
-    return Quat(
+    return TracedQuat(
         a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
         a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
         a.w * b.y + a.y * b.w + a.z * b.x - a.x * b.z,
@@ -98,54 +98,54 @@ def multiply(a: Quat, b: Quat) -> Quat:
     )
 
 
-def inverse(q: Quat) -> Quat:
+def inverse(q: TracedQuat) -> TracedQuat:
     """The rotation back."""
-    return Quat(q.w, -q.x, -q.y, -q.z)
+    return TracedQuat(q.w, -q.x, -q.y, -q.z)
 
 
-def rotate(q: Quat, v: Vec) -> Vec:
+def rotate(q: TracedQuat, v: TracedVec) -> TracedVec:
     """Rotate vectors by unit quaternions."""
-    u = Vec(q.x, q.y, q.z)
+    u = TracedVec(q.x, q.y, q.z)
     t = scale(cross(u, v), 2.0)
     return add(add(v, scale(t, q.w)), cross(u, t))
 
 
-def normalised(q: Quat) -> Quat:
+def normalised(q: TracedQuat) -> TracedQuat:
     """Scale quaternions to unit length; one of zero length becomes the identity, with gradient zero."""
     square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
     empty = square == 0.0
     length = jnp.sqrt(jnp.where(empty, 1.0, square))
-    return Quat(*chosen(empty, identity_like(square), Quat(*(part / length for part in q))))
+    return TracedQuat(*chosen(empty, identity_like(square), TracedQuat(*(part / length for part in q))))
 
 
-def exp(v: Vec) -> Quat:
+def exp(v: TracedVec) -> TracedQuat:
     """Turn by |v| [rad] about v: (cos |v| / 2, sin(|v| / 2) v / |v|), a series near zero."""
     square = dot(v, v)
     near = square < _SERIES
     angle = jnp.sqrt(jnp.where(near, 1.0, square))
     w = jnp.where(near, 1.0 - square / 8.0 + square**2 / 384.0, jnp.cos(0.5 * angle))
     k = jnp.where(near, 0.5 - square / 48.0 + square**2 / 3840.0, jnp.sin(0.5 * angle) / angle)
-    return Quat(w, k * v.x, k * v.y, k * v.z)
+    return TracedQuat(w, k * v.x, k * v.y, k * v.z)
 
 
-def as_matrix(q: Quat) -> Array:
+def as_matrix(q: TracedQuat) -> Array:
     """Rotation matrices (..., 3, 3)."""
     w, x, y, z = q
     rows = [
-        Vec(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        Vec(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        Vec(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        TracedVec(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        TracedVec(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        TracedVec(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     ]
     return jnp.stack([stacked(row) for row in rows], axis=-2)
 
 
-def rotation_left(wanted: Quat, q: Quat) -> Vec:
+def rotation_left(wanted: TracedQuat, q: TracedQuat) -> TracedVec:
     """2 sin(angle / 2) times the axis of the rotation from q to `wanted`."""
     left = multiply(wanted, inverse(q))
-    return scale(Vec(left.x, left.y, left.z), jnp.where(left.w < 0, -2.0, 2.0))
+    return scale(TracedVec(left.x, left.y, left.z), jnp.where(left.w < 0, -2.0, 2.0))
 
 
-def direction_left(wanted: Vec, a: Vec) -> Vec:
+def direction_left(wanted: TracedVec, a: TracedVec) -> TracedVec:
     """2 sin(angle / 2) times the axis of the shortest turn from unit vectors a to `wanted`.
 
     2 a x (a + b) / |a + b|; where they are opposite, any axis across with gradient zero.
@@ -154,20 +154,20 @@ def direction_left(wanted: Vec, a: Vec) -> Vec:
     square = dot(middle, middle)
     opposite = square < max(_OPPOSITE, 16 * float(jnp.finfo(square.dtype).eps) ** 2)
     turn = scale(cross(a, middle), 2.0 / jnp.sqrt(jnp.where(opposite, 1.0, square)))
-    return Vec(*chosen(opposite, scale(_across(wanted), 2.0), turn))
+    return TracedVec(*chosen(opposite, scale(_across(wanted), 2.0), turn))
 
 
-def way_to(wanted: Vec, point: Vec, axis: Vec) -> Vec:
+def way_to(wanted: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
     """The unit vector from a point to another; where they are the same to rounding `axis`, which then is right."""
     away = sub(wanted, point)
     square = dot(away, away)
     there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
     way = scale(away, 1.0 / jnp.sqrt(jnp.where(there, 1.0, square)))
-    return Vec(*chosen(there, axis, way))
+    return TracedVec(*chosen(there, axis, way))
 
 
-def _across(a: Vec) -> Vec:
+def _across(a: TracedVec) -> TracedVec:
     """A unit vector perpendicular to unit vectors, without branches (Duff et al., JCGT 6(1), 2017)."""
     sign = jnp.where(a.z < 0, -1.0, 1.0)
     k = -1.0 / (sign + a.z)
-    return Vec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -sign * a.x)
+    return TracedVec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -sign * a.x)

@@ -48,7 +48,7 @@ FULL = Size(arm=100_000, calls=2000, figure=2000, bones=1000, poses=100_000)
 QUICK = Size(arm=200, calls=20, figure=8, bones=20, poses=100)
 
 
-class Row(NamedTuple):
+class Measurement(NamedTuple):
     """One figure: what was measured, the share solved [%] or None, the median, the 99th percentile or None, a unit."""
 
     what: str
@@ -80,12 +80,12 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def groups() -> list[tuple[str, Callable[[Size], list[Row]]]]:
+def groups() -> list[tuple[str, Callable[[Size], list[Measurement]]]]:
     """What there is to measure: (name, function) pairs."""
     return [("arm", arm), ("figure", figure), ("bones", bones), ("forward kinematics", forward)]
 
 
-def arm(size: Size) -> list[Row]:
+def arm(size: Size) -> list[Measurement]:
     """Six hinges: Place goals for the tool of the bundled arm; a batch and single calls from its rest, and a path."""
     start = load(samples.path("arm.urdf")).rest
     low, high = start.skeleton.value_ranges.T
@@ -127,7 +127,7 @@ def _circle(start: Pose, count: int) -> Iterator[Floats]:
         yield np.concatenate([at.positions + 0.1 * np.array([np.cos(angle) - 1, np.sin(angle), 0.0]), at.rotations])
 
 
-def figure(size: Size) -> list[Row]:
+def figure(size: Size) -> list[Measurement]:
     """A whole figure without limits, root included: Place goals for hands, feet and head, from rest."""
     rig = load(samples.path("humanoid.bvh"))
     skeleton = rig.skeleton.limited(dict.fromkeys(_limited(rig.skeleton)))
@@ -167,7 +167,7 @@ def _scattered(start: Pose, count: int) -> Floats:
     return q
 
 
-def bones(size: Size) -> list[Row]:
+def bones(size: Size) -> list[Measurement]:
     """Ten ball joints, straight at the start: Position goals within reach, joint by joint (ccd)."""
     names = [*(f"bone_{i}" for i in range(_BONES)), "tip"]
     kinds = [Kind.BALL] * _BONES + [Kind.FIXED]
@@ -180,26 +180,26 @@ def bones(size: Size) -> list[Row]:
     return [_batch(f"ten bones, ccd, {size.bones:,} targets", start, goal, solver="ccd", tolerance=_BONES_TOLERANCE)]
 
 
-def forward(size: Size) -> list[Row]:
+def forward(size: Size) -> list[Measurement]:
     """World transforms of every joint of a batch of poses."""
-    rows: list[Row] = []
+    rows: list[Measurement] = []
     for name in ("arm.urdf", "humanoid.bvh"):
         start = load(samples.path(name)).rest
         q = np.repeat(start.q[None], size.poses, axis=0)
         times = [_seconds(lambda q=q, s=start.skeleton: Pose(s, q).world) / size.poses for _ in range(_REPEATS)]
         what = f"{name}, {len(start.skeleton)} joints, all world transforms, pose"
-        rows.append(Row(what, None, float(np.median(times)) * 1e9, None, "ns"))
+        rows.append(Measurement(what, None, float(np.median(times)) * 1e9, None, "ns"))
     return rows
 
 
-def _batch(what: str, start: Pose, goals: Any, **options: Any) -> Row:
+def _batch(what: str, start: Pose, goals: Any, **options: Any) -> Measurement:
     """Solve a batch a few times: microseconds for one of it."""
     result = solve(start, goals, **options)
     times = [_seconds(lambda: solve(start, goals, **options)) / len(result) for _ in range(_REPEATS)]
-    return Row(what, 100.0 * float(np.mean(result.reached)), float(np.median(times)) * 1e6, None, "us")
+    return Measurement(what, 100.0 * float(np.mean(result.reached)), float(np.median(times)) * 1e6, None, "us")
 
 
-def _calls(what: str, call: Callable[[Floats], Any], targets: list[Floats]) -> Row:
+def _calls(what: str, call: Callable[[Floats], Any], targets: list[Floats]) -> Measurement:
     """Solve one after the other: microseconds of a call."""
     times, reached = np.zeros(len(targets)), 0
     call(targets[0])
@@ -209,7 +209,7 @@ def _calls(what: str, call: Callable[[Floats], Any], targets: list[Floats]) -> R
         times[i] = time.perf_counter() - began
         reached += bool(result.reached)
     solved = 100.0 * reached / len(targets)
-    return Row(what, solved, float(np.median(times)) * 1e6, float(np.percentile(times, 99)) * 1e6, "us")
+    return Measurement(what, solved, float(np.median(times)) * 1e6, float(np.percentile(times, 99)) * 1e6, "us")
 
 
 def _seconds(work: Callable[[], Any]) -> float:

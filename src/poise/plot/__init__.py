@@ -16,7 +16,7 @@ from poise.errors import InputError
 from poise.ground.plant import Planted
 from poise.io.files import write_atomically
 from poise.model.pose import Pose
-from poise.plot.curve import Curve, curve_of
+from poise.plot.curve import ErrorCurve, curve_of
 from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
 from poise.plot.scene import prepared
@@ -107,7 +107,7 @@ def draw_solve(
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
     poses = [("start", start), (label or str(result.status).replace("_", " "), result.pose)]
     panels, scene = prepared(poses, target, chain, limited=result.joints, trail=result)
-    curve: Curve | None = curve_of(result)
+    curve: ErrorCurve | None = curve_of(result)
     write_atomically(path, rendered(path.suffix.lower()[1:], panels, scene, title, curve))
 
 

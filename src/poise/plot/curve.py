@@ -13,7 +13,7 @@ from poise.solving.result import Result
 _RISE = 2.0  # an error that doubles is another attempt
 
 
-class Curve(NamedTuple):
+class ErrorCurve(NamedTuple):
     """Errors (rows,) with NaN between attempts, the tolerance or None, and the words of the axis."""
 
     errors: Floats
@@ -21,7 +21,7 @@ class Curve(NamedTuple):
     words: str
 
 
-def curve_of(result: Result) -> Curve | None:
+def curve_of(result: Result) -> ErrorCurve | None:
     """The curve of a traced result; None where there is no trace or nothing was iterated."""
     trace = result.trace
     if trace is None or len(trace.errors) < 2:  # noqa: PLR2004
@@ -30,7 +30,7 @@ def curve_of(result: Result) -> Curve | None:
     lone = len(measures) == 1 and measures[0].kind == POSITION
     unit = "m" if result.problem.skeleton.metres_per_unit == 1.0 else "file units"
     words = f"distance left [{unit}]" if lone else "weighted error of all goals"
-    return Curve(_with_gaps(trace.errors, trace.errors)[:, 0], result.tolerance if lone else None, words)
+    return ErrorCurve(_with_gaps(trace.errors, trace.errors)[:, 0], result.tolerance if lone else None, words)
 
 
 def trail_of(result: Result, joint: str) -> Floats | None:
@@ -49,7 +49,7 @@ def _with_gaps(rows: Floats, errors: Floats) -> Floats:
     return np.insert(rows, starts, np.nan, axis=0)
 
 
-def draw_curve(axes: Any, curve: Curve, colours: tuple[str, str, str]) -> None:
+def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
     """Draw the curve on Matplotlib axes; colours of the line, the tolerance and the words."""
     line, goal, ink = colours
     tiny = np.nanmin(np.where(curve.errors > 0, curve.errors, np.nan)) if (curve.errors > 0).any() else 1.0

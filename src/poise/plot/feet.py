@@ -11,7 +11,7 @@ from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
 from poise.ground.plant import Planted
-from poise.ground.report.measures import Paths, runs, speeds
+from poise.ground.report.measures import SolePaths, runs, speeds
 from poise.ground.report.report import Report
 from poise.maths.arrays import Floats, Ints
 from poise.plot.canvas import canvas, written
@@ -55,7 +55,7 @@ def _rows(legs: tuple[str, ...]) -> int:
     return (len(legs) + 1) // 2
 
 
-class _View(NamedTuple):
+class _SideView(NamedTuple):
     """A direction (2,) that runs to the right, the place (2,) of zero, and the frames whose legs are drawn."""
 
     along: Floats
@@ -72,7 +72,7 @@ class _View(NamedTuple):
         return np.median(ankles @ np.array([-self.along[1], self.along[0]]), axis=0)
 
 
-def _view_of(motion: Motion) -> _View:
+def _view_of(motion: Motion) -> _SideView:
     hips = motion.places[:, :, 0, :2].mean(axis=1)
     way = hips[-1] - hips[0]
     far = float(np.linalg.norm(way))
@@ -81,10 +81,10 @@ def _view_of(motion: Motion) -> _View:
     length = float(np.linalg.norm(way))
     along = way / length if length > 0 else np.array([1.0, 0.0])
     count = int(np.clip(np.ceil(far / _STRIDE), 1, _MOST)) + 1
-    return _View(along, hips[0], np.unique(np.linspace(0, len(motion) - 1, count).round().astype(int)))
+    return _SideView(along, hips[0], np.unique(np.linspace(0, len(motion) - 1, count).round().astype(int)))
 
 
-def _lines(view: _View, motion: Motion, paths: Paths) -> Floats:
+def _lines(view: _SideView, motion: Motion, paths: SolePaths) -> Floats:
     """Each leg that is drawn as a line (n, L, 6, 2): hip, knee, ankle, heel, ball, tip of the sole [m]."""
     return view.seen(np.concatenate([motion.places[:, :, :3], paths.points], axis=2)[view.frames])
 
@@ -95,7 +95,7 @@ def _extent(lines: list[Floats]) -> tuple[Floats, Floats]:
     return points.min(axis=0) - np.array([0.3, 0.25]), points.max(axis=0) + np.array([0.3, 0.1])
 
 
-def _draw_ground(axes: Any, view: _View, aside: Floats, footing: Footing, low: Floats, high: Floats) -> None:
+def _draw_ground(axes: Any, view: _SideView, aside: Floats, footing: Footing, low: Floats, high: Floats) -> None:
     """Draw the profile of the ground below the way of each foot (L,): hills are not the same for both."""
     along = np.linspace(low[0], high[0], 800)
     left = np.array([-view.along[1], view.along[0]])

@@ -9,7 +9,7 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Skeleton
 from poise.plot.canvas import PAPER, canvas, written
-from poise.plot.curve import Curve, draw_curve
+from poise.plot.curve import ErrorCurve, draw_curve
 from poise.plot.scene import Panel, Scene, nearness, projected
 
 # Okabe and Ito's palette: these stay apart for colour-blind readers and in grey print.
@@ -23,7 +23,7 @@ _LETTER = 0.11  # of the title [inch]: panels are at least as wide as their word
 _MANY = 40  # joints; more are drawn as small dots
 
 
-def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: Curve | None = None) -> bytes:
+def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: ErrorCurve | None = None) -> bytes:
     """Render to bytes of a file format, the same bytes every time."""
     extent = scene.high - scene.low
     words = max(_LETTER * len(title) / len(panels), *(0.85 * _LETTER * len(panel.label) for panel in panels))

@@ -22,7 +22,7 @@ from poise.solvers.base.request import Request
 from poise.solving.result import Answer
 
 if TYPE_CHECKING:
-    from poise.jax.lanes import Found, Lanes
+    from poise.jax.lanes import LaneProgram, LaneResult
 
 _GIVE_UP = 0.8  # an attempt ends that has more than this share of its error left after four iterations
 _SETTLED = 1 - 1e-6  # the same where the best attempt is brought to rest
@@ -96,11 +96,11 @@ class Autodiff:
         tree, k = problem.tree, len(targets)
         if not problem.joints or not k:
             return standing_still(problem, targets, trace=request.trace)
-        from poise.jax.lanes import Lanes  # noqa: PLC0415  (an extra, and slow to import; says what to install)
+        from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, and slow to import; says what to install)
 
         engine = TreeEngine(problem, tolerance, self.options)
         aims, rows = aims_within(tree, tolerance), engine.kernel_targets(targets)
-        lanes = Lanes(tree, aims, rows, self.method, self.damping, request.trace)
+        lanes = LaneProgram(tree, aims, rows, self.method, self.damping, request.trace)
         found = self._attempts(engine, lanes)
         q = tree.q_of(found.u, found.iterations > 0)
         history = None
@@ -108,7 +108,7 @@ class Autodiff:
             history = trace_of(tree, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
         return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
 
-    def _attempts(self, engine: TreeEngine, lanes: Lanes) -> Found:
+    def _attempts(self, engine: TreeEngine, lanes: LaneProgram) -> LaneResult:
         """From the start, then from elsewhere where that fell short; what nothing meets is brought to rest."""
         tree, options = engine.problem.tree, self.options
         starts = np.broadcast_to(tree.starts, (lanes.count, tree.layout.nu))

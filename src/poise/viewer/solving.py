@@ -19,7 +19,7 @@ from poise.solvers.base.status import Status
 from poise.solving.prepared import Prepared
 from poise.solving.result import Result
 from poise.solving.solve import chosen_solver, prepare, solve
-from poise.viewer.document.chains import Chain
+from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import Choice, Document
 from poise.viewer.protocol import NOTHING, REFUSED
 
@@ -70,14 +70,14 @@ class Solving:
         self._solver: solvers.Solver | None = None
         self._groups: tuple[tuple[int, ...], ...] = ()
 
-    def __call__(self, chains: Sequence[Chain], start: Floats) -> Outcome:
+    def __call__(self, chains: Sequence[ChainTarget], start: Floats) -> Outcome:
         """Solve for the chains' targets from q (characters, nq); what a solver refuses is said, not raised."""
         try:
             return self._solved(chains, start)
         except PoiseError as error:
             return Outcome(start, start, REFUSED, str(error), self.choice.name)
 
-    def curve(self, chains: Sequence[Chain], watched: int, start: Floats) -> list[float] | None:
+    def curve(self, chains: Sequence[ChainTarget], watched: int, start: Floats) -> list[float] | None:
         """The error of the first character after each iteration, for one chain and those that are solved with it.
 
         None where there is no trace.
@@ -91,7 +91,7 @@ class Solving:
             return None
         return None if trace is None else [float(error) for error in trace.errors[:1000]]
 
-    def _solved(self, chains: Sequence[Chain], start: Floats) -> Outcome:
+    def _solved(self, chains: Sequence[ChainTarget], start: Floats) -> Outcome:
         goals = [chain.goals(self.base.skeleton) for chain in chains]
         if self._solver is None:
             self._solver = self._made([goal for of_chain in goals for goal in of_chain])
@@ -104,7 +104,7 @@ class Solving:
         note = "chain after chain: this solver takes one at a time" if len(self._groups) > 1 else None
         return _outcome(results, q, start, note)
 
-    def _each(self, chain: Chain, goals: list[Goal]) -> list[Goal]:
+    def _each(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
         """The goals of a chain for each character of a crowd; pins are where each has its own."""
         if len(self.places) == 1:
             return goals

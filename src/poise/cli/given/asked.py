@@ -19,7 +19,7 @@ from poise.solving.solve import chosen_solver
 Numbers = tuple[float, ...]
 
 
-class Asked(NamedTuple):
+class GoalOptions(NamedTuple):
     """What the goal options said; None and () where nothing was."""
 
     joint: str | None

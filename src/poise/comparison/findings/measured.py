@@ -11,7 +11,7 @@ import numpy as np
 from poise.comparison.findings.convergence import Convergence
 from poise.comparison.findings.motion import Smoothness, smoothness, travel
 from poise.comparison.trials.growth import Grown
-from poise.comparison.trials.runs import LEAVES, Run
+from poise.comparison.trials.runs import LEAVES, MethodRun
 from poise.comparison.trials.task import Task
 from poise.maths.arrays import Floats
 from poise.problem.layout import POSITION
@@ -75,7 +75,7 @@ class Measured:
     does: dict[str, bool]
     task: Task
     refused: str | None = None
-    runs: dict[str, Run] = field(default_factory=dict[str, Run])
+    runs: dict[str, MethodRun] = field(default_factory=dict[str, MethodRun])
     calls: Floats | None = None
     batches: dict[int, Floats] = field(default_factory=dict[int, Floats])
     batch_trouble: str | None = None
@@ -88,7 +88,7 @@ class Measured:
         return f"Measured({self.name}: {said})"
 
     @property
-    def main(self) -> Run | None:
+    def main(self) -> MethodRun | None:
         """What it did with the main set."""
         return self.runs.get(self.task.main.name)
 

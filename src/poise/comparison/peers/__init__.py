@@ -1,6 +1,7 @@
 """Other libraries, for comparison: one adapter per file; the folder is the registry, the file name is the peer's name.
 
-An adapter has a class `Peer`. Its library is imported when a Peer is made, quietly, and is never needed otherwise.
+An adapter has a class that is named like its file (`ikpy.py` has `Ikpy`) and is a `Peer`. Its library is imported when
+one is made, quietly, and is never needed otherwise.
 What a peer is told of a chain is a `SerialArm`; its answers are judged by Poise's forward kinematics, never believed.
 """
 
@@ -22,7 +23,7 @@ class NotInstalledError(UnsupportedError):
     """A peer that is not here; the sentence says how to get it."""
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What a peer said.
 
     values      (n,) of the arm's links, or None where it gave nothing
@@ -68,7 +69,7 @@ class Peer(Protocol):
         """Solve for a point (3,) or a place (4, 4) from values (n,): the library's own call, and what is timed."""
         ...
 
-    def read(self, raw: Any) -> Answer:
+    def read(self, raw: Any) -> Reply:
         """What an answer of `solve` says."""
         ...
 
@@ -91,7 +92,7 @@ def named(name: str) -> type[Peer]:
     """The adapter of a peer; an unknown name is an UnknownNameError that lists what exists."""
     if name not in names():
         raise UnknownNameError("peer", name, names())
-    adapter: type[Peer] = importlib.import_module(f"{adapters.__name__}.{name}").Peer
+    adapter: type[Peer] = getattr(importlib.import_module(f"{adapters.__name__}.{name}"), name.title())
     return adapter
 
 

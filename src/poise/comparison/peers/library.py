@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.comparison.peers import Answer, NotInstalledError
+from poise.comparison.peers import NotInstalledError, Reply
 from poise.comparison.peers.serial import SerialArm
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
@@ -160,9 +160,9 @@ class InProcess:
         """How to install it, a sentence; None where it is installed."""
         return cls.library.missing()
 
-    def read(self, raw: Any) -> Answer:
+    def read(self, raw: Any) -> Reply:
         """What an answer of `solve` says: it is one."""
-        return Answer(*raw)
+        return Reply(*raw)
 
     def seconds_of(self, raw: Any) -> float | None:
         """Nothing: the caller's clock counts."""

@@ -33,7 +33,7 @@ _SMALLEST, _LARGEST = 0.1, 10.0  # lengths between which a chain's own units ser
 _NOTHING = 1e-12  # of the distance from the origin: a length that is no more is rounding, of a chain without one
 
 
-class Link(NamedTuple):
+class Segment(NamedTuple):
     """One motion of the chain.
 
     name       of the joint; the hinges of a ball joint are "Hips.x", "Hips.y", "Hips.z"
@@ -77,7 +77,7 @@ class SerialArm:
     """
 
     start: Pose
-    links: tuple[Link, ...]
+    links: tuple[Segment, ...]
     balls: tuple[int, ...]
     tip: Floats
     base: Floats
@@ -197,14 +197,14 @@ def serial(start: Pose, goal: Position | Place) -> SerialArm:
     moving = [row for row in moving if not _held(skeleton, row)]
     if not moving:
         raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to tell")
-    walk = _Walk(start, moving)
+    walk = _ScaleWalk(start, moving)
     for row in skeleton.way(tip):
         if row >= moving[0]:
             walk.pass_joint(row)
     return walk.arm(np.array(goal.offset))
 
 
-def motion(link: Link, value: Floats) -> Floats:
+def motion(link: Segment, value: Floats) -> Floats:
     """The transform (..., 4, 4) that a value (...) of a link makes: cos I + sin [a] + (1 - cos) a a^T, or a slide."""
     result = np.zeros((*np.shape(value), 4, 4))
     result[..., 3, 3] = 1.0
@@ -242,7 +242,7 @@ def _held(skeleton: Skeleton, row: int) -> bool:
     return False
 
 
-class _Walk:
+class _ScaleWalk:
     """Goes from base to tip with the rigid world frame at zero values, and takes the scale out of what follows."""
 
     def __init__(self, start: Pose, moving: list[int]) -> None:
@@ -252,7 +252,7 @@ class _Walk:
         parent = int(start.skeleton.parents[moving[0]])
         self.world = start.world.affine[parent] if parent >= 0 else np.eye(3, 4)
         self.base = self.last = self._rigid(moving[0])[0]
-        self.links: list[Link] = []
+        self.links: list[Segment] = []
         self.balls: list[int] = []
         self.sources: list[_Source] = []
 
@@ -279,10 +279,10 @@ class _Walk:
             factor = scale if slide else 1.0
             low, high = np.sort(skeleton.value_ranges[column] * factor).tolist()
             self.sources.append(_Source(first, column, factor))
-            self.links.append(Link(name, place, skeleton.axes[row], slide, low, high))
+            self.links.append(Segment(name, place, skeleton.axes[row], slide, low, high))
         elif isinstance(limit, Range) and limit.axis is not None:
             self.sources.append(_Source(first, column, axis=limit.axis))
-            self.links.append(Link(name, place, np.array(limit.axis), False, limit.low, limit.high))
+            self.links.append(Segment(name, place, np.array(limit.axis), False, limit.low, limit.high))
         else:
             self._add_ball(name, place, column, limit if isinstance(limit, EulerBox) else None)
 
@@ -293,7 +293,7 @@ class _Walk:
             self.balls.append(len(self.links))
         for letter, (low, high) in zip(order, ranges, strict=True):
             axis = np.eye(3)["XYZ".index(letter)]
-            self.links.append(Link(f"{name}.{letter.lower()}", place, axis, False, low, high))
+            self.links.append(Segment(f"{name}.{letter.lower()}", place, axis, False, low, high))
             place = np.eye(4)
 
     def arm(self, offset: Floats) -> SerialArm:
@@ -346,7 +346,7 @@ def roll_pitch_yaw(rotation: Floats) -> Floats:
     return from_quaternion(rotations.from_matrix(rotation), "ZYX")[::-1]
 
 
-def ends(link: Link) -> tuple[float, float]:
+def ends(link: Segment) -> tuple[float, float]:
     """Finite ends of a link's value: where it has none, two turns or a thousand arm units beyond the other or zero."""
     far = _FAR if link.slide else _TURNS
     low = link.low if np.isfinite(link.low) else (link.high if np.isfinite(link.high) else 0.0) - far
@@ -354,7 +354,7 @@ def ends(link: Link) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _urdf_joint(name: str, parent: str, child: str, link: Link, *, continuous: bool) -> list[str]:
+def _urdf_joint(name: str, parent: str, child: str, link: Segment, *, continuous: bool) -> list[str]:
     free = continuous and not (link.slide or np.isfinite(link.low) or np.isfinite(link.high))
     low, high = ends(link)
     limit = "" if free else f'<limit lower="{low!r}" upper="{high!r}" effort="1" velocity="1"/>'

@@ -68,7 +68,7 @@ def _curve(line: Line, across: Axis, up: Axis, at: float) -> list[str]:
     return [*parts, line.look.label(edge + 15, at + 4), "</g>"]
 
 
-class Row(NamedTuple):
+class ChartRow(NamedTuple):
     """A row: what is drawn in it, the figure at its right end."""
 
     look: Look
@@ -81,7 +81,7 @@ def row_axis(low: float, high: float, *, log: bool = True) -> Axis:
     return Axis(low, high, _ROWS_LEFT, WIDTH - _ROWS_RIGHT, log=log)
 
 
-def rows(drawn: Sequence[Row], axis: Axis, height: float, words: Words, levels: Sequence[float] = ()) -> str:
+def rows(drawn: Sequence[ChartRow], axis: Axis, height: float, words: Words, levels: Sequence[float] = ()) -> str:
     """Rows below each other, `height` apart, along one axis with numbers below; words.y stands above the figures."""
     bottom = _TOP + height * len(drawn)
     parts = [opened(WIDTH, bottom + _FOOT, words.title)]

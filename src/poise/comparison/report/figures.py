@@ -12,7 +12,7 @@ from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.table import length_unit
 from poise.comparison.report.charts import opened
 from poise.comparison.report.look import Look, named
-from poise.comparison.trials.runs import LEAVES, Run
+from poise.comparison.trials.runs import LEAVES, MethodRun
 from poise.comparison.trials.task import Task
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
@@ -33,7 +33,7 @@ class _Ended(NamedTuple):
     """A method that was compared, what it did, and the pose that it ended in for the target that is drawn."""
 
     look: Look
-    run: Run
+    run: MethodRun
     pose: Pose | None
 
 
@@ -79,7 +79,7 @@ def pictures(findings: Findings, shown: Sequence[Look]) -> str:
     return "".join(parts)
 
 
-def _chosen(runs: Sequence[Run]) -> list[int]:
+def _chosen(runs: Sequence[MethodRun]) -> list[int]:
     """The targets with the least, the middle and the largest error over the methods; none twice."""
     count = min(len(run) for run in runs)
     scores = np.array([run.scores[:count] for run in runs])
@@ -127,7 +127,7 @@ def _way(task: Task) -> list[str]:
     return [skeleton.names[row] for row in reversed(found)]
 
 
-def _left(task: Task, run: Run, row: int, unit: str) -> str:
+def _left(task: Task, run: MethodRun, row: int, unit: str) -> str:
     """What is left of a target, in words."""
     errors, beyond = run.errors[row], float(run.violations[row])
     if not np.isfinite(errors).all():

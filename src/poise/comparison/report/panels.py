@@ -1,7 +1,7 @@
 """The panels of a picture for papers: each draws one question on Matplotlib axes, or says that it has no figures.
 
-What a method looks like (`Look`) is the same in every panel, and differs in dash and marker too, so that it can be told
-in grey.
+What a method looks like (`PanelStyle`) is the same in every panel, and differs in dash and marker too, so that it can
+be told in grey.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHORT = 200  # an axis from low to high below this ratio has more than powers o
 _LINEAR = 10  # iterations that stand side by side; later ones closer and closer
 
 
-class Look(NamedTuple):
+class PanelStyle(NamedTuple):
     """How a method is drawn."""
 
     method: Measured
@@ -47,19 +47,19 @@ class Look(NamedTuple):
         }  # fmt: skip
 
 
-class Panel(NamedTuple):
+class ReportPanel(NamedTuple):
     """A panel: its title, whether it has a row for each method, whether there is anything to draw, and how."""
 
     title: str
     rows: bool
-    found: Callable[[Sequence[Look]], bool]
-    draw: Callable[[Any, Sequence[Look]], None]
+    found: Callable[[Sequence[PanelStyle]], bool]
+    draw: Callable[[Any, Sequence[PanelStyle]], None]
 
 
-def looks(findings: Findings) -> tuple[Look, ...]:
+def looks(findings: Findings) -> tuple[PanelStyle, ...]:
     """One for each method that was compared, in order of rank; no two alike."""
     return tuple(
-        Look(
+        PanelStyle(
             method,
             _COLOURS[i % len(_COLOURS)],
             _DASHES[(i + i // len(_COLOURS)) % len(_DASHES)],
@@ -80,7 +80,7 @@ def plain(axes: Any) -> None:
 # --- a row for each method ----------------------------------------------------------------------------------------
 
 
-def _times(axes: Any, shown: Sequence[Look]) -> None:
+def _times(axes: Any, shown: Sequence[PanelStyle]) -> None:
     """Median, and from the first to the 99th percentile, of each method's calls."""
     for i, look in enumerate(shown):
         times = look.method.call_times
@@ -94,16 +94,16 @@ def _times(axes: Any, shown: Sequence[Look]) -> None:
     _named(axes, shown)
 
 
-def _reach_shares(shown: Sequence[Look]) -> Floats | None:
+def _reach_shares(shown: Sequence[PanelStyle]) -> Floats | None:
     task = shown[0].method.task  # the same for all
     return task.reach_shares(task.main.rows)
 
 
-def _has_reach(shown: Sequence[Look]) -> bool:
+def _has_reach(shown: Sequence[PanelStyle]) -> bool:
     return _reach_shares(shown) is not None
 
 
-def _reach(axes: Any, shown: Sequence[Look]) -> None:
+def _reach(axes: Any, shown: Sequence[PanelStyle]) -> None:
     """The share solved in bins of the reach that hold equally many targets, as a number on a grey."""
     shares = _reach_shares(shown)
     if shares is None:
@@ -129,7 +129,7 @@ def _share(method: Measured, chosen: Any) -> float:
     return float(solved.mean()) if solved.size else float("nan")
 
 
-def _named(axes: Any, shown: Sequence[Look]) -> None:
+def _named(axes: Any, shown: Sequence[PanelStyle]) -> None:
     axes.set_yticks(range(len(shown)), [look.method.name for look in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
 
@@ -137,7 +137,7 @@ def _named(axes: Any, shown: Sequence[Look]) -> None:
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
-def _left(axes: Any, shown: Sequence[Look]) -> None:
+def _left(axes: Any, shown: Sequence[PanelStyle]) -> None:
     """The share of targets that have at most so much error left."""
     worst = _LEAST
     for look in reversed(shown):
@@ -157,7 +157,7 @@ def _left(axes: Any, shown: Sequence[Look]) -> None:
     axes.set(xlabel="error left, in units of the tolerance", ylabel="targets with at most this [%]")
 
 
-def _converging(axes: Any, shown: Sequence[Look]) -> None:
+def _converging(axes: Any, shown: Sequence[PanelStyle]) -> None:
     """The least error so far, in the middle of the targets that were followed."""
     for look in reversed(shown):
         if look.method.convergence is not None:
@@ -174,7 +174,7 @@ def _converging(axes: Any, shown: Sequence[Look]) -> None:
     axes.set(xlabel="iterations", ylabel="median error / first error")
 
 
-def _growing(axes: Any, shown: Sequence[Look]) -> None:
+def _growing(axes: Any, shown: Sequence[PanelStyle]) -> None:
     """Time of one target in a batch, of a call where there are no batches, on ever longer chains."""
     sizes: set[int] = set()
     for look in reversed(shown):
@@ -189,7 +189,7 @@ def _growing(axes: Any, shown: Sequence[Look]) -> None:
     _ticks(axes, sizes)
 
 
-def _batches(axes: Any, shown: Sequence[Look]) -> None:
+def _batches(axes: Any, shown: Sequence[PanelStyle]) -> None:
     """Time of one target in ever larger batches."""
     sizes: set[int] = set()
     for look in reversed(shown):
@@ -225,25 +225,25 @@ def _round_number(value: float, _position: int) -> str:
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
-def _marked(look: Look, count: int) -> dict[str, Any]:
+def _marked(look: PanelStyle, count: int) -> dict[str, Any]:
     """The line with a few markers, each method's at places of its own."""
     step = max(count // _MARKED, 1)
     begin = sum(look.method.name.encode()) % step  # the same at every run
     return {**look.line, "markevery": (begin, step)}
 
 
-def _any(of: Callable[[Measured], object]) -> Callable[[Sequence[Look]], bool]:
-    def found(shown: Sequence[Look]) -> bool:
+def _any(of: Callable[[Measured], object]) -> Callable[[Sequence[PanelStyle]], bool]:
+    def found(shown: Sequence[PanelStyle]) -> bool:
         return any(of(look.method) for look in shown)
 
     return found
 
 
-PANELS: tuple[Panel, ...] = (
-    Panel("Time of a call", True, _any(lambda m: m.call_times.size), _times),
-    Panel("Success against reach", True, _has_reach, _reach),
-    Panel("Error left", False, _any(lambda m: m.main is not None and len(m.main)), _left),
-    Panel("Convergence", False, _any(lambda m: m.convergence is not None), _converging),
-    Panel("Cost against joints", False, _any(lambda m: m.growth), _growing),
-    Panel("Batches", False, _any(lambda m: m.batches), _batches),
+PANELS: tuple[ReportPanel, ...] = (
+    ReportPanel("Time of a call", True, _any(lambda m: m.call_times.size), _times),
+    ReportPanel("Success against reach", True, _has_reach, _reach),
+    ReportPanel("Error left", False, _any(lambda m: m.main is not None and len(m.main)), _left),
+    ReportPanel("Convergence", False, _any(lambda m: m.convergence is not None), _converging),
+    ReportPanel("Cost against joints", False, _any(lambda m: m.growth), _growing),
+    ReportPanel("Batches", False, _any(lambda m: m.batches), _batches),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.comparison.findings.findings import Findings
-from poise.comparison.report.panels import PANELS, Look, Panel, looks
+from poise.comparison.report.panels import PANELS, PanelStyle, ReportPanel, looks
 from poise.errors import InputError
 from poise.io.files import write_atomically
 from poise.plot.canvas import canvas, written
@@ -66,13 +66,13 @@ def _columns(panels: int) -> int:
     return panels if panels in {1, 3} else 2
 
 
-def _parts(shown: tuple[Look, ...]) -> tuple[list[Panel], list[Panel]]:
+def _parts(shown: tuple[PanelStyle, ...]) -> tuple[list[ReportPanel], list[ReportPanel]]:
     """The panels that have figures: those with a row for each method, and curves."""
     found = [panel for panel in PANELS if panel.found(shown)]
     return [panel for panel in found if panel.rows], [panel for panel in found if not panel.rows]
 
 
-def _drawn(part: Any, panels: list[Panel], shown: tuple[Look, ...]) -> list[Any]:
+def _drawn(part: Any, panels: list[ReportPanel], shown: tuple[PanelStyle, ...]) -> list[Any]:
     """Draw panels side by side; their axes."""
     if not panels:
         return []
@@ -86,7 +86,7 @@ def _drawn(part: Any, panels: list[Panel], shown: tuple[Look, ...]) -> list[Any]
     return grid[: len(panels)]
 
 
-def _legend(part: Any, shown: tuple[Look, ...], beside: int) -> None:
+def _legend(part: Any, shown: tuple[PanelStyle, ...], beside: int) -> None:
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
     handles = [Line2D([], [], label=look.method.name, **look.line) for look in shown]

@@ -126,7 +126,7 @@ def _reached(look: Look, shares: Floats, edges: Floats) -> str:
 # --- by place ------------------------------------------------------------------------------------------------------
 
 
-class _View(NamedTuple):
+class _Map(NamedTuple):
     """A map: which coordinates lie across and up, from where on (2,), the side of a cell, how many cells (2,)."""
 
     across: int
@@ -167,7 +167,7 @@ def _root(task: Task) -> Floats:
     return task.start.world[task.joints[0]].positions
 
 
-def _views(points: Floats) -> tuple[_View, _View]:
+def _views(points: Floats) -> tuple[_Map, _Map]:
     """The plane of the two largest extents, and one across it."""
     extents = np.ptp(points, axis=0)
     order = np.argsort(-extents, kind="stable").tolist()
@@ -176,14 +176,14 @@ def _views(points: Floats) -> tuple[_View, _View]:
     return tuple(_view(points, a, b, cell) for a, b in pairs)  # pyright: ignore[reportReturnType]
 
 
-def _view(points: Floats, across: int, up: int, cell: float) -> _View:
+def _view(points: Floats, across: int, up: int, cell: float) -> _Map:
     some = points[:, [across, up]]
     counts = np.maximum(np.ceil(np.ptp(some, axis=0) / cell), 1).astype(np.int64)
     middle = 0.5 * (some.min(axis=0) + some.max(axis=0))
-    return _View(across, up, middle - 0.5 * cell * counts, cell, counts)
+    return _Map(across, up, middle - 0.5 * cell * counts, cell, counts)
 
 
-def _panel(look: Look, points: Floats, views: tuple[_View, _View], root: Floats) -> str:
+def _panel(look: Look, points: Floats, views: tuple[_Map, _Map], root: Floats) -> str:
     run = look.method.main
     assert run is not None
     missed = ~run.solved()
@@ -194,7 +194,7 @@ def _panel(look: Look, points: Floats, views: tuple[_View, _View], root: Floats)
     return f'<figure class="{look.style}">{svg}<figcaption>{caption}</figcaption></figure>'
 
 
-def _map(view: _View, points: Floats, missed: Bools, root: Floats, left: float) -> str:
+def _map(view: _Map, points: Floats, missed: Bools, root: Floats, left: float) -> str:
     side, (wide, high) = _MAP / _CELLS, view.counts.tolist()
     cells = view.cells(points)
     parts = [f'<g transform="translate({left + 16:g} 12)">']

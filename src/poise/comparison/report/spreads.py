@@ -9,10 +9,10 @@ import numpy as np
 
 from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.motion import moved
-from poise.comparison.report.charts import Row, Words, figure, rectangle, row_axis, rows
+from poise.comparison.report.charts import ChartRow, Words, figure, rectangle, row_axis, rows
 from poise.comparison.report.look import Look
 from poise.comparison.report.words import percent, spent
-from poise.comparison.trials.runs import Run
+from poise.comparison.trials.runs import MethodRun
 from poise.comparison.trials.task import LEVELS, Task
 from poise.maths.arrays import Floats
 from poise.solvers.base.capabilities import series
@@ -60,7 +60,7 @@ def _around(values: Floats) -> Axis:
     return row_axis(low / 1.5, high * 1.5)
 
 
-def _row(look: Look, values: Floats, axis: Axis, text: str) -> Row:
+def _row(look: Look, values: Floats, axis: Axis, text: str) -> ChartRow:
     """Marks, box and median of one method."""
     ordered = np.clip(np.nan_to_num(np.sort(values), nan=np.inf), axis.low, axis.high)
     if len(ordered) > _TICKS:
@@ -73,7 +73,7 @@ def _row(look: Look, values: Floats, axis: Axis, text: str) -> Row:
         f'<path class="rug" d="{marks}"/>',
         f'<path class="mid" d="M{middle:.1f} 3v16"/>',
     ]
-    return Row(look, parts, text)
+    return ChartRow(look, parts, text)
 
 
 # --- paths ---------------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def steps(findings: Findings, shown: Sequence[Look], name: str, title: str) -> s
     return figure(title, rows(drawn, axis, _TALL, words), caption)
 
 
-def _steps(task: Task, run: Run) -> Floats:
+def _steps(task: Task, run: MethodRun) -> Floats:
     """(frames - 1,) NaN where one of the two has no answer."""
     if len(run) < 2:  # noqa: PLR2004
         return np.zeros(0)
@@ -112,7 +112,7 @@ def _steps(task: Task, run: Run) -> Floats:
     return found
 
 
-def _curve(look: Look, values: Floats, axis: Axis, up: Axis) -> Row:
+def _curve(look: Look, values: Floats, axis: Axis, up: Axis) -> ChartRow:
     """The curve of one method; frames without an answer are gaps."""
     parts: list[str] = []
     for run in np.split(np.arange(len(values)), np.flatnonzero(np.diff(np.isnan(values))) + 1):
@@ -123,4 +123,4 @@ def _curve(look: Look, values: Floats, axis: Axis, up: Axis) -> Row:
             f"{a:.1f},{b:.1f}" for a, b in zip(np.r_[x[0], x, x[-1]], np.r_[up.begin, y, up.begin], strict=True)
         )
         parts += [f'<polygon class="area" points="{ring}"/>', polyline("line thin", x, y)]
-    return Row(look, parts, f"{np.nanmax(values):.3g}" if np.isfinite(values).any() else "\N{EN DASH}")
+    return ChartRow(look, parts, f"{np.nanmax(values):.3g}" if np.isfinite(values).any() else "\N{EN DASH}")

@@ -10,7 +10,7 @@ import numpy as np
 from poise.comparison.trials.method import Method
 from poise.comparison.trials.runs import Tell, run, usable_methods
 from poise.comparison.trials.task import TargetSet, Task
-from poise.comparison.trials.turns import Asked, batches, in_turns
+from poise.comparison.trials.turns import Competitor, batches, in_turns
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -54,7 +54,7 @@ def _grown(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[
     try:
         runs = [run(ready, task, task.main, seconds) for _, ready in usable]
         asked = [
-            Asked(ready, task.main.rows, [None] * len(task.main), float(done.solved().mean()))
+            Competitor(ready, task.main.rows, [None] * len(task.main), float(done.solved().mean()))
             for (_, ready), done in zip(usable, runs, strict=True)
         ]
         calls = in_turns(asked, _ROUNDS, seconds, lambda _: None)

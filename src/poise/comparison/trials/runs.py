@@ -22,7 +22,7 @@ _CLAIM = 1.1  # times the tolerance: a method may measure its error in other num
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class MethodRun:
     """What a method did with a set of targets; the first n of them, where it is slow.
 
     q             (n, nq); NaN where there was no answer
@@ -61,7 +61,7 @@ class Run:
         return np.zeros(len(self), dtype=bool) if self.claimed is None else self.claimed & ~(self.scores <= _CLAIM)
 
 
-def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> Run:
+def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
     """Solve the targets one by one, for about so many seconds at most; an answer that is an error counts as none."""
     start, nothing = targets.start, Answered(np.full_like(targets.start, np.nan))
     for row in targets.rows[:WARM_UP]:
@@ -109,7 +109,7 @@ _TICK = 1e-9  # [s]
 
 def _judged(
     ready: Ready, task: Task, targets: TargetSet, found: Sequence[tuple[Floats, Answered, float]], trouble: str | None
-) -> Run:
+) -> MethodRun:
     """Measure answers: where each began, what it was, and its seconds."""
     begins, q = np.array([begin for begin, _, _ in found]), np.array([answer.q for _, answer, _ in found])
     rows = targets.rows[: len(found)]
@@ -117,7 +117,7 @@ def _judged(
     counts = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in found]
     times = np.array([spent for _, _, spent in found]) * 1e6
     claims = _claims(ready if targets is task.main else None, rows, begins, [answer.claimed for _, answer, _ in found])
-    return Run(
+    return MethodRun(
         q, begins, task.scores(errors), errors, violations, times, np.array(counts), claims, len(targets), trouble
     )
 

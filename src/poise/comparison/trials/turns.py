@@ -20,7 +20,7 @@ _PATIENCE = 3.0  # times the seconds of a part: what a batch may take
 TOLD = 5  # rounds
 
 
-class Asked(NamedTuple):
+class Competitor(NamedTuple):
     """A method that takes its turn: targets (k, W), where each begins (None: the start), the share that it solves."""
 
     ready: Ready
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     begins: Sequence[Floats | None]
     solved: float
 
-    def first(self, count: int) -> Asked:
+    def first(self, count: int) -> Competitor:
         """The same for the first targets only."""
         return self._replace(rows=self.rows[:count], begins=self.begins[:count])
 
@@ -40,7 +40,7 @@ class Batches(NamedTuple):
     trouble: str | None
 
 
-def in_turns(asked: Sequence[Asked], rounds: int, seconds: float, tell: Tell) -> list[Floats]:
+def in_turns(asked: Sequence[Competitor], rounds: int, seconds: float, tell: Tell) -> list[Floats]:
     """Times of single calls [us], (rounds, k) for each method, taken in turns: in a round each solves all its rows.
 
     The order is turned from round to round. A method that would take longer than about `seconds` for everything takes
@@ -71,7 +71,7 @@ def _takes_part(turn: int, own: int, rounds: int) -> bool:
     return (turn * own) // rounds != ((turn - 1) * own) // rounds
 
 
-def _affordable(one: Asked, rounds: int, seconds: float) -> _Count:
+def _affordable(one: Competitor, rounds: int, seconds: float) -> _Count:
     some = one.rows[:WARM_UP]
     each = sum(timed(one.ready, row, begin)[1] for row, begin in zip(some, one.begins, strict=False)) / len(some)
     least = min(_FEWEST, rounds)
@@ -85,7 +85,7 @@ def _rounds(each: float, rounds: int, seconds: float) -> int:
 
 
 def batches(
-    asked: Sequence[Asked], task: Task, sizes: Sequence[int], rounds: int, seconds: float, tell: Tell
+    asked: Sequence[Competitor], task: Task, sizes: Sequence[int], rounds: int, seconds: float, tell: Tell
 ) -> list[Batches]:
     """Times of one target in batches of these sizes, in turns: (rounds,), NaN where a method did not take part.
 
@@ -110,7 +110,7 @@ def batches(
 
 
 def _in_turns(
-    asked: Sequence[Asked], times: Sequence[dict[int, Floats]], counts: Sequence[int], size: int, rounds: int
+    asked: Sequence[Competitor], times: Sequence[dict[int, Floats]], counts: Sequence[int], size: int, rounds: int
 ) -> None:
     for turn in range(rounds):
         for i in np.roll(np.arange(len(asked)), -turn).tolist():
@@ -122,18 +122,18 @@ def _in_turns(
 _NO_BATCH = "it solves no batches"
 
 
-def _rows(one: Asked, size: int) -> Floats:
+def _rows(one: Competitor, size: int) -> Floats:
     return one.rows[np.arange(size) % len(one.rows)]
 
 
-def _spent(one: Asked, size: int) -> float:
+def _spent(one: Competitor, size: int) -> float:
     rows = _rows(one, size)
     began = time.perf_counter()
     attempt(one.ready.solve_many, rows)
     return time.perf_counter() - began
 
 
-def _trouble(one: Asked, task: Task, size: int) -> str | None:
+def _trouble(one: Competitor, task: Task, size: int) -> str | None:
     """What is wrong with the answers to a batch, in words; this is also its warm-up."""
     rows = _rows(one, size)
     q = attempt(one.ready.solve_many, rows)

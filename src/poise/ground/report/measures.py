@@ -24,7 +24,7 @@ _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class SolePaths:
     """Where the sole points of L feet go in F frames, and the ground below them.
 
     times    (F,) [s]
@@ -39,11 +39,11 @@ class Paths:
     normals: Floats
 
 
-def paths_of(motion: Motion, soles: Soles, footing: Footing) -> Paths:
+def paths_of(motion: Motion, soles: Soles, footing: Footing) -> SolePaths:
     """Follow the soles of a motion over the ground."""
     points = soles.points(motion)
     heights, normals, _ = footing.sample(points)
-    return Paths(motion.times, points, points[..., 2] - heights, normals)
+    return SolePaths(motion.times, points, points[..., 2] - heights, normals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Measures:
     contact: Floats
 
 
-def measures_of(paths: Paths, contacts: Contacts, motion: Motion, knees: Floats | None = None) -> Measures:
+def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, knees: Floats | None = None) -> Measures:
     """All measures of a motion on its ground.
 
     knees  (L, 3) the axes about which knees bend, `knee_axes` of the source; of the motion itself if None
@@ -112,7 +112,7 @@ def shares(times: Floats) -> Floats:
     return weights / total if total > 0 else np.full(len(times), 1.0 / max(len(times), 1))
 
 
-def skate(paths: Paths, held: Bools) -> float:
+def skate(paths: SolePaths, held: Bools) -> float:
     """Way of all heels and balls along the ground while in contact over their time in contact [cm/s]; 0 without any.
 
     sum |d - (d . n) n| / sum t over the steps d between frames that are both in contact; n is the mean normal of the
@@ -122,27 +122,27 @@ def skate(paths: Paths, held: Bools) -> float:
     return _CM * float(way.sum() / time.sum()) if time.any() else 0.0
 
 
-def skates(paths: Paths, held: Bools) -> Floats:
+def skates(paths: SolePaths, held: Bools) -> Floats:
     """The same for each heel and ball (L, 2) [cm/s]; 0 without contact."""
     way, time = _way(paths, held)
     return _CM * way / np.where(time > 0, time, 1.0)
 
 
-def _way(paths: Paths, held: Bools) -> tuple[Floats, Floats]:
+def _way(paths: SolePaths, held: Bools) -> tuple[Floats, Floats]:
     """Way along the ground [m] and time [s] in contact (L, 2)."""
     way, time = _steps(paths)
     both = held[1:] & held[:-1]
     return (way * both).sum(axis=0), (time * both).sum(axis=0)
 
 
-def speeds(paths: Paths) -> Floats:
+def speeds(paths: SolePaths) -> Floats:
     """Speed (F, L, 2) of heels and balls along the ground [m/s]: way over time of the steps on either side."""
     way, time = (np.pad(part, ((1, 1), (0, 0), (0, 0))) for part in _steps(paths))
     time = time[1:] + time[:-1]
     return (way[1:] + way[:-1]) / np.where(time > 0, time, 1.0)
 
 
-def _steps(paths: Paths) -> tuple[Floats, Floats]:
+def _steps(paths: SolePaths) -> tuple[Floats, Floats]:
     """Way of heels and balls along the ground (F - 1, L, 2) [m] and time (F - 1, 1, 1) [s] between frames."""
     time = spans(paths.times)[:, None, None]
     normals = paths.normals[1:, :, :2] + paths.normals[:-1, :, :2]
@@ -157,7 +157,7 @@ def _along(steps: Floats, normals: Floats) -> Floats:
     return steps - across * normals
 
 
-def slip(paths: Paths, held: Bools) -> float:
+def slip(paths: SolePaths, held: Bools) -> float:
     """How far a heel or ball in contact is from the place of that contact, along the ground, at most [mm].
 
     The place of a contact is the median of its points, each coordinate for itself: a single frame that is off does not
@@ -179,23 +179,23 @@ def runs(held: Bools, times: Floats) -> list[Ints]:
     return np.split(frames, np.flatnonzero(apart) + 1) if len(frames) else []
 
 
-def lift(paths: Paths, held: Bools) -> float:
+def lift(paths: SolePaths, held: Bools) -> float:
     """How far above or below the ground a heel or ball in contact is, at most [mm]; 0 without contact."""
     return _MM * float(np.abs(paths.heights[:, :, :2])[held].max(initial=0.0))
 
 
-def penetration(paths: Paths) -> float:
+def penetration(paths: SolePaths) -> float:
     """How deep a heel, ball or tip is in the ground, straight up to it, at most, over all frames [mm]."""
     return _MM * float((-paths.heights).max(initial=0.0))
 
 
-def sunk(paths: Paths) -> float:
+def sunk(paths: SolePaths) -> float:
     """Depth of every heel, ball and tip in the ground, integrated over time by trapezoids and added up [mm s]."""
     depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
     return _MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
 
 
-def floating(paths: Paths, standing: Bools) -> tuple[float, float]:
+def floating(paths: SolePaths, standing: Bools) -> tuple[float, float]:
     """Height above the ground of the lowest point of a foot in contact, standing (F, L) [mm]: at most, and its mean.
 
     The mean is over the time of all feet in contact. Both are 0 without contact.

@@ -9,7 +9,7 @@ import numpy as np
 
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
-from poise.ground.report.measures import Paths, speeds
+from poise.ground.report.measures import SolePaths, speeds
 from poise.maths.arrays import Floats
 from poise.svg.charts import WIDTH, Bars, Curve, chart, shown_range
 
@@ -65,7 +65,7 @@ class Contents(NamedTuple):
     rows: tuple[MeasureRow, ...]
     facts: tuple[str, ...]
     contacts: Contacts
-    paths: tuple[Paths, Paths]
+    paths: tuple[SolePaths, SolePaths]
     notes: tuple[str, ...]
 
 

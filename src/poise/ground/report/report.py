@@ -19,7 +19,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.report.edit_measures import Changes, changes_of
-from poise.ground.report.measures import Measures, Paths, knee_axes, measures_of, paths_of
+from poise.ground.report.measures import Measures, SolePaths, knee_axes, measures_of, paths_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
@@ -61,7 +61,7 @@ class Report:
     ground: str
     contacts: Contacts
     motions: tuple[Motion, Motion]
-    paths: tuple[Paths, Paths]
+    paths: tuple[SolePaths, SolePaths]
     before: Measures
     after: Measures
     changes: Changes

@@ -44,7 +44,7 @@ def completed(order: str) -> str:
 
 
 @dataclass(frozen=True)
-class Node:
+class BvhJoint:
     """A joint of the HIERARCHY block, or an End Site (no name of its own, no channels)."""
 
     name: str

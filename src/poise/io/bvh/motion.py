@@ -28,11 +28,11 @@ def read_rows(path: Path, data: bytes, header: Header) -> tuple[Floats, list[str
     text = data[start:]
     values = _fast(text, width)
     if values is None:
-        values = _Rows(path, data, start, width).read(header.frames)
+        values = _SlowRows(path, data, start, width).read(header.frames)
     if not len(values):
         values = np.zeros((0, width))
     if len(values) and not (np.abs(values) <= LARGEST).all():
-        _Rows(path, data, start, width).blame_value(values)
+        _SlowRows(path, data, start, width).blame_value(values)
     notes: list[str] = []
     if header.frames != len(values):
         kept = min(header.frames, len(values))
@@ -52,7 +52,7 @@ def _fast(text: bytes, width: int) -> Floats | None:
     return values if values.shape[1] == width else None
 
 
-class _Rows:
+class _SlowRows:
     """Slow and careful: for rows that are broken or wrapped otherwise, and to say which number is at fault."""
 
     def __init__(self, path: Path, data: bytes, start: int, width: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from poise.errors import FileError
-from poise.io.bvh.document import MOST_JOINTS, Channels, Node
+from poise.io.bvh.document import MOST_JOINTS, BvhJoint, Channels
 from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, number, shown
 
@@ -22,7 +22,7 @@ _MOST_CHANNELS = 6
 class Header(NamedTuple):
     """What stands before the motion rows; spans are places in the file's bytes."""
 
-    nodes: list[Node]
+    nodes: list[BvhJoint]
     width: int
     frames: int
     count_span: tuple[int, int]
@@ -122,7 +122,7 @@ class _Hierarchy:
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
-        self.nodes: list[Node] = []
+        self.nodes: list[BvhJoint] = []
         self.width = 0
         self.open: list[_Open] = []
 
@@ -169,14 +169,14 @@ class _Hierarchy:
         is_end = word == "END"
         parent = self.open[-1].row if self.open else -1
         self.open.append(_Open(len(self.nodes), f"{self.open[-1].name} End Site" if is_end else name, is_end=is_end))
-        self.nodes.append(Node(name, parent, (0.0, 0.0, 0.0), Channels(), is_end))
+        self.nodes.append(BvhJoint(name, parent, (0.0, 0.0, 0.0), Channels(), is_end))
 
     def _close(self) -> None:
         done = self.open.pop()
         if done.offset is None:
             self.scanner.fail(f"joint {shown(done.name)} has no OFFSET")
         node = self.nodes[done.row]
-        self.nodes[done.row] = Node(node.name, node.parent, done.offset, done.channels or Channels(), done.is_end)
+        self.nodes[done.row] = BvhJoint(node.name, node.parent, done.offset, done.channels or Channels(), done.is_end)
 
     def _offset(self, name: str) -> tuple[float, float, float]:
         what = f"the OFFSET of {shown(name)}"

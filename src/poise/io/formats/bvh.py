@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bvh.document import BvhDocument, Channels, Node, is_usable_time
+from poise.io.bvh.document import BvhDocument, BvhJoint, Channels, is_usable_time
 from poise.io.bvh.motion import q_of_values, read_rows
 from poise.io.bvh.parse import Header, parse_header
 from poise.io.bvh.write import text_of
@@ -61,7 +61,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     write_atomically(path, text_of(thing, like))
 
 
-def _names(nodes: list[Node]) -> tuple[tuple[str, ...], list[str]]:
+def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
     """Unique names of all rows, joints before End Sites; an End Site is `<parent>_end`."""
     notes: list[str] = []
     rows = [i for i, node in enumerate(nodes) if not node.is_end]
@@ -79,7 +79,7 @@ def _names(nodes: list[Node]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(names), notes
 
 
-def _skeleton(nodes: list[Node], names: tuple[str, ...]) -> Skeleton:
+def _skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
     kinds = [_kind(node.channels) for node in nodes]
     offsets = np.array([node.offset for node in nodes])
     free = np.array(kinds) == Kind.FREE
@@ -117,7 +117,7 @@ def _frame_time(path: Path, header: Header) -> tuple[float, list[str]]:
     return time, []
 
 
-def _root_note(nodes: list[Node], names: tuple[str, ...], values: Floats) -> list[str]:
+def _root_note(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
     """Say so where a root's positions look like changes to its OFFSET; they are taken as they are all the same."""
     notes: list[str] = []
     for node, name in zip(nodes, names, strict=True):

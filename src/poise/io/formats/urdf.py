@@ -12,7 +12,7 @@ from pathlib import Path
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes, write_atomically
 from poise.io.urdf.document import RobotElement, UrdfDocument
-from poise.io.urdf.joints import JointReader, Mimic, Row
+from poise.io.urdf.joints import JointReader, JointRow, Mimic
 from poise.io.urdf.parse import parse_robot
 from poise.io.urdf.tree import free_leaders, in_order, root_link
 from poise.io.urdf.write import text_of
@@ -31,7 +31,7 @@ def read(path: Path) -> Rig:
     """
     data = read_bytes(path)
     robot = parse_robot(path, data)
-    rows = _Rows(path, robot)
+    rows = _SkeletonRows(path, robot)
     try:
         skeleton = rows.skeleton()
     except InputError as error:
@@ -55,14 +55,14 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     write_atomically(path, text_of(thing, like))
 
 
-class _Rows:
+class _SkeletonRows:
     """The skeleton rows of a robot, parents first."""
 
     def __init__(self, path: Path, robot: RobotElement) -> None:
         self.notes: list[str] = []
         root = root_link(path, robot)
         self.taken = set(robot.joints)
-        self.rows = [Row(self._root_name(root), Kind.FIXED)]
+        self.rows = [JointRow(self._root_name(root), Kind.FIXED)]
         self.taken.add(self.rows[0].name)
         self.parents = [-1]
         self.source_ids: list[object] = [root]
@@ -90,7 +90,7 @@ class _Rows:
             self.notes.append(f"the root link {link!r} is called {name!r} here: a joint has its name")
         return name
 
-    def _place(self, joint: str, parent: int, rows: list[Row]) -> None:
+    def _place(self, joint: str, parent: int, rows: list[JointRow]) -> None:
         for row in rows:
             self.rows.append(row)
             self.parents.append(parent)

@@ -24,7 +24,7 @@ _MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 _ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for sharing bytes
 
 
-class _View(NamedTuple):
+class _BufferView(NamedTuple):
     """A bufferView that lies inside its buffer; `stride` is 0 when elements are tightly packed.
 
     `packed` names the extension that compresses it, if reading the document needs that extension.
@@ -37,10 +37,10 @@ class _View(NamedTuple):
     packed: str
 
 
-class Layout(NamedTuple):
+class Accessor(NamedTuple):
     """A checked accessor: where its elements are and what they are. Without a view they are zeros."""
 
-    view: _View | None
+    view: _BufferView | None
     offset: int
     elements: int
     components: int
@@ -63,8 +63,8 @@ class Accessors:
         self._buffers = buffers
         self._sizes: dict[int, int] = {}
         self._packed = [name for name in _MESHOPT if name in required]
-        self._checked: dict[int, _View] = {}
-        self._layouts: dict[int, Layout] = {}
+        self._checked: dict[int, _BufferView] = {}
+        self._layouts: dict[int, Accessor] = {}
         self._decoded: dict[int, Floats] = {}
         self._numbers = 0
 
@@ -81,7 +81,7 @@ class Accessors:
         for i in range(len(self._accessors)):
             self.layout(i)
 
-    def layout(self, i: int) -> Layout:
+    def layout(self, i: int) -> Accessor:
         """Check accessor `i` against its bytes and return its layout."""
         found = self._layouts.get(i)
         if found is None:
@@ -104,7 +104,7 @@ class Accessors:
 
     # --- checking --------------------------------------------------------------------------------
 
-    def _check(self, i: int) -> Layout:
+    def _check(self, i: int) -> Accessor:
         accessor, place = self._accessors[i], f"accessors[{i}]"
         kind, shape = accessor.get("componentType"), accessor.get("type")
         if type(kind) is not int or kind not in _SIZES or not isinstance(shape, str) or shape not in _COMPONENTS:
@@ -120,16 +120,16 @@ class Accessors:
                 view = view._replace(stride=0)
             _check_fits(view, offset, count, size, components, place)
         normalised = bool(accessor.get("normalized", False))
-        return Layout(view, offset, count, components, kind, normalised, sparse)
+        return Accessor(view, offset, count, components, kind, normalised, sparse)
 
-    def _view(self, value: Any, place: str) -> _View:
+    def _view(self, value: Any, place: str) -> _BufferView:
         i = index(value, len(self._views), place, "bufferView")
         found = self._checked.get(i)
         if found is None:
             found = self._checked[i] = self._check_view(i)
         return found
 
-    def _check_view(self, i: int) -> _View:
+    def _check_view(self, i: int) -> _BufferView:
         view, place = self._views[i], f"bufferViews[{i}]"
         packed = [name for name in self._packed if name in mapping(view, "extensions", place)] if self._packed else []
         buffer = index(view.get("buffer"), len(self._buffers), place, "buffer")
@@ -140,17 +140,17 @@ class Accessors:
         length = natural(view, "byteLength", place)
         if start + length > size:
             raise BrokenError(place, f"ends at byte {start + length:,}; its buffer has {size:,}")
-        return _View(buffer, start, length, natural(view, "byteStride", place, 0), packed[0] if packed else "")
+        return _BufferView(buffer, start, length, natural(view, "byteStride", place, 0), packed[0] if packed else "")
 
     # --- decoding --------------------------------------------------------------------------------
 
-    def _bytes(self, view: _View) -> bytes:
+    def _bytes(self, view: _BufferView) -> bytes:
         """Return the bytes of the buffer that a view is in."""
         if view.packed:
             raise BrokenError("", f"the skeleton's data is compressed with {view.packed}, which poise cannot read")
         return self._buffers[view.buffer]
 
-    def _decode_plain(self, layouts: dict[int, Layout]) -> None:
+    def _decode_plain(self, layouts: dict[int, Accessor]) -> None:
         """Decode tightly packed floats in one go: thousands of small accessors are usual in a rig."""
         memory = {l.view.buffer: memoryview(self._bytes(l.view)) for l in layouts.values() if l.view}
         runs: list[memoryview] = []
@@ -189,7 +189,7 @@ class Accessors:
         result.setflags(write=False)
         return result
 
-    def _substitute(self, values: np.ndarray, layout: Layout, place: str) -> None:
+    def _substitute(self, values: np.ndarray, layout: Accessor, place: str) -> None:
         sparse = layout.sparse or {}
         place = f"{place}.sparse"
         count = natural(sparse, "count", place)
@@ -214,7 +214,7 @@ class Accessors:
         _check_fits(view, offset, count, _SIZES[kind], components, place)
         return self._strided(view, offset, count, components, kind)
 
-    def _strided(self, view: _View, offset: int, count: int, components: int, kind: int) -> np.ndarray:
+    def _strided(self, view: _BufferView, offset: int, count: int, components: int, kind: int) -> np.ndarray:
         """View the elements in place; the bounds are checked already."""
         dtype = np.dtype(_DTYPES[kind])
         stride = view.stride or dtype.itemsize * components
@@ -224,7 +224,7 @@ class Accessors:
         return np.ndarray((count, components), dtype, self._bytes(view), view.start + offset, strides)
 
 
-def _check_fits(view: _View, offset: int, count: int, size: int, components: int, place: str) -> None:
+def _check_fits(view: _BufferView, offset: int, count: int, size: int, components: int, place: str) -> None:
     element = size * components
     stride = view.stride or element
     if stride < element:

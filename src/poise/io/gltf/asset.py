@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from poise.io.gltf.json import Json, finite_number, mapping, objects, text
+from poise.io.gltf.json import Json, MalformedError, finite_number, mapping, objects, text
 from poise.io.gltf.notes import Notes
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Skeleton
@@ -27,10 +27,6 @@ _AS_MATRIX = {"z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]], "x": [[0, -1, 0], [1, 0, 
 _MARK = {"poise": {"added": "up"}}
 _MOST_STEPS = 1_000_000  # from tips up to roots, of all chains together: real rigs need some hundreds
 _IGNORED = "asset.extras.poise could not be understood and was ignored"
-
-
-class _MalformedError(Exception):
-    pass
 
 
 class Said(NamedTuple):
@@ -52,7 +48,7 @@ def read_said(document: Json, notes: Notes) -> Said:
         return Said()
     try:
         return _parse(_object(cast("Json", extras)["poise"]))
-    except _MalformedError:
+    except MalformedError:
         notes.add(_IGNORED)
         return Said()
 
@@ -60,11 +56,11 @@ def read_said(document: Json, notes: Notes) -> Said:
 def _parse(said: Json) -> Said:
     up, metres = said.get("up", "y"), said.get("metres_per_unit", 1.0)
     if up not in ("x", "y", "z", None):
-        raise _MalformedError
+        raise MalformedError
     if metres is not None:
         metres = finite_number(metres)
         if metres is None or metres <= 0.0:
-            raise _MalformedError
+            raise MalformedError
     aliases = {text(alias): _name(joint) for alias, joint in _object(said.get("aliases", {})).items()}
     chains = {text(name): _ends(_object(ends)) for name, ends in _object(said.get("chains", {})).items()}
     return Said(up, metres, aliases, chains)
@@ -76,13 +72,13 @@ def _ends(said: Json) -> tuple[str, str]:
 
 def _object(value: Any) -> Json:
     if not isinstance(value, dict):
-        raise _MalformedError
+        raise MalformedError
     return cast("Json", value)
 
 
 def _name(value: Any) -> str:
     if not isinstance(value, str):
-        raise _MalformedError
+        raise MalformedError
     return text(value)
 
 
@@ -127,7 +123,7 @@ def applied(skeleton: Skeleton, said: Said, notes: Notes) -> Skeleton:
     try:
         aliases = {alias: _row(joint, rows) for alias, joint in said.aliases.items()}
         _check_chains(said.chains, skeleton.parents.tolist(), aliases | rows)
-    except _MalformedError:
+    except MalformedError:
         notes.add("the aliases and chains in asset.extras.poise do not fit the joints and were ignored")
         return skeleton
     return dataclasses.replace(skeleton, aliases=aliases, chains=dict(said.chains))
@@ -141,12 +137,12 @@ def _check_chains(chains: dict[str, tuple[str, str]], parents: list[int], rows: 
         while at not in (top, -1):
             at, steps = parents[at], steps - 1
         if at < 0 or steps < 0:
-            raise _MalformedError
+            raise MalformedError
 
 
 def _row(name: str, rows: dict[str, int]) -> int:
     if name not in rows:
-        raise _MalformedError
+        raise MalformedError
     return rows[name]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.io.gltf.accessors import unit_rows
-from poise.io.gltf.json import BrokenError, Json, finite_list, finite_number
+from poise.io.gltf.json import BrokenError, Json, MalformedError, finite_list, finite_number
 from poise.io.gltf.notes import Notes
 from poise.maths.arrays import Floats
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
@@ -58,13 +58,9 @@ def understood(value: Any, count: int) -> bool:
     """Whether `extras.poise` of a node, in a document of `count` nodes, can be read."""
     try:
         _parse(_object(value), count)
-    except (_MalformedError, InputError, BrokenError):
+    except (MalformedError, InputError, BrokenError):
         return False
     return True
-
-
-class _MalformedError(Exception):
-    pass
 
 
 def read_extras(nodes: list[Json], names: dict[int, str], notes: Notes) -> dict[int, Extras]:
@@ -76,7 +72,7 @@ def read_extras(nodes: list[Json], names: dict[int, str], notes: Notes) -> dict[
             continue
         try:
             result[i] = _parse(_object(cast("Json", extras)["poise"]), len(nodes))
-        except (_MalformedError, InputError, BrokenError):
+        except (MalformedError, InputError, BrokenError):
             notes.add("extras.poise could not be understood and was ignored", names[i])
     return result
 
@@ -86,9 +82,9 @@ def _parse(said: Json, count: int) -> Extras:
     order = _string(said.get("order", ""))
     axis = _three(said["axis"]) if "axis" in said else None
     if ("kind" in said and kind is None) or (order and order not in _ORDERS):
-        raise _MalformedError
+        raise MalformedError
     if (kind in (Kind.HINGE, Kind.SLIDE)) != (axis is not None) or axis == [0.0, 0.0, 0.0]:
-        raise _MalformedError
+        raise MalformedError
     return Extras(
         kind,
         order,
@@ -120,7 +116,7 @@ def _limit(said: Json) -> Limit:
     if "swing" in said:
         swing = cast("list[Any]", said["swing"]) if isinstance(said["swing"], list) else []
         if axis is None or len(swing) != 2:  # noqa: PLR2004
-            raise _MalformedError
+            raise MalformedError
         sides = (_ends(swing[0]), _ends(swing[1]))
         return SwingTwist(axis, sides, _ends(said.get("twist", [None, None])), _axis(said, "across"), "extras", soft)
     low, high = _ends(said.get("range"))
@@ -130,7 +126,7 @@ def _limit(said: Json) -> Limit:
 def _ends(value: Any) -> tuple[float, float]:
     """(low, high); null is no end on its side."""
     if not isinstance(value, list) or len(cast("list[Any]", value)) != 2:  # noqa: PLR2004
-        raise _MalformedError
+        raise MalformedError
     low, high = cast("list[Any]", value)
     return -math.inf if low is None else _number(low), math.inf if high is None else _number(high)
 
@@ -145,33 +141,33 @@ def _axis(said: Json, key: str) -> tuple[float, float, float] | None:
 def _coupling(said: Json, count: int) -> Coupling:
     leader = said.get("node")
     if type(leader) is not int or not 0 <= leader < count:
-        raise _MalformedError
+        raise MalformedError
     return Coupling(leader, _number(said.get("ratio", 1.0)), _number(said.get("offset", 0.0)))
 
 
 def _object(value: Any) -> Json:
     if not isinstance(value, dict):
-        raise _MalformedError
+        raise MalformedError
     return cast("Json", value)
 
 
 def _string(value: Any) -> str:
     if not isinstance(value, str):
-        raise _MalformedError
+        raise MalformedError
     return value
 
 
 def _number(value: Any) -> float:
     number = finite_number(value)
     if number is None:
-        raise _MalformedError
+        raise MalformedError
     return number
 
 
 def _numbers(value: Any, count: int) -> list[float]:
     found = finite_list(value, count)
     if found is None:
-        raise _MalformedError
+        raise MalformedError
     return found
 
 

@@ -18,6 +18,10 @@ class BrokenError(Exception):
         self.reason = reason
 
 
+class MalformedError(Exception):
+    """What stands in `extras.poise` is not what Poise writes there; the reader ignores it and says so in a note."""
+
+
 def parse(data: bytes) -> Json:
     """Parse UTF-8 JSON into an object; NaN and Infinity are refused.
 

@@ -21,7 +21,7 @@ _UNIT = 1e-4  # axes printed with few digits ("0.7071 0.7071 0") are normalised 
 _ZERO3, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
-class Row(NamedTuple):
+class JointRow(NamedTuple):
     """One skeleton row before it is placed: the transform A, the kind and the axis."""
 
     name: str
@@ -54,7 +54,7 @@ class JointReader:
         joint = self.element
         raise FileError(self.path, reason, place=f"line {joint.line}: joint {shown(joint.name)}")
 
-    def rows(self, taken: set[str]) -> list[Row]:
+    def rows(self, taken: set[str]) -> list[JointRow]:
         """The rows of this joint, top down; its name is the last one's. `taken` names are not used for the others."""
         joint = self.element
         if joint.type not in KINDS:
@@ -68,7 +68,7 @@ class JointReader:
         if joint.type == "planar":
             return self._planar(offset, rotation, axis, taken)
         limit = self._limit() if joint.type in ("revolute", "prismatic") else None
-        return [Row(joint.name, kind, offset, rotation, axis, limit, joint.limit_at if limit else -1)]
+        return [JointRow(joint.name, kind, offset, rotation, axis, limit, joint.limit_at if limit else -1)]
 
     def mimic(self) -> Mimic | None:
         """The coupling to another joint, if there is one."""
@@ -135,16 +135,16 @@ class JointReader:
 
     def _planar(
         self, offset: tuple[float, ...], rotation: tuple[float, ...], normal: tuple[float, ...], taken: set[str]
-    ) -> list[Row]:
+    ) -> list[JointRow]:
         """Two slides in the plane, then a hinge about its normal that carries the joint's name."""
         name = self.element.name
         first, second = _plane(normal)
         x, y = _free_name(f"{name}_x", taken), _free_name(f"{name}_y", taken)
         self.notes.append(f"planar joint {name!r} was read as the slides {x!r} and {y!r} and the hinge {name!r}")
         return [
-            Row(x, Kind.SLIDE, offset, rotation, first),
-            Row(y, Kind.SLIDE, axis=second),
-            Row(name, Kind.HINGE, axis=normal),
+            JointRow(x, Kind.SLIDE, offset, rotation, first),
+            JointRow(y, Kind.SLIDE, axis=second),
+            JointRow(name, Kind.HINGE, axis=normal),
         ]
 
 

@@ -25,12 +25,12 @@ def parse_robot(path: Path, data: bytes) -> RobotElement:
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:
         raise FileError(path, f"not a URDF file; this looks like {looks_like}")
-    reader = _Reader(path)
+    reader = _Handlers(path)
     read_with(reader, data)
     return reader.robot
 
 
-def read_with(reader: _Reader, data: bytes) -> None:
+def read_with(reader: _Handlers, data: bytes) -> None:
     """Let a reader go through the bytes; FileError with the line for anything that is not well formed."""
     try:
         reader.parser.Parse(data, True)
@@ -41,7 +41,7 @@ def read_with(reader: _Reader, data: bytes) -> None:
         raise FileError(reader.path, f"cannot be decoded: {error}", place="line 1") from error
 
 
-class _Reader:
+class _Handlers:
     """Handlers for expat. Elements deeper than the meshes of a link are counted and passed over."""
 
     def __init__(self, path: Path) -> None:

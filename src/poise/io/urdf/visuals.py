@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from poise.io.urdf.document import Attributes
-from poise.io.urdf.parse import _DETAIL, _MESH, _PART, _Reader, read_with
+from poise.io.urdf.parse import _DETAIL, _MESH, _PART, _Handlers, read_with
 
 SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule")
 _MOST = 100_000  # visual elements
@@ -41,7 +41,7 @@ def parse_visuals(path: Path, data: bytes) -> Visuals:
     return Visuals(reader.visuals, reader.materials, children)
 
 
-class _VisualReader(_Reader):
+class _VisualReader(_Handlers):
     """The reader of links and joints that keeps what it sees in <visual>, and the robot's own materials."""
 
     def __init__(self, path: Path) -> None:

@@ -30,7 +30,7 @@ def read_values(path: Path, skeleton: Skeleton) -> Pose:
     (x y z qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length.
     Limits are not applied. FileError names the file, the place and the reason.
     """
-    reader = _Reader(path, skeleton)
+    reader = _RowReader(path, skeleton)
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -38,7 +38,7 @@ def read_values(path: Path, skeleton: Skeleton) -> Pose:
     return reader.csv(text) if path.suffix.lower() == ".csv" else reader.json(text)
 
 
-class _Reader:
+class _RowReader:
     def __init__(self, path: Path, skeleton: Skeleton) -> None:
         self.path = path
         self.skeleton = skeleton

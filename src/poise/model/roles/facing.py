@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
-from poise.model.roles.figure import Figure
+from poise.model.roles.figure import Candidate
 from poise.model.roles.structure import unit
 
 _CLEAR = 0.25  # of a foot's length must lie level, or of a leg's length the knee stand out, to say where forward is
@@ -33,7 +33,7 @@ class Facing(NamedTuple):
 _HABIT = "the file's axes"
 
 
-def facing(figure: Figure, legs: list[list[int]]) -> Facing:
+def facing(figure: Candidate, legs: list[list[int]]) -> Facing:
     """Where a figure on two legs looks, given the rows of each from the thigh out.
 
     Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Where the pose at rest shows neither, the
@@ -52,7 +52,7 @@ def facing(figure: Figure, legs: list[list[int]]) -> Facing:
     return Facing(up, habit, _across(up, habit), figure.positions, _HABIT)
 
 
-def habitual(figure: Figure, up: Floats) -> Floats:
+def habitual(figure: Candidate, up: Floats) -> Floats:
     """Forward (3,) by habit: +Z with Y up (glTF, BVH), with Z up +X of robots (REP 103) and -Y of characters."""
     x, y, z = np.eye(3)
     return z if abs(up[2]) < _SNAP else x if figure.is_robot else -y
@@ -63,7 +63,7 @@ def _across(up: Floats, forward: Floats) -> Floats:
     return np.asarray(np.cross(up, forward), dtype=np.float64)
 
 
-def _up(figure: Figure, points: Floats, legs: list[list[int]]) -> Floats:
+def _up(figure: Candidate, points: Floats, legs: list[list[int]]) -> Floats:
     """Up: what the file says, else from the ankles to the hips, along an axis where that is near one."""
     if figure.up is not None:
         return figure.up
@@ -72,7 +72,7 @@ def _up(figure: Figure, points: Floats, legs: list[list[int]]) -> Floats:
     return np.eye(3)[axis] * np.sign(up[axis]) if abs(up[axis]) > _SNAP else up
 
 
-def _signs(figure: Figure, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:
+def _signs(figure: Candidate, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:
     """What shows where forward is, with the least length that counts: feet, then knees."""
     feet = [points[_end(figure, points, rows)] - points[rows[2]] for rows in legs]
     knees = [_bulge(points[rows[0]], points[rows[1]], points[rows[2]]) for rows in legs]
@@ -84,7 +84,7 @@ def _signs(figure: Figure, points: Floats, legs: list[list[int]]) -> list[tuple[
     ]
 
 
-def _end(figure: Figure, points: Floats, rows: list[int]) -> int:
+def _end(figure: Candidate, points: Floats, rows: list[int]) -> int:
     """The toes, or else what the foot ends in at rest: the end sites of a BVH file count here."""
     if len(rows) > 3:  # noqa: PLR2004  (upper, lower, foot, toes)
         return rows[3]

@@ -19,7 +19,7 @@ _SHARED = 0.4  # a word in this share of all names says nothing: an actor's name
 _LONGEST = 48  # joints in a line: a limb has ten
 
 
-class Found(NamedTuple):
+class Role(NamedTuple):
     """A joint found for a role: its row, how sure that is, and why."""
 
     row: int
@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Candidate:
     """A skeleton in one pose.
 
     positions  (n, 3) of the joints at rest, in a unit of the figure's own size

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from poise.model.roles.figure import Figure
+from poise.model.roles.figure import Candidate
 from poise.model.roles.words import FINGERS
 
 _SEGMENTS = ("Proximal", "Intermediate", "Distal")
 _THUMB = ("Metacarpal", "Proximal", "Distal")
 
 
-def fingers(figure: Figure, side: str) -> dict[str, int]:
+def fingers(figure: Candidate, side: str) -> dict[str, int]:
     """The fingers of a side: IndexProximal ... -> row. The first three joints of each, the palm's bones left out."""
     found: dict[str, int] = {}
     for place, finger in enumerate(FINGERS):
@@ -24,7 +24,7 @@ def fingers(figure: Figure, side: str) -> dict[str, int]:
     return found
 
 
-def _numbered(figure: Figure, place: int, side: str) -> list[int]:
+def _numbered(figure: Candidate, place: int, side: str) -> list[int]:
     """Joints of the finger at this place from the thumb on, in rigs that number them.
 
     MakeHuman counts from one and writes the segment apart (finger1-1, finger1-2); Biped counts from zero and
@@ -37,13 +37,13 @@ def _numbered(figure: Figure, place: int, side: str) -> list[int]:
     return [row for row in rows if _digits(figure, row)[:1] == str(place)]
 
 
-def _digits(figure: Figure, row: int) -> str:
+def _digits(figure: Candidate, row: int) -> str:
     """The digits that end a name, with their zeros: Finger01 is the thumb's second joint."""
     name = figure.skeleton.names[row]
     return name[len(name.rstrip("0123456789")) :]
 
 
-def face(figure: Figure, head: int) -> dict[str, int]:
+def face(figure: Candidate, head: int) -> dict[str, int]:
     """Eyes and jaw below the head, by their names."""
     places = {"leftEye": ("eye", "left"), "rightEye": ("eye", "right"), "jaw": ("jaw", "")}
     found: dict[str, int] = {}

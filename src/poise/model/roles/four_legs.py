@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 from poise.model.roles.facing import habitual
-from poise.model.roles.figure import Figure, Found
+from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.structure import Body, Pair, start, unit, upper_bone
 from poise.model.roles.vrm import SIDES
 from poise.model.roles.words import cut
@@ -27,7 +27,7 @@ _FRONT, _HIND = (
 )
 
 
-def legs(figure: Figure, body: Body) -> dict[str, list[int]]:
+def legs(figure: Candidate, body: Body) -> dict[str, list[int]]:
     """The four legs, "front left" first: rows of upper, lower, foot and, if there are any, toes."""
     assert body.legs is not None
     assert body.arms is not None
@@ -48,18 +48,18 @@ def legs(figure: Figure, body: Body) -> dict[str, list[int]]:
     return {name: found[name] for name in _ORDER if name in found}
 
 
-def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Found]:
+def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Role]:
     """The hind legs as the legs of a figure on two, the front legs as its arms: what carries the trunk."""
     parts = {"front": ("UpperArm", "LowerArm", "Hand"), "hind": ("UpperLeg", "LowerLeg", "Foot", "Toes")}
     return {
-        f"{side}{role}": Found(row, STANDS, "one of four legs")
+        f"{side}{role}": Role(row, STANDS, "one of four legs")
         for name, rows in legs.items()
         for end, side in [name.split()]
         for role, row in zip(parts[end], rows, strict=False)
     }
 
 
-def _said(figure: Figure, limbs: list[list[int]]) -> list[str]:
+def _said(figure: Candidate, limbs: list[list[int]]) -> list[str]:
     """The sides that names give the limbs, if they call two left and two right; else "" for each."""
     votes = [[figure.words[row].side for row in rows] for rows in limbs]
     said = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
@@ -67,7 +67,7 @@ def _said(figure: Figure, limbs: list[list[int]]) -> list[str]:
     return said if clear and said.count("left") == len(SIDES) else [""] * len(limbs)
 
 
-def _ahead(figure: Figure, front: Pair, hind: Pair, said: list[str], up: Floats) -> Floats:
+def _ahead(figure: Candidate, front: Pair, hind: Pair, said: list[str], up: Floats) -> Floats:
     """Forward (3,): by the words front and hind; towards the head's end; by left and right; by habit."""
     limbs = [*front.limbs, *hind.limbs]
     words = [{word for row in rows for word in cut(figure.skeleton.names[row])} for rows in limbs]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from poise.model.roles.figure import Figure
+from poise.model.roles.figure import Candidate
 
 Slots = list[list[int]]  # rows that may be each segment of a limb, from the trunk out
 
 _AT_ITS_PLACE = 0.8  # of the longest distance: a hinge nearer to the next joint than this stands away down the bone
 
 
-def leg(figure: Figure, side: str) -> dict[str, int]:
+def leg(figure: Candidate, side: str) -> dict[str, int]:
     """The leg of a side by names: UpperLeg, LowerLeg, Foot, Toes -> row, those that are found."""
     named = _reader(figure, side)
     thigh, either, shin = named("thigh"), named("leg"), named("shin")
@@ -34,7 +34,7 @@ def leg(figure: Figure, side: str) -> dict[str, int]:
     return _chosen(figure, ("UpperLeg", "LowerLeg", "Foot", "Toes"), [thigh, shin, foot, toes])
 
 
-def arm(figure: Figure, side: str) -> dict[str, int]:
+def arm(figure: Candidate, side: str) -> dict[str, int]:
     """The arm of a side by names: Shoulder, UpperArm, LowerArm, Hand -> row, those that are found."""
     named = _reader(figure, side)
     clavicle, shoulder = named("clavicle"), named("shoulder")
@@ -50,17 +50,17 @@ def arm(figure: Figure, side: str) -> dict[str, int]:
     return _chosen(figure, ("Shoulder", "UpperArm", "LowerArm", "Hand"), [clavicle or shoulder, upper, lower, hand])
 
 
-def _reader(figure: Figure, side: str) -> Callable[[str], list[int]]:
+def _reader(figure: Candidate, side: str) -> Callable[[str], list[int]]:
     return lambda part: figure.named(part, side)
 
 
-def _palm(figure: Figure, palms: list[int], side: str) -> list[int]:
+def _palm(figure: Candidate, palms: list[int], side: str) -> list[int]:
     """Of several bones in a palm, the one that carries the middle finger."""
     middle = figure.named("middle", side)
     return [row for row in palms if any(figure.is_above(row, finger) for finger in middle)] or palms
 
 
-def _chosen(figure: Figure, roles: tuple[str, ...], slots: Slots) -> dict[str, int]:
+def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> dict[str, int]:
     """One row for each slot that has any: the topmost, below the one before where that is possible."""
     rows: dict[str, int] = {}
     above = -1
@@ -72,7 +72,7 @@ def _chosen(figure: Figure, roles: tuple[str, ...], slots: Slots) -> dict[str, i
     return _last_hinges(figure, roles, slots, rows)
 
 
-def _rank(figure: Figure, row: int, above: int, below: list[int]) -> tuple[object, ...]:
+def _rank(figure: Candidate, row: int, above: int, below: list[int]) -> tuple[object, ...]:
     """What makes a row the better choice, as a key that is smaller for it."""
     carries = any(figure.is_above(row, other) for other in below)
     return (
@@ -85,7 +85,7 @@ def _rank(figure: Figure, row: int, above: int, below: list[int]) -> tuple[objec
     )
 
 
-def _last_hinges(figure: Figure, roles: tuple[str, ...], slots: Slots, rows: dict[str, int]) -> dict[str, int]:
+def _last_hinges(figure: Candidate, roles: tuple[str, ...], slots: Slots, rows: dict[str, int]) -> dict[str, int]:
     """Where one anatomical joint is several hinges, take the one that is the limb's.
 
     For an upper or lower bone that is the last hinge that still stands at its end: hinges that turn the bone about

@@ -13,7 +13,7 @@ from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import four_legs, structure, two_legs
-from poise.model.roles.figure import Figure, Found
+from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.names import Names
 from poise.model.roles.trunk import trunk
 from poise.model.roles.vrm import BONES, REQUIRED, SIDES
@@ -116,25 +116,25 @@ def _is_of_a_limb(role: str) -> bool:
     return role.startswith(SIDES) and not role.endswith("Eye")
 
 
-def _given(rig: Rig | Skeleton) -> dict[str, Found]:
+def _given(rig: Rig | Skeleton) -> dict[str, Role]:
     """What the sidecar and the file itself say."""
     if isinstance(rig, Skeleton):
         return {}
     index, sidecar = rig.skeleton.index, rig.sidecar_roles
     return {
-        role: Found(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
+        role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
         for role, joint in rig.humanoid.items()
         if role in BONES
     }
 
 
-def _overlaid(found: dict[str, Found], given: dict[str, Found]) -> dict[str, Found]:
+def _overlaid(found: dict[str, Role], given: dict[str, Role]) -> dict[str, Role]:
     """What was found, but for roles and joints that are given."""
     taken = {one.row for one in given.values()}
     return {role: one for role, one in found.items() if one.row not in taken} | given
 
 
-def _with_trunk(figure: Figure, limbs: dict[str, Found], sure: float) -> dict[str, Found]:
+def _with_trunk(figure: Candidate, limbs: dict[str, Role], sure: float) -> dict[str, Role]:
     """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
     found = limbs
     if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
@@ -142,7 +142,7 @@ def _with_trunk(figure: Figure, limbs: dict[str, Found], sure: float) -> dict[st
     return _with(found, Names(figure).details(found["head"].row if "head" in found else -1))
 
 
-def _with(found: dict[str, Found], more: dict[str, Found]) -> dict[str, Found]:
+def _with(found: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
     """What was found and more of it: a joint that has a role keeps it and gets no other."""
     found = dict(found)
     taken = {one.row for one in found.values()}
@@ -153,12 +153,12 @@ def _with(found: dict[str, Found], more: dict[str, Found]) -> dict[str, Found]:
     return found
 
 
-def _figure(rig: Rig | Skeleton) -> Figure:
+def _figure(rig: Rig | Skeleton) -> Candidate:
     if isinstance(rig, Skeleton):
-        return Figure(rig, _positions(Pose(rig, rig.rest_q)))
+        return Candidate(rig, _positions(Pose(rig, rig.rest_q)))
     skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
     first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if rig.skeleton.up is None else None
-    return Figure(rig.skeleton, _positions(rig.rest), None if first is None else _positions(first), skinned)
+    return Candidate(rig.skeleton, _positions(rig.rest), None if first is None else _positions(first), skinned)
 
 
 def _positions(pose: Pose) -> Floats:
@@ -175,12 +175,12 @@ def _positions(pose: Pose) -> Floats:
     return points / largest if largest > 0.0 else points
 
 
-def _leg(figure: Figure, name: str, rows: list[int]) -> Leg:
+def _leg(figure: Candidate, name: str, rows: list[int]) -> Leg:
     upper, lower, foot, *toes = (figure.skeleton.names[row] for row in rows)
     return Leg(name, upper, lower, foot, toes[0] if toes else None)
 
 
-def _roles(figure: Figure, found: dict[str, Found], legs: list[Leg], kind: str) -> Roles:
+def _roles(figure: Candidate, found: dict[str, Role], legs: list[Leg], kind: str) -> Roles:
     names = figure.skeleton.names
     ordered = {role: found[role] for role in BONES if role in found}
     return Roles(

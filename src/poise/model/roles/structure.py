@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
-from poise.model.roles.figure import Figure
+from poise.model.roles.figure import Candidate
 
 _ALIKE = 0.12  # of their lengths: bones of partners differ by less on average (2 to 6 % in captured rigs)
 _LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, controls
@@ -42,7 +42,7 @@ class Body:
     four_legs: bool = False
 
 
-def body(figure: Figure) -> Body:
+def body(figure: Candidate) -> Body:
     """The two longest pairs of limbs and what they are."""
     found = sorted(pairs(figure), key=lambda pair: -pair.length)
     found = [pair for pair in found if pair.length >= _LONG * found[0].length]
@@ -58,7 +58,7 @@ def body(figure: Figure) -> Body:
     return Body(*_in_order(figure, found))
 
 
-def pairs(figure: Figure) -> list[Pair]:
+def pairs(figure: Candidate) -> list[Pair]:
     """Every pair of limbs that is not part of another limb."""
     inside: set[int] = set()
     found: list[Pair] = []
@@ -78,7 +78,7 @@ def pairs(figure: Figure) -> list[Pair]:
     return found
 
 
-def _partners(figure: Figure, limbs: list[list[int]]) -> list[tuple[list[int], list[int]]]:
+def _partners(figure: Candidate, limbs: list[list[int]]) -> list[tuple[list[int], list[int]]]:
     """Pairs of siblings with the same bones, the most alike first; equally alike ones where they are nearest."""
     order = sorted(
         (_difference(figure, a, b), figure.distance(a[0], b[0]), i, j)
@@ -94,23 +94,23 @@ def _partners(figure: Figure, limbs: list[list[int]]) -> list[tuple[list[int], l
     return chosen
 
 
-def bones(figure: Figure, rows: list[int]) -> list[float]:
+def bones(figure: Candidate, rows: list[int]) -> list[float]:
     """The distances from each joint of a limb to the next."""
     return [figure.distance(a, b) for a, b in pairwise(rows)]
 
 
-def _length(figure: Figure, rows: list[int]) -> float:
+def _length(figure: Candidate, rows: list[int]) -> float:
     return sum(bones(figure, rows))
 
 
-def _difference(figure: Figure, a: list[int], b: list[int]) -> float:
+def _difference(figure: Candidate, a: list[int], b: list[int]) -> float:
     """Mean difference of two limbs' bone lengths, 0 alike to 1."""
     both = list(zip_longest(bones(figure, a), bones(figure, b), fillvalue=0.0))
     total = sum(first + second for first, second in both)
     return round(sum(abs(first - second) for first, second in both) / total, 4) if total > 0.0 else 1.0
 
 
-def _direction(figure: Figure, pair: Pair) -> Floats:
+def _direction(figure: Candidate, pair: Pair) -> Floats:
     """Where a pair's limbs point, as the mean of their unit vectors: short where they point apart."""
     ways = [figure.positions[rows[-1]] - figure.positions[rows[0]] for rows in pair.limbs]
     return np.mean([unit(way) for way in ways], axis=0)
@@ -122,12 +122,12 @@ def unit(vector: Floats) -> Floats:
     return vector / length if length > 0.0 else vector
 
 
-def start(figure: Figure, pair: Pair) -> Floats:
+def start(figure: Candidate, pair: Pair) -> Floats:
     """The point (3,) midway between where both limbs begin."""
     return figure.positions[[rows[0] for rows in pair.limbs]].mean(axis=0)
 
 
-def _hangs(figure: Figure, pair: Pair) -> bool:
+def _hangs(figure: Candidate, pair: Pair) -> bool:
     """Whether a pair points down; where no file says what down is, whether both limbs are parallel."""
     direction = _direction(figure, pair)
     if figure.up is not None:
@@ -135,7 +135,7 @@ def _hangs(figure: Figure, pair: Pair) -> bool:
     return float(np.linalg.norm(direction)) > _PARALLEL
 
 
-def _is_four_legged(figure: Figure, found: list[Pair]) -> bool:
+def _is_four_legged(figure: Candidate, found: list[Pair]) -> bool:
     """Four limbs that are parallel, across the trunk, and end at one level."""
     first, second = (_direction(figure, pair) for pair in found)
     down = unit(first + second)
@@ -154,7 +154,7 @@ def _is_four_legged(figure: Figure, found: list[Pair]) -> bool:
     )
 
 
-def _in_order(figure: Figure, found: list[Pair]) -> tuple[Pair, Pair]:
+def _in_order(figure: Candidate, found: list[Pair]) -> tuple[Pair, Pair]:
     """Legs before arms, hind legs before front legs.
 
     Of two legs and two arms the legs end lower, where the file says which way is up. Else the joint that also carries
@@ -173,7 +173,7 @@ def _in_order(figure: Figure, found: list[Pair]) -> tuple[Pair, Pair]:
     return (a, b) if (more[0], figure.depth[a.attach]) <= (more[1], figure.depth[b.attach]) else (b, a)
 
 
-def _places(figure: Figure, rows: list[int]) -> list[int]:
+def _places(figure: Candidate, rows: list[int]) -> list[int]:
     """One joint for each place: of hinges that stand together the last, which carries the bone; of others the first."""
     near = _TOGETHER * _length(figure, rows)
     places: list[list[int]] = []
@@ -185,7 +185,7 @@ def _places(figure: Figure, rows: list[int]) -> list[int]:
     return [place[-1] if figure.hinged[place[-1]] else place[0] for place in places]
 
 
-def upper_bone(figure: Figure, rows: list[int], along: Floats | None = None) -> int:
+def upper_bone(figure: Candidate, rows: list[int], along: Floats | None = None) -> int:
     """Where in a limb's rows its upper bone begins: the two bones in line that take it furthest.
 
     Lengths are measured along a direction (3,), the limb's own if none is given, so that a collar bone, a shoulder

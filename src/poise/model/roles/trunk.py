@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from poise.model.roles.figure import Figure, Found
+from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.vrm import SIDES
 
 ORDER = 0.8  # confidence in what the order of joints says, between ends that are known
@@ -17,7 +17,7 @@ _DOUBT = 0.6  # a name and the tree say different things
 _FAR = 0.25  # of a leg's length: a joint so far from the hips by name is a root on the ground or in the chest
 
 
-def trunk(figure: Figure, limbs: Mapping[str, Found], sure: float) -> dict[str, Found]:
+def trunk(figure: Candidate, limbs: Mapping[str, Role], sure: float) -> dict[str, Role]:
     """The trunk's roles, given the limbs that are known; `sure` is the confidence in this rig's names."""
     shoulders = _first(limbs, ("Shoulder", "UpperArm", "LowerArm"))
     chest = figure.common(shoulders) if len(shoulders) == len(SIDES) else -1
@@ -31,27 +31,27 @@ def trunk(figure: Figure, limbs: Mapping[str, Found], sure: float) -> dict[str, 
     above = way[way.index(chest) + 1 :] if chest in way else []
     necks = [row for row in way if figure.words[row].part == "neck" or row in above]
     if necks:
-        found["neck"] = Found(necks[0], min(sure, ORDER), "the first joint between the arms and the head")
+        found["neck"] = Role(necks[0], min(sure, ORDER), "the first joint between the arms and the head")
     bones = [row for row in way if row not in necks and _is_spine(figure, row)]
     return found | _spine(_one_of_hinges(figure, bones), min(sure, ORDER))
 
 
-def _first(limbs: Mapping[str, Found], roles: tuple[str, ...]) -> list[int]:
+def _first(limbs: Mapping[str, Role], roles: tuple[str, ...]) -> list[int]:
     """The first joint of each side's limb that is known, from the trunk out."""
     sides = [[limbs[f"{side}{role}"].row for role in roles if f"{side}{role}" in limbs] for side in SIDES]
     return [rows[0] for rows in sides if rows]
 
 
-def _is_below(figure: Figure, above: int, row: int) -> bool:
+def _is_below(figure: Candidate, above: int, row: int) -> bool:
     return above >= 0 and row != above and figure.is_above(above, row)
 
 
-def _is_spine(figure: Figure, row: int) -> bool:
+def _is_spine(figure: Candidate, row: int) -> bool:
     word = figure.words[row]
     return figure.usable[row] and not word.helper and word.part != "hips"
 
 
-def _one_of_hinges(figure: Figure, rows: list[int]) -> list[int]:
+def _one_of_hinges(figure: Candidate, rows: list[int]) -> list[int]:
     """Of hinges with the same name but for their axes (waist yaw, roll, pitch), the last: it carries the bone."""
 
     def is_one_joint(row: int, after: int) -> bool:
@@ -62,24 +62,24 @@ def _one_of_hinges(figure: Figure, rows: list[int]) -> list[int]:
     return [row for row, after in pairs if after < 0 or not is_one_joint(row, after)]
 
 
-def _spine(rows: list[int], sure: float) -> dict[str, Found]:
+def _spine(rows: list[int], sure: float) -> dict[str, Role]:
     """Spine, chest and upper chest: the first joint, the middle one and the last, as far as there are joints."""
     chosen = {"spine": rows[:1], "chest": rows[len(rows) // 2 :][:1] * (len(rows) > 1), "upperChest": rows[2:][-1:]}
     return {
-        role: Found(row, sure, f"joint {rows.index(row) + 1} of {len(rows)} between the hips and the neck")
+        role: Role(row, sure, f"joint {rows.index(row) + 1} of {len(rows)} between the hips and the neck")
         for role, one in chosen.items()
         for row in one
     }
 
 
-def _head(figure: Figure, chest: int, limbs: Mapping[str, Found], sure: float) -> dict[str, Found]:
+def _head(figure: Candidate, chest: int, limbs: Mapping[str, Role], sure: float) -> dict[str, Role]:
     """The head by name, else the top of what stands between the arms."""
     named = figure.named("head")
     named = [row for row in named if _is_below(figure, chest, row)] or named
     if named:
         words, skinned = figure.words, figure.skinned
         row = min(named, key=lambda row: (not words[row].deform, row not in skinned, figure.depth[row], row))
-        return {"head": Found(row, sure, f"named {figure.skeleton.names[row]!r}")}
+        return {"head": Role(row, sure, f"named {figure.skeleton.names[row]!r}")}
     ends = [one.row for one in limbs.values()]
     stands = figure.children[chest] if chest >= 0 else []
     stands = [child for child in stands if not any(figure.is_above(child, row) for row in ends)]
@@ -88,10 +88,10 @@ def _head(figure: Figure, chest: int, limbs: Mapping[str, Found], sure: float) -
     tower = _tower(figure, max(stands, key=lambda row: (figure.below[row], figure.bones[row])))
     if len(tower) > 1 and not figure.children[tower[-1]] and _has_leaves(figure, limbs):
         tower = tower[:-1]
-    return {"head": Found(tower[-1], TOWER, "the top of the joints between the arms")}
+    return {"head": Role(tower[-1], TOWER, "the top of the joints between the arms")}
 
 
-def _tower(figure: Figure, row: int) -> list[int]:
+def _tower(figure: Candidate, row: int) -> list[int]:
     """The way up from the first joint above the arms, to where it parts into eyes, jaw or hair."""
     tower = [row]
     while len(figure.children[row]) == 1:
@@ -100,12 +100,12 @@ def _tower(figure: Figure, row: int) -> list[int]:
     return tower
 
 
-def _has_leaves(figure: Figure, limbs: Mapping[str, Found]) -> bool:
+def _has_leaves(figure: Candidate, limbs: Mapping[str, Role]) -> bool:
     """Whether bones of this rig end in joints of their own, which carry nothing: then the toes do too."""
     return any(figure.children[limbs[role].row] for role in ("leftToes", "rightToes") if role in limbs)
 
 
-def _hips(figure: Figure, limbs: Mapping[str, Found], top: int, sure: float) -> Found | None:
+def _hips(figure: Candidate, limbs: Mapping[str, Role], top: int, sure: float) -> Role | None:
     """The hips: by name, if that joint carries the legs and the spine; else the one that does."""
     names, named = figure.skeleton.names, figure.named("hips")
     thighs = _first(limbs, ("UpperLeg", "LowerLeg"))
@@ -113,18 +113,18 @@ def _hips(figure: Figure, limbs: Mapping[str, Found], top: int, sure: float) -> 
     above = [row for row in named if fork < 0 or figure.is_above(row, fork)]
     if above:
         row = min(above, key=lambda row: figure.depth[row] if fork < 0 else -figure.depth[row])
-        return Found(row, sure, f"named {names[row]!r}")
+        return Role(row, sure, f"named {names[row]!r}")
     if fork < 0 or not figure.usable[fork]:
         return None
     if not named:
-        return Found(fork, min(sure, ORDER), "carries the legs and the spine")
+        return Role(fork, min(sure, ORDER), "carries the legs and the spine")
     row = min(named, key=lambda row: figure.depth[row])
     if figure.distance(row, fork) > _FAR * _leg_length(figure, limbs):
-        return Found(row, _DOUBT, f"named {names[row]!r}; {names[fork]!r} carries legs and spine, but far from them")
-    return Found(fork, min(sure, ORDER), f"carries the legs and the spine, which {names[row]!r} does not")
+        return Role(row, _DOUBT, f"named {names[row]!r}; {names[fork]!r} carries legs and spine, but far from them")
+    return Role(fork, min(sure, ORDER), f"carries the legs and the spine, which {names[row]!r} does not")
 
 
-def _leg_length(figure: Figure, limbs: Mapping[str, Found]) -> float:
+def _leg_length(figure: Candidate, limbs: Mapping[str, Role]) -> float:
     """From the thigh to the knee, twice: feet may hang elsewhere."""
     ends = [(limbs.get(f"{side}UpperLeg"), limbs.get(f"{side}LowerLeg")) for side in SIDES]
     return max((2.0 * figure.distance(a.row, b.row) for a, b in ends if a and b), default=0.0)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from poise.model.roles.facing import Facing, facing
-from poise.model.roles.figure import Figure, Found
+from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.structure import Body, Pair, bones, upper_bone
 from poise.model.roles.vrm import SIDES
 
@@ -21,13 +21,13 @@ _APART = 0.5  # cosine: how clearly two limbs lie to the left and right
 _WHY = {"legs": "two legs of equal bones", "arms": "two arms of equal bones"}
 
 
-def limbs(figure: Figure, body: Body, named: Mapping[str, Found]) -> dict[str, Found]:
+def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> dict[str, Role]:
     """The segments that names do not give; none where what they do give lies elsewhere in the tree."""
     if body.legs is None or body.arms is None:
         return {}
     legs = [list(_leg(figure, rows).values()) for rows in body.legs.limbs]
     looks = facing(figure, legs)
-    found: dict[str, Found] = {}
+    found: dict[str, Role] = {}
     parsed = ([_leg(figure, rows) for rows in body.legs.limbs], _arms(figure, body.arms))
     for what, pair, parts in zip(_WHY, (body.legs, body.arms), parsed, strict=True):
         sides, why = _sides(figure, pair, looks)
@@ -35,15 +35,15 @@ def limbs(figure: Figure, body: Body, named: Mapping[str, Found]) -> dict[str, F
         for side, part in zip(sides, parts, strict=True):
             limb = {f"{side}{role}": row for role, row in part.items()}
             if all(named[role].row == row for role, row in limb.items() if role in named):
-                found |= {role: Found(row, confidence, f"{_WHY[what]}; side by {why}") for role, row in limb.items()}
+                found |= {role: Role(row, confidence, f"{_WHY[what]}; side by {why}") for role, row in limb.items()}
     return {role: one for role, one in found.items() if role not in named}
 
 
-def _leg(figure: Figure, rows: list[int]) -> dict[str, int]:
+def _leg(figure: Candidate, rows: list[int]) -> dict[str, int]:
     return dict(zip(LEG, rows[upper_bone(figure, rows) :], strict=False))
 
 
-def _arms(figure: Figure, pair: Pair) -> list[dict[str, int]]:
+def _arms(figure: Candidate, pair: Pair) -> list[dict[str, int]]:
     """The joints of both arms; a first bone is the collar bone if it leads from the middle of the body outwards."""
     arms: list[dict[str, int]] = []
     for rows, other in (pair.limbs, pair.limbs[::-1]):
@@ -55,7 +55,7 @@ def _arms(figure: Figure, pair: Pair) -> list[dict[str, int]]:
     return arms
 
 
-def _begins_inside(figure: Figure, rows: list[int], other: list[int]) -> bool:
+def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool:
     """Whether a limb's first joint is much nearer to its partner's than the second, and the next two bones are long."""
     lengths = bones(figure, rows)
     if len(lengths) < len(ARM):
@@ -64,7 +64,7 @@ def _begins_inside(figure: Figure, rows: list[int], other: list[int]) -> bool:
     return inside and lengths[1] + lengths[2] > _NEARLY * (lengths[0] + lengths[1])
 
 
-def _sides(figure: Figure, pair: Pair, looks: Facing) -> tuple[tuple[str, ...], str]:
+def _sides(figure: Candidate, pair: Pair, looks: Facing) -> tuple[tuple[str, ...], str]:
     """The sides of a pair's limbs: by the words in their names, else by where they are."""
     says = [[figure.words[row].side for row in rows] for rows in pair.limbs]
     votes = [sides.count("left") - sides.count("right") for sides in says]
@@ -74,7 +74,7 @@ def _sides(figure: Figure, pair: Pair, looks: Facing) -> tuple[tuple[str, ...], 
     return (SIDES if places[0] >= places[1] else SIDES[::-1]), looks.source
 
 
-def checked(figure: Figure, found: dict[str, Found], given: Mapping[str, Found]) -> dict[str, Found]:
+def checked(figure: Candidate, found: dict[str, Role], given: Mapping[str, Role]) -> dict[str, Role]:
     """Say so where names call a limb left and the figure's feet or knees show that it is the right one."""
     if any(f"{side}{role}" not in found for side in SIDES for role in LEG[:3]):
         return found
@@ -88,5 +88,5 @@ def checked(figure: Figure, found: dict[str, Found], given: Mapping[str, Found])
     why = f"; but by {looks.source} this is the other side"
     doubted = [role for role in found if role.startswith(SIDES) and role not in given]
     return found | {
-        role: Found(found[role].row, found[role].confidence * _CONFLICT, found[role].reason + why) for role in doubted
+        role: Role(found[role].row, found[role].confidence * _CONFLICT, found[role].reason + why) for role in doubted
     }

@@ -23,7 +23,7 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chain:
+class ChainTarget:
     """A limb and what is wanted of it.
 
     id         its name, unique
@@ -50,11 +50,11 @@ class Chain:
     axis: Vector = (0.0, 0.0, 1.0)
     pole: Vector | None = None
 
-    def but(self, **changes: Any) -> Chain:
+    def but(self, **changes: Any) -> ChainTarget:
         """The chain with some fields changed."""
         return dataclasses.replace(self, **changes)
 
-    def placed(self, pose: Pose) -> Chain:
+    def placed(self, pose: Pose) -> ChainTarget:
         """The chain with its target where a pose has its tip; a look goes on looking at its point."""
         if self.kind == "look":
             return self
@@ -62,7 +62,7 @@ class Chain:
         return self.but(position=there.position, rotation=there.rotation, direction=there.direction)
 
     @property
-    def shape(self) -> Chain:
+    def shape(self) -> ChainTarget:
         """The chain without its targets: what a solver is packed for."""
         nowhere = (0.0, 0.0, 0.0)
         pole = None if self.pole is None else nowhere
@@ -95,7 +95,9 @@ class Chain:
         return moving[len(moving) // 2]
 
 
-def chain_of(pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any) -> Chain:
+def chain_of(
+    pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any
+) -> ChainTarget:
     """A chain whose target is where the pose has its tip; UnknownNameError or InputError where there is none."""
     tip = pose.skeleton.names[pose.skeleton.index(tip)]
     if kind not in KINDS:
@@ -104,7 +106,7 @@ def chain_of(pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind 
     at = pose.world[tip]
     axis = more.pop("axis", (0.0, 0.0, 1.0))
     along = rotations.rotate(at.rotations, np.asarray(axis, dtype=np.float64))
-    return Chain(
+    return ChainTarget(
         id=name, root=root, tip=tip, kind=kind, axis=axis, position=vector(at.positions),
         rotation=quaternion(at.rotations), direction=vector(along), **more,
     )  # fmt: skip
@@ -122,6 +124,6 @@ def quaternion(numbers: Any) -> Quaternion:
     return (w, x, y, z)
 
 
-def default_chains(rig: Rig, pose: Pose) -> tuple[Chain, ...]:
+def default_chains(rig: Rig, pose: Pose) -> tuple[ChainTarget, ...]:
     """The limbs that people are likely to mean, each with its tip where the pose has it."""
     return tuple(chain_of(pose, limb.name, limb.root, limb.tip, limb.kind) for limb in usual_limbs(rig))

@@ -19,7 +19,7 @@ from poise.model.limits import Limit, Range, hinge_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.chains import Chain, Quaternion, Vector, default_chains
+from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
 Run: TypeAlias = Literal["live", "iterate", "step"]
@@ -86,7 +86,7 @@ class Document:
     name: str
     skeleton: Skeleton
     start: Pose
-    chains: tuple[Chain, ...] = ()
+    chains: tuple[ChainTarget, ...] = ()
     solvers: tuple[Choice, Choice] = (Choice(), Choice("ccd"))
     views: int = 1
     mode: Mode = "limits"
@@ -112,14 +112,14 @@ class Document:
         pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
         return all(a is b or a == b for a, b in pairs)
 
-    def chain(self, name: str) -> Chain:
+    def chain(self, name: str) -> ChainTarget:
         """Find a chain; UnknownNameError lists what there is."""
         for chain in self.chains:
             if chain.id == name:
                 return chain
         raise UnknownNameError("chain", name, [chain.id for chain in self.chains])
 
-    def with_chain(self, changed: Chain) -> Document:
+    def with_chain(self, changed: ChainTarget) -> Document:
         """The document with the chain of this name replaced."""
         return self.but(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
 
@@ -144,7 +144,7 @@ class Document:
         return known
 
     @property
-    def active(self) -> tuple[Chain, ...]:
+    def active(self) -> tuple[ChainTarget, ...]:
         """The chains that are switched on."""
         return tuple(chain for chain in self.chains if chain.enabled)
 

@@ -17,7 +17,7 @@ _ARRAYS, _INDICES = 34962, 34963
 _FLOAT, _INT = 5126, 5125
 
 
-class Surface(NamedTuple):
+class Primitive(NamedTuple):
     """Triangles of one colour. Without normals every triangle is shaded flat.
 
     points   (k, 3); faces (f, 3) rows of it, counterclockwise from outside; normals (k, 3) or None
@@ -34,20 +34,20 @@ class Part(NamedTuple):
     """A node of the GLB: where it stands and what is there."""
 
     name: str
-    surfaces: Sequence[Surface]
+    surfaces: Sequence[Primitive]
     position: Floats
     rotation: Floats
 
 
 def glb_of_parts(parts: Iterable[Part]) -> bytes:
     """Write the parts as one GLB, a root node each in their order."""
-    writer = _Writer()
+    writer = _Buffer()
     for part in parts:
         writer.add_part(part)
     return writer.glb()
 
 
-class _Writer:
+class _Buffer:
     """Lists of a glTF document, and its bytes."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class _Writer:
             self.meshes.append({"primitives": [self._primitive(surface) for surface in part.surfaces]})
         self.nodes.append(node)
 
-    def _primitive(self, surface: Surface) -> Json:
+    def _primitive(self, surface: Primitive) -> Json:
         attributes = {"POSITION": self._array(surface.points, bounds=True)}
         if surface.normals is not None:
             attributes["NORMAL"] = self._array(surface.normals)

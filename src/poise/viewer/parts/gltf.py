@@ -44,7 +44,7 @@ def glb_of(document: GltfDocument, used: set[int]) -> Asset:
     if refused:
         return Asset(None, (f"{refused}; bones are shown instead",))
     try:
-        writer = _Writer(document, used)
+        writer = _Repacked(document, used)
         return Asset(pack(Container("glb", writer.json, bytes(writer.binary))), tuple(writer.notes), writer.skin)
     except BrokenError as error:
         return Asset(None, (f"the meshes cannot be shown: {error.place}: {error.reason}",))
@@ -77,7 +77,7 @@ def _triangles(json: Json, primitive: Json) -> int:
     return int(accessors[accessor].get("count", 0)) // 3 if known else 0
 
 
-class _Writer:
+class _Repacked:
     """A copy of the JSON with everything in one buffer."""
 
     def __init__(self, document: GltfDocument, used: set[int]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from poise.errors import FileError
 from poise.ground.terrain.files.needs import said
 from poise.io.files import read_bytes
-from poise.viewer.parts.glb import GREY, Colour, Surface
+from poise.viewer.parts.glb import GREY, Colour, Primitive
 from poise.viewer.parts.gltf import LARGEST_FILE, MOST_TRIANGLES
 
 SUFFIXES = (".stl", ".obj", ".dae")
@@ -54,7 +54,7 @@ def _candidates(root: Path, folder: Path, scheme: str, rest: str) -> list[Path]:
     return [folder / rest]
 
 
-def read_mesh(path: Path) -> list[Surface]:
+def read_mesh(path: Path) -> list[Primitive]:
     """The surfaces of a mesh file, in its own frame and lengths; FileError for what cannot be read."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -78,7 +78,7 @@ def read_mesh(path: Path) -> list[Surface]:
     return _checked(path, [part for part in parts if part is not None and len(part.faces)])
 
 
-def _checked(path: Path, surfaces: list[Surface]) -> list[Surface]:
+def _checked(path: Path, surfaces: list[Primitive]) -> list[Primitive]:
     count = sum(len(surface.faces) for surface in surfaces)
     if not count:
         raise FileError(path, "holds no triangles")
@@ -89,18 +89,18 @@ def _checked(path: Path, surfaces: list[Surface]) -> list[Surface]:
     return surfaces
 
 
-def _placed(scene: Any, node: Any, suffix: str) -> Surface | None:
+def _placed(scene: Any, node: Any, suffix: str) -> Primitive | None:
     """A node of the scene where it stands; None for points and lines."""
     transform, name = scene.graph[node]
     part = scene.geometry[name]
     if not hasattr(part, "faces"):
         return None
     normals = None if suffix == ".stl" else np.array(part.vertex_normals, dtype=np.float64)
-    surface = Surface(np.array(part.vertices, dtype=np.float64), np.array(part.faces), normals, _colour(part))
+    surface = Primitive(np.array(part.vertices, dtype=np.float64), np.array(part.faces), normals, _colour(part))
     return moved(surface, np.asarray(transform, dtype=np.float64))
 
 
-def moved(surface: Surface, transform: Any) -> Surface:
+def moved(surface: Primitive, transform: Any) -> Primitive:
     """A surface under an affine map (4, 4); a mirrored one is turned inside out."""
     linear = transform[:3, :3]
     normals, faces = surface.normals, surface.faces

@@ -8,20 +8,20 @@ from itertools import pairwise
 import numpy as np
 
 from poise.maths.arrays import Floats
-from poise.viewer.parts.glb import Surface
+from poise.viewer.parts.glb import Primitive
 
 _AROUND = 40  # corners of a circle
 _ARC = 10  # pieces of a quarter of it
 
 
-def box(size: Floats) -> Surface:
+def box(size: Floats) -> Primitive:
     """A box of these edge lengths (3,) about the origin."""
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    return Surface(corners, np.array([[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)]))
+    return Primitive(corners, np.array([[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)]))
 
 
-def cylinder(radius: float, length: float) -> Surface:
+def cylinder(radius: float, length: float) -> Primitive:
     """A closed cylinder about the origin."""
     h = 0.5 * length
     sides = [([0.0, radius], [-h, -h], [0.0, 0.0], [-1.0, -1.0])]
@@ -30,12 +30,12 @@ def cylinder(radius: float, length: float) -> Surface:
     return _joined([_turned(*map(np.array, side)) for side in sides])
 
 
-def sphere(radius: float) -> Surface:
+def sphere(radius: float) -> Primitive:
     """A sphere about the origin."""
     return capsule(radius, 0.0)
 
 
-def capsule(radius: float, length: float) -> Surface:
+def capsule(radius: float, length: float) -> Primitive:
     """A cylinder with half spheres on its ends; `length` is that of the cylinder."""
     below = np.linspace(-0.5 * math.pi, 0.0, _ARC + 1)
     angles = np.concatenate([below, -below[::-1]])
@@ -44,13 +44,13 @@ def capsule(radius: float, length: float) -> Surface:
     return _turned(radius * r, middle + radius * z, r, z)
 
 
-def _turned(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -> Surface:
+def _turned(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -> Primitive:
     """The surface of a line (k,) of radii and heights, and of its normals, about z."""
     angles = np.linspace(0.0, 2 * math.pi, _AROUND + 1)
     c, s = np.cos(angles), np.sin(angles)
     points = np.stack([np.outer(radii, c), np.outer(radii, s), np.outer(heights, np.ones_like(c))], axis=-1)
     normals = np.stack([np.outer(outwards, c), np.outer(outwards, s), np.outer(upwards, np.ones_like(c))], axis=-1)
-    return Surface(points.reshape(-1, 3), grid_faces(len(radii), _AROUND + 1), normals.reshape(-1, 3))
+    return Primitive(points.reshape(-1, 3), grid_faces(len(radii), _AROUND + 1), normals.reshape(-1, 3))
 
 
 def grid_faces(rows: int, columns: int) -> np.ndarray:
@@ -61,8 +61,8 @@ def grid_faces(rows: int, columns: int) -> np.ndarray:
     return np.concatenate([first, second])
 
 
-def _joined(surfaces: list[Surface]) -> Surface:
+def _joined(surfaces: list[Primitive]) -> Primitive:
     starts = np.cumsum([0, *(len(surface.points) for surface in surfaces)])
     faces = [surface.faces + start for surface, (start, _) in zip(surfaces, pairwise(starts), strict=True)]
     normals = [surface.normals for surface in surfaces if surface.normals is not None]
-    return Surface(np.concatenate([s.points for s in surfaces]), np.concatenate(faces), np.concatenate(normals))
+    return Primitive(np.concatenate([s.points for s in surfaces]), np.concatenate(faces), np.concatenate(normals))

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.ground.terrain.mesh import Mesh
 from poise.ground.terrain.shapes import Plane, Stairs
-from poise.ground.terrain.surface import Surface as Ground
+from poise.ground.terrain.surface import Surface
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, Ints, finite, real
-from poise.viewer.parts.glb import Part, Surface, glb_of_parts
+from poise.viewer.parts.glb import Part, Primitive, glb_of_parts
 from poise.viewer.parts.shapes import grid_faces
 
 _SIDE = 161  # posts along a side; 0.25 m apart where 40 m are shown
@@ -42,7 +42,7 @@ def terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> bytes:
     return glb_of_parts([Part("terrain", [_outwards(terrain, surface)], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))])
 
 
-def _outwards(terrain: Terrain, surface: Surface) -> Surface:
+def _outwards(terrain: Terrain, surface: Primitive) -> Primitive:
     """A surface in the frame and lengths of the terrain's own ground, brought to those that points are given in."""
     points = surface.points * terrain.scale
     points[:, 2] += terrain.lift
@@ -50,19 +50,19 @@ def _outwards(terrain: Terrain, surface: Surface) -> Surface:
     if terrain.up == "y":
         points = np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)
         normals = None if normals is None else np.stack([normals[:, 0], normals[:, 2], -normals[:, 1]], axis=1)
-    return Surface(points, surface.faces, normals, _COLOUR)
+    return Primitive(points, surface.faces, normals, _COLOUR)
 
 
-def _of_heights(ground: Ground, x: float, y: float, z: float, half: float) -> Surface:
+def _of_heights(ground: Surface, x: float, y: float, z: float, half: float) -> Primitive:
     side = 2 if isinstance(ground, Plane) else _SIDE
     line = np.linspace(-half, half, side)
     plan_y, plan_x = (grid.ravel() for grid in np.meshgrid(y + line, x + line, indexing="ij"))
     heights, normal, _ = ground.sample(plan_x, plan_y, np.full(len(plan_x), z))
     normals = np.stack([np.broadcast_to(part, plan_x.shape) for part in normal], axis=1)
-    return Surface(np.stack([plan_x, plan_y, heights], axis=1), grid_faces(side, side), normals)
+    return Primitive(np.stack([plan_x, plan_y, heights], axis=1), grid_faces(side, side), normals)
 
 
-def _of_stairs(ground: Stairs, x: float, y: float, half: float) -> Surface:
+def _of_stairs(ground: Stairs, x: float, y: float, half: float) -> Primitive:
     """Treads and risers as rectangles, as far to the sides as up and down."""
     along, across = np.array([ground.along_x, ground.along_y]), np.array([-ground.along_y, ground.along_x])
     here, beside = float(along @ (x, y)), float(across @ (x, y))
@@ -74,7 +74,7 @@ def _of_stairs(ground: Stairs, x: float, y: float, half: float) -> Surface:
     line[0::2, 0], line[1::2, 0] = edges[:-1], edges[1:]
     line[:, 1] = np.repeat(heights, 2)
     points = np.concatenate([_strip(line, along, across, beside + side) for side in (-half, half)])
-    return Surface(points, grid_faces(2, len(line)))
+    return Primitive(points, grid_faces(2, len(line)))
 
 
 def _strip(line: Floats, along: Floats, across: Floats, beside: float) -> Floats:
@@ -82,12 +82,12 @@ def _strip(line: Floats, along: Floats, across: Floats, beside: float) -> Floats
     return np.concatenate([plan, line[:, 1:]], axis=1)
 
 
-def _of_triangles(corners: Floats, x: float, y: float, half: float) -> Surface:
+def _of_triangles(corners: Floats, x: float, y: float, half: float) -> Primitive:
     """The triangles that reach into the square; all of them where none does."""
     low, high = corners[..., :2].min(axis=1), corners[..., :2].max(axis=1)
     near = ((low <= np.array([x, y]) + half) & (high >= np.array([x, y]) - half)).all(axis=1)
     points, faces = _welded(corners[near] if near.any() else corners)
-    return Surface(points, faces)
+    return Primitive(points, faces)
 
 
 def _welded(corners: Floats) -> tuple[Floats, Ints]:

@@ -18,7 +18,7 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.viewer.parts import shapes
-from poise.viewer.parts.glb import Colour, Part, Surface, glb_of_parts
+from poise.viewer.parts.glb import Colour, Part, Primitive, glb_of_parts
 from poise.viewer.parts.gltf import MOST_TRIANGLES
 from poise.viewer.parts.mesh_files import found, moved, read_mesh
 
@@ -73,11 +73,11 @@ class _Shapes:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.files: dict[Path, list[Surface]] = {}
+        self.files: dict[Path, list[Primitive]] = {}
         self.failed: dict[str, str] = {}  # what the file calls a mesh -> why it cannot be shown
         self.triangles = 0
 
-    def surfaces(self, visual: Visual, materials: dict[str, str]) -> list[Surface]:
+    def surfaces(self, visual: Visual, materials: dict[str, str]) -> list[Primitive]:
         """The surfaces of one element in the link's frame; none, with a note, where it cannot be shown."""
         try:
             pieces = self._shape(visual)
@@ -95,12 +95,12 @@ class _Shapes:
             return []
         return [moved(piece, transform)._replace(colour=colour or piece.colour) for piece in pieces]
 
-    def _shape(self, visual: Visual) -> list[Surface]:
+    def _shape(self, visual: Visual) -> list[Primitive]:
         given = visual.attributes
         if visual.shape == "mesh":
             scale = np.diag([*_numbers(given, "scale", 3, "1 1 1"), 1.0])
             return [moved(piece, scale) for piece in self._read(given.get("filename", ""))]
-        makers: dict[str, Callable[[], Surface]] = {
+        makers: dict[str, Callable[[], Primitive]] = {
             "box": lambda: shapes.box(np.array(_numbers(given, "size", 3))),
             "cylinder": lambda: shapes.cylinder(*_numbers(given, "radius", 1), *_numbers(given, "length", 1)),
             "capsule": lambda: shapes.capsule(*_numbers(given, "radius", 1), *_numbers(given, "length", 1)),
@@ -108,7 +108,7 @@ class _Shapes:
         }
         return [makers[visual.shape]()] if visual.shape in makers else []
 
-    def _read(self, name: str) -> list[Surface]:
+    def _read(self, name: str) -> list[Primitive]:
         if name in self.failed:
             raise FileError(name, self.failed[name])
         target = found(self.path, name)

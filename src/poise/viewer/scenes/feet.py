@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from poise.model.pose import Pose
 from poise.viewer.document.actions.targets import grounded
-from poise.viewer.document.chains import Chain, Vector, chain_of
+from poise.viewer.document.chains import ChainTarget, Vector, chain_of
 from poise.viewer.document.document import Choice, Document, document_of
 from poise.viewer.scenes.base.figure import figure, lowered
 
@@ -28,7 +28,7 @@ def make() -> Document:
     return document.but(chains=tuple(grounded(document, chain) for chain in chains))
 
 
-def _leg(pose: Pose, side: str, place: tuple[float, float]) -> Chain:
+def _leg(pose: Pose, side: str, place: tuple[float, float]) -> ChainTarget:
     chain = chain_of(pose, f"{side.lower()}_foot", f"{side}UpLeg", f"{side}Foot", ground=True)
     return chain.but(position=_over(chain.position, place))
 

@@ -29,7 +29,7 @@ _CURVE = 2000  # iterations that the curve of a stepped solve keeps
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class StageFrame:
     """Poses to show (views, characters, joints, width), and what the message says of them."""
 
     rows: NDArray[np.float32]
@@ -144,7 +144,7 @@ class Stage:
 
     # --- poses -----------------------------------------------------------------------------------------------------
 
-    def frame(self) -> Frame:
+    def frame(self) -> StageFrame:
         """Work out what is shown next."""
         now = time.perf_counter()
         self.playhead.advance(min(now - self._last, _LONGEST))
@@ -245,10 +245,10 @@ class Stage:
         outcome = self._outcomes[view]
         return outcome.status == Status.reached or not outcome.moved
 
-    def _framed(self, poses: list[Pose]) -> Frame:
+    def _framed(self, poses: list[Pose]) -> StageFrame:
         flags = PLAYING * self.playhead.playing + ITERATING * (self.document.run == "iterate" and not self._settled)
         solved = tuple(Solved(o.status, o.seconds * 1e6, o.left, o.iterations) for o in self._outcomes)
-        return Frame(_rows(poses), Head(self.serial, self.playhead.time, flags, self.version, solved))
+        return StageFrame(_rows(poses), Head(self.serial, self.playhead.time, flags, self.version, solved))
 
     # --- how it went -----------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from poise.solvers.base.parameters import Parameter, described, parameters, summ
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
 from poise.viewer.document.actions.limits import write_limit
-from poise.viewer.document.chains import Chain
+from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import AUTO, Document
 from poise.viewer.document.landscape import OFFERED
 from poise.viewer.protocol import NOTHING, REFUSED
@@ -131,7 +131,7 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
     }  # fmt: skip
 
 
-def chain_state(document: Document, chain: Chain) -> dict[str, Any]:
+def chain_state(document: Document, chain: ChainTarget) -> dict[str, Any]:
     """A chain, with the joints from its root to its tip."""
     return {
         "id": chain.id, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from poise.comparison.peers.library import InProcess, Library, as_place, checked, clipped
-from poise.comparison.peers.serial import Link, SerialArm, roll_pitch_yaw
+from poise.comparison.peers.serial import Segment, SerialArm, roll_pitch_yaw
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
@@ -15,7 +15,7 @@ _LIBRARY = Library("ikpy.chain", "ikpy")
 _MOST = 60  # hinges and slides: these take it seconds, three times as many a minute, and nothing can stop it
 
 
-class Peer(InProcess):
+class Ikpy(InProcess):
     """`Chain.inverse_kinematics_frame` on links made from the arm."""
 
     name = "ikpy"
@@ -53,7 +53,7 @@ class Peer(InProcess):
         return np.asarray(found)[self.moves], None, None
 
 
-def _link(links: Any, link: Link) -> Any:
+def _link(links: Any, link: Segment) -> Any:
     turn = roll_pitch_yaw(link.place[:3, :3])
     how = {"translation": link.axis, "joint_type": "prismatic"} if link.slide else {"rotation": link.axis}
     return links.URDFLink(link.name, link.place[:3, 3], turn, bounds=(link.low, link.high), **how)

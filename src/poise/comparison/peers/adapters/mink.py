@@ -15,7 +15,7 @@ _ROUNDS = 200
 _HEAD = '<mujoco><compiler fusestatic="false" boundmass="0.1" boundinertia="0.1"/></mujoco>'  # else the tip is merged
 
 
-class Peer(InProcess):
+class Mink(InProcess):
     """`mink.solve_ik` with one FrameTask, integrated over unit time steps."""
 
     name = "mink"

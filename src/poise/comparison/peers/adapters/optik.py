@@ -17,7 +17,7 @@ _LIBRARY = Library("optik", "optik-py")
 _NUDGE = 1e-8  # [rad, arm units] where the rotation is exactly the wanted one its gradient is not a number
 
 
-class Peer(InProcess):
+class Optik(InProcess):
     """`Robot.ik` on the arm's URDF."""
 
     name = "optik"

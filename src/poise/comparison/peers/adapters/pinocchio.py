@@ -19,7 +19,7 @@ _STEPS, _TRIES = 100, 20
 _LONGEST = 1.0  # [rad] a step of all joints together
 
 
-class Peer(InProcess):
+class Pinocchio(InProcess):
     """Damped least squares in Python; ball joints are spherical joints."""
 
     name = "pinocchio"

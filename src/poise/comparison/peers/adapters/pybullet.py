@@ -21,7 +21,7 @@ _FLOAT_ANGLE = 3e-8  # [rad] its arc cosine of a product of quaternions sees no 
 _MOST = 127  # links of one body
 
 
-class Peer(InProcess):
+class Pybullet(InProcess):
     """Its null-space call where every joint has limits, else its damped least squares."""
 
     name = "pybullet"

@@ -15,7 +15,7 @@ _LIBRARY = Library("roboticstoolbox", "roboticstoolbox-python")
 _Z = np.array([0.0, 0.0, 1.0])
 
 
-class Peer(InProcess):
+class Roboticstoolbox(InProcess):
     """`ETS.ik_LM` on elementary transforms made from the arm."""
 
     name = "roboticstoolbox"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.comparison.peers import Answer, NotInstalledError
+from poise.comparison.peers import NotInstalledError, Reply
 from poise.comparison.peers.library import checked
 from poise.comparison.peers.serial import SerialArm, rigid_inverse
 from poise.errors import PoiseError, UnsupportedError
@@ -58,7 +58,7 @@ def _label() -> str:
     return f"three.js {version} CCDIKSolver".replace("  ", " ")
 
 
-class Peer:
+class Three:
     """A node process of its own, which is asked target after target and measures itself."""
 
     name = "three"
@@ -101,12 +101,12 @@ class Peer:
         """Ask for a point from values."""
         return self._ask({"target": target.tolist(), "quaternions": self._theirs(values).ravel().tolist()})
 
-    def read(self, raw: Any) -> Answer:
+    def read(self, raw: Any) -> Reply:
         """Its bones as values; a quaternion of length zero, which it writes at times, turns nothing."""
         found = np.array(raw["quaternions"], dtype=np.float64).reshape(-1, 4)
         if not np.isfinite(found).all() or raw["left"] is None:
-            return Answer(None, False, raw["sweeps"])
-        return Answer(self._ours(found), raw["left"] <= self.tolerance, raw["sweeps"])
+            return Reply(None, False, raw["sweeps"])
+        return Reply(self._ours(found), raw["left"] <= self.tolerance, raw["sweeps"])
 
     def seconds_of(self, raw: Any) -> float | None:
         """What node measured."""

@@ -9,7 +9,7 @@ from poise.model.limits import unit_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.viewer.document.actions.targets import grounded
-from poise.viewer.document.chains import KINDS, Chain, chain_of
+from poise.viewer.document.chains import KINDS, ChainTarget, chain_of
 from poise.viewer.document.document import Document
 from poise.viewer.protocol import number, one_of, text, text_or_none, truth, vector
 
@@ -64,7 +64,7 @@ def change(document: Document, args: dict[str, Any], shown: Pose) -> Document:
     return document.with_chain(grounded(document, _placed(shown, chain, chain.but(**changes))))
 
 
-def _placed(shown: Pose, before: Chain, after: Chain) -> Chain:
+def _placed(shown: Pose, before: ChainTarget, after: ChainTarget) -> ChainTarget:
     """What a chain of another kind wants begins as it is; a pin holds the joint there, wherever the target was."""
     if after.kind == before.kind:
         return after

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from poise.errors import InputError, UnknownNameError
-from poise.viewer.document.chains import Chain
+from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import Document
 from poise.viewer.document.landscape import land_of
 from poise.viewer.protocol import quaternion, text, vector
@@ -27,7 +27,7 @@ def target(document: Document, args: dict[str, Any]) -> Document:
     return document.with_chain(grounded(document, chain.but(**changes)))
 
 
-def grounded(document: Document, chain: Chain) -> Chain:
+def grounded(document: Document, chain: ChainTarget) -> ChainTarget:
     """The chain with its target on the terrain, as high above it as its tip stands above the floor at rest."""
     if not chain.ground or document.terrain is None:
         return chain
