@@ -29,11 +29,16 @@ _SEEDS = 2**32
 
 
 class Ground(NamedTuple):
-    """The ground at points (..., 3).
+    """The ground at points (..., 3): what `Terrain.sample` gives.
 
-    heights  (...) along the up axis
-    normals  (..., 3) unit, on the upper side
-    inside   (...) False over holes and beyond edges, where heights and normals are those of the nearest ground
+    Parameters
+    ----------
+    heights
+        (...) along the up axis.
+    normals
+        (..., 3) of unit length, on the upper side.
+    inside
+        (...) False over holes and beyond edges, where heights and normals are those of the nearest ground.
     """
 
     heights: Floats
@@ -42,12 +47,18 @@ class Ground(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Where rays (..., 3) first meet the ground.
+    """Where rays (..., 3) first meet the ground: what `Terrain.hit` gives.
 
-    points     (..., 3); the ray's origin where it misses
-    normals    (..., 3) of the upper side, whichever side was hit; up where the ray misses
-    distances  (...) along the ray; infinite where it misses
-    hit        (...) whether it meets the ground
+    Parameters
+    ----------
+    points
+        (..., 3); the ray's origin where it misses.
+    normals
+        (..., 3) of the upper side, whichever side was hit; up where the ray misses.
+    distances
+        (...) along the ray; infinite where it misses.
+    hit
+        (...) whether the ray meets the ground.
     """
 
     points: Floats
