@@ -21,7 +21,7 @@ from robots import models
 
 import poise
 from poise import kernels, samples
-from poise.kernels.values.lane_types import Kind
+from poise.kernels.values.lane_types import NumberKind
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
 from poise.maths.lanes import aligned, lane_width
 from poise.problem.arm import Arm, arm_of
@@ -127,7 +127,7 @@ def repeated(call: Call) -> Call:
 Contest = dict[str, Call]  # what takes part, by name
 
 
-def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: Kind) -> tuple[Contest, Contest, Contest]:
+def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: NumberKind) -> tuple[Contest, Contest, Contest]:
     """FK, an iteration and tree FK, in lanes of a kind, ours first. RuntimeError if answers differ."""
     w, arm, m = kind.width, case.arm, case.arm.size
     fk, lm, _ = drivers(kind)
@@ -213,7 +213,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     return contest, done
 
 
-def humanoid_call(kind: Kind) -> tuple[Call, int]:
+def humanoid_call(kind: NumberKind) -> tuple[Call, int]:
     """Tree FK of the sample humanoid with five goals and a free root, and how many joints move in it."""
     skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.limited({"*": None})
     goals = [poise.Place(name, [0, 0, 0], [1, 0, 0, 0], root=skeleton.names[0]) for name in LIMBS]

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from poise.kernels.arm.serial import LARGEST, damped_step, forward, put_error, square
 from poise.kernels.compiled import _ARITHMETIC
-from poise.kernels.tree.arrays import Tree, carve, work_size
+from poise.kernels.tree.arrays import TreeArrays, carve, work_size
 from poise.kernels.tree.many import fill_frames
 from poise.kernels.tree.tree import forward as tree_forward
 from poise.kernels.values.axes import rotation_error
-from poise.kernels.values.lane_types import Kind
+from poise.kernels.values.lane_types import NumberKind
 from poise.kernels.values.lanes import part_of, room, room2, width
 from poise.kernels.values.linear import Quat, Vec, sub
 from poise.maths.lanes import aligned
@@ -30,7 +30,7 @@ FACTOR, FLOOR = 0.04, 1e-8  # damping = FACTOR |e|^2 + FLOOR
 
 
 @cache
-def drivers(kind: Kind) -> tuple[Any, Any, Any]:
+def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
     """Return the loops over blocks of lanes: FK of a chain, an iteration, FK of a tree. Compiled as kernels are."""
 
     def fk(links, x, out):  # noqa: ANN001, ANN202 - a kernel
@@ -87,11 +87,11 @@ def one_by_one(flat: Floats, k: int, w: int) -> Floats:
     return flat.reshape(-1, k, w).transpose(0, 2, 1).reshape(-1, k)
 
 
-def tree_call(tree: Any, u: Floats, kind: Kind) -> tuple[Call, Floats]:
+def tree_call(tree: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
     """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
     rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
     work = aligned(work_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
-    arrays = Tree(
+    arrays = TreeArrays(
         tree.nodes,
         tree.layout.dofs,
         tree.terms,

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from poise.kernels.chain.aims import Aim, Weights
+from poise.kernels.chain.aims import ChainAim, Weights
 from poise.kernels.chain.ccd_goal_sweep import ball_turn, hinge_step
 from poise.kernels.compiled import kernel
 from poise.kernels.values.linear import Quat, Vec
@@ -35,7 +35,9 @@ def aims(rng, kinds):
     made = []
     for _ in range(2):
         axis = rng.normal(size=3)
-        made.append(Aim(Vec(*rng.normal(size=3)), Quat(*unit_quaternions(rng)), Vec(*(axis / np.linalg.norm(axis)))))
+        made.append(
+            ChainAim(Vec(*rng.normal(size=3)), Quat(*unit_quaternions(rng)), Vec(*(axis / np.linalg.norm(axis))))
+        )
     return *made, Weights(*(rng.uniform(0.2, 2) if kind in kinds else 0.0 for kind in "prd"))
 
 
@@ -88,10 +90,10 @@ def test_the_ball_step_is_the_least_squares_rotation(seed, kinds):
 
 def test_where_many_rotations_are_best_the_smallest_is_taken():
     still = Quat(1.0, 0.0, 0.0, 0.0)
-    now, wanted = (Aim(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    now, wanted = (ChainAim(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
     turn = best_turn(now, wanted, Weights(1.0, 0.0, 1.0))
     np.testing.assert_allclose(turn, [math.sqrt(0.5), 0, 0, math.sqrt(0.5)], atol=1e-12)
-    opposite = Aim(Vec(-1.0, 0.0, 0.0), still, Vec(-1.0, 0.0, 0.0))
+    opposite = ChainAim(Vec(-1.0, 0.0, 0.0), still, Vec(-1.0, 0.0, 0.0))
     turn = best_turn(now, opposite, Weights(1.0, 0.0, 1.0))
     np.testing.assert_allclose(rotations.rotate(turn, np.array([1.0, 0, 0])), [-1, 0, 0], atol=1e-12)
     still_met = best_turn(now, now, Weights(1.0, 0.0, 1.0))

@@ -21,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _package_stamp() -> str:
     digest = hashlib.sha256()
     folder = Path(__file__).parent
+    # Sorted, for folders list their files in any order; with the name, for a renamed file is another program.
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode())
         digest.update(path.read_bytes())

@@ -1,7 +1,7 @@
 # pyright: standard
 """Forward kinematics: world_i = world_parent . A_i . J_i(q_i) . B_i, one loop because parents come first.
 
-Several poses stand side by side (lanes.py), and the constants A and B are folded into the motions:
+Several poses stand side by side (values/lanes.py), and the constants A and B are folded into the motions:
 
     hinge   A R(x) B = still + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
     slide   A T(x) B = still + x  sine
@@ -66,6 +66,7 @@ def small_angle(x):
 @inline
 def sine_cosine(kind, x):
     """Sine and cosine of any angle [rad]."""
+    # A robot may count its turns; angles of a hundred thousand radians are still rare, and take the slow way alone.
     huge = bits(maximum(x, -x) > LARGEST_ANGLE)
     if huge != 0:
         for l in range(width(kind)):
@@ -81,6 +82,7 @@ def compose(a, b, out):
     for r in range(0, 12, 4):
         for c in range(4):
             out[r + c] = a[r] * b[c] + a[r + 1] * b[4 + c] + a[r + 2] * b[8 + c]
+        # The last row of an affine map is 0 0 0 1, and is not stored.
         out[r + 3] = out[r + 3] + a[r + 3]
 
 
@@ -104,6 +106,7 @@ def put_ball(kind, row, numbers, at, moves, motion, before, m):
         motion[3], motion[7], motion[11] = numbers[at], numbers[at + 1], numbers[at + 2]
         at += 3
     put_turn(motion, Quat(numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]))
+    # Most rigs have no B: one product of matrices less.
     if row[FK_AFTER] > 0.0:
         compose(row[FK_STILL:FK_SINE], motion, before)
         compose(before, row[FK_SINE:FK_COSINE], m)
@@ -118,6 +121,8 @@ def put_local(kind, row, numbers, motion, before, m):
     if moves == HINGE:
         s, c = sine_cosine(kind, numbers[at] * row[FK_RATIO] + row[FK_SHIFT])
         for j in range(12):
+            # Rodrigues with A and B multiplied in beforehand: two products a number, instead of two products of
+            # matrices.
             m[j] = s * row[FK_SINE + j] + c * row[FK_COSINE + j] + row[FK_STILL + j]
     elif moves == SLIDE:
         x = numbers[at] * row[FK_RATIO] + row[FK_SHIFT]
@@ -189,6 +194,7 @@ def world_maps(kind, table, q, used, given, work, world):
             put_local(kind, table[i], numbers, motion, before, local)
             if given.shape[0] > 0:
                 put_given(extra, i, local)
+            # Roots have the parent 0: the identity, put in front so that no row needs a branch.
             compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
         scatter(work, end - world.shape[1] * w, first, count, w, world)
 
@@ -247,6 +253,7 @@ def toward(w, x, y, z):
 def turn_of_matrix(a, b, c, d, e, f, g, h, i):
     """The quaternion of a rotation matrix, given row by row: divided by its largest number (Shepperd 1978)."""
     trace = a + e + i
+    # The largest of the four squares 4 w^2, 4 x^2, 4 y^2, 4 z^2, so that no small number is divided by.
     if trace >= max(2.0 * a, 2.0 * e, 2.0 * i) - trace:
         return toward(1.0 + trace, h - f, c - g, d - b)
     if a >= e and a >= i:

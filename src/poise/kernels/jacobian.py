@@ -55,11 +55,13 @@ def add_column(columns, start, nv, v, factor):
 def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
     """Add what one row contributes; `above` is the parent's world map, `arm` the point from A's origin, seen there."""
     moves, at, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
+    # A free joint moves along the axes of A and turns afterwards, about where it has moved to.
     if moves in (SLIDE, FREE):
         for c in range(1 if moves == SLIDE else 3):
             way = vec_in(dof, JACOBIAN_WAYS + 3 * c)
             add_column(columns, first + c, nv, linear(above, way), ratio)
             if moves == FREE:
+                # The turns of a free joint come after its moves: their arm begins where those end.
                 arm = sub(arm, scale(way, numbers[at + c]))
     if moves in (SLIDE, FIXED):
         return
@@ -68,6 +70,7 @@ def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
     for c in range(1 if moves == HINGE else 3):
         axis = vec_in(dof, JACOBIAN_WAYS + 3 * c)
         add_column(columns, first + c, nv, linear(above, cross(axis, arm)), ratio)
+        # Angular velocities do not scale: the factor above, which L has in it, is taken out.
         add_column(columns, first + c + 3 * nv, nv, linear(above, axis), gain * ratio)
 
 
@@ -99,6 +102,7 @@ def jacobians(kind, table, dofs, q, used, given, gains, points, work, out):
         for j in range(6 * nv):
             columns[j] = fill(kind, 0.0)
         x = Vec(point[0], point[1], point[2])
+        # From the joint towards the root: the point is carried from frame to frame, so that no map is ever inverted.
         for i in range(r - 1, -1, -1):
             m = locals_[i]
             x = add(linear(m, x), Vec(m[3], m[7], m[11]))

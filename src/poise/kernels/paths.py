@@ -70,6 +70,7 @@ def place_of(kind, table, first, last, numbers):
         row = table[i]
         position = add(position, rotate(rotation, scale(vec_in(row, PATH_OFFSET), factor)))
         rotation = multiply(rotation, quat_in(row, PATH_TURN))
+        # Every path begins at the root again, also where paths share rows: they are few, and no place need be kept.
         motion, at = int(row[PATH_KIND]), int(row[PATH_START])
         if motion == HINGE:
             axis = vec_in(row, PATH_AXIS)
@@ -83,6 +84,7 @@ def place_of(kind, table, first, last, numbers):
         elif motion == FREE:
             position = add(position, rotate(rotation, scale(vec_in(numbers, at), factor)))
             rotation = multiply(rotation, quat_in(numbers, at + 3))
+        # B comes with a uniform scale only; where it does not, the judge takes the whole transforms instead.
         if row[PATH_AFTER] > 0.0:
             position = add(position, rotate(rotation, scale(vec_in(row, PATH_AFTER_OFFSET), factor)))
             rotation = multiply(rotation, quat_in(row, PATH_AFTER_TURN))
@@ -93,10 +95,12 @@ def place_of(kind, table, first, last, numbers):
 @inline
 def left_of(kind, ask, target, position, rotation, factor):
     """The two numbers of `out` for one measure of a place."""
+    # Most goals speak of the joint itself: nothing to rotate.
     if ask[ASK_POINT] != 0.0 or ask[ASK_POINT + 1] != 0.0 or ask[ASK_POINT + 2] != 0.0:
         position = add(position, rotate(rotation, scale(vec_in(ask, ASK_POINT), factor)))
     if kind == POSITION:
         off = sub(vec_in(target, 0), position)
+        # Times zero: a zero of the same kind, number or lanes.
         return sqrt(dot(off, off)), dot(off, off) * 0.0
     if kind == ROTATION:
         w = quat_in(target, 0)
@@ -104,11 +108,13 @@ def left_of(kind, ask, target, position, rotation, factor):
         y = w.y * rotation.w - w.w * rotation.y + w.x * rotation.z - w.z * rotation.x
         z = w.z * rotation.w - w.w * rotation.z + w.y * rotation.x - w.x * rotation.y
         cosine = w.w * rotation.w + w.x * rotation.x + w.y * rotation.y + w.z * rotation.z
+        # q and -q are the same rotation: the absolute cosine takes the shorter way.
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     wanted = vec_in(target, 0)
     if kind == AIM:
         away = sub(wanted, position)
         there = dot(away, away) <= SAME * (dot(wanted, wanted) + dot(position, position))
+        # At the target no direction is wrong: both numbers become zero, and so does the angle.
         wanted = scale(away, select(there, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
     axis = rotate(rotation, vec_in(ask, ASK_VECTOR))
     across = cross(axis, wanted)
@@ -131,6 +137,7 @@ def side_left(kind, table, start, end, ask, numbers, target):
     reach, limb = length(line), length(bend) + length(sub(tip, middle))
     n = scale(line, 1.0 / maximum(reach, TINY))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
+    # A straight limb, a pole on its line, a tip in the first joint: there is no side, and nothing is missed.
     straight = minimum(minimum(length(k), length(p)), reach) <= STRAIGHT * limb
     sine, cosine = dot(n, cross(k, p)), dot(k, p)
     zero = sine * 0.0
@@ -148,6 +155,7 @@ def measure_all(kind, table, spans, asks, q, used, targets, work, out):
         for c in range(spans.shape[0]):
             for j in range(4 if asks[c, 0] == ROTATION else 3):
                 for l in range(w):
+                    # The last block repeats its last pose, and a single target serves all.
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
                     work[(used.shape[0] + j) * w + l] = targets[i, int(asks[c, 1]) + j]
             if asks[c, 0] == POLE:

@@ -18,7 +18,7 @@ _NOWHERE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 class Arm(NamedTuple):
-    """m links; see kernels/arm/serial.py and serial_many.py.
+    """m links; see kernels/arm/serial.py and many.py.
 
     links   (m + 1, 10)
     gains   (m,)        kernel units in one unit of q: 1 for hinges

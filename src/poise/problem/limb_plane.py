@@ -15,7 +15,7 @@ _PARALLEL = 1e-9  # [rad]
 
 
 def plane_rows(problem: Problem, limb: Limb, branch: Branch) -> Floats:
-    """(k, PLANE), one for each start pose; the columns are the fields of `Plane` in kernels/limb/planar.py."""
+    """(k, PLANE), one for each start pose; the columns are the fields of `PlaneRow` in kernels/limb/planar.py."""
     skeleton = problem.skeleton
     first, middle = frames_of(problem, limb.first), frames_of(problem, limb.middle)
     k = len(first.position)

@@ -34,7 +34,7 @@ _MARGIN = 1e-9  # squared sines this near to the end of a range are left to the 
 
 
 def limb_rows(problem: Problem, limb: Limb, bend: Bend, branch: Branch) -> Floats:
-    """(k, LIMB), one for each start pose; the columns are the fields of `Limb` in kernels/limb/two_bone.py."""
+    """(k, LIMB), one for each start pose; the columns are the fields of `LimbRow` in kernels/limb/rows.py."""
     skeleton = problem.skeleton
     first, middle = frames_of(problem, limb.first), frames_of(problem, limb.middle)
     k, hinge = len(first.position), is_hinge(skeleton, limb.middle)

@@ -35,7 +35,7 @@ from poise.kernels.values.linear import (
 )
 
 
-class Aim(NamedTuple):
+class ChainAim(NamedTuple):
     """A point, a rotation and a unit vector, seen from some frame."""
 
     point: Vec
@@ -51,7 +51,7 @@ class Weights(NamedTuple):
     axis: float
 
 
-class Links(NamedTuple):
+class EasedLinks(NamedTuple):
     """The chain of one problem, see kernels/chain/links.py; `ease` (m,) is 1 / (1 + stiffness) of each joint."""
 
     kinds: Any
@@ -65,7 +65,7 @@ class Links(NamedTuple):
 @inline
 def aim_in(row):
     """The aim that ten numbers are."""
-    return Aim(vec_in(row, 0), quat_in(row, 3), vec_in(row, 7))
+    return ChainAim(vec_in(row, 0), quat_in(row, 3), vec_in(row, 7))
 
 
 @inline
@@ -79,14 +79,14 @@ def put_aim(row, aim):
 @inline
 def out_of(aim, offset, rotation):
     """An aim in a frame that stands at this offset and rotation, seen from outside."""
-    return Aim(add(offset, rotate(rotation, aim.point)), multiply(rotation, aim.turn), rotate(rotation, aim.axis))
+    return ChainAim(add(offset, rotate(rotation, aim.point)), multiply(rotation, aim.turn), rotate(rotation, aim.axis))
 
 
 @inline
 def into(aim, offset, rotation):
     """An aim from outside, seen in a frame that stands at this offset and rotation."""
     back = conjugate(rotation)
-    return Aim(rotate(back, sub(aim.point, offset)), multiply(back, aim.turn), rotate(back, aim.axis))
+    return ChainAim(rotate(back, sub(aim.point, offset)), multiply(back, aim.turn), rotate(back, aim.axis))
 
 
 @inline
@@ -111,6 +111,7 @@ def rotation_left(now, wanted):
 @inline
 def parts_left(now, wanted):
     """The three squared lengths of the error: of the way, and (2 sin(angle / 2))^2 of rotation and direction."""
+    # The chord between two unit vectors is 2 sin of half their angle: no arc cosine, and exact for small angles.
     way, across = sub(wanted.point, now.point), sub(wanted.axis, now.axis)
     left = rotation_left(now.turn, wanted.turn)
     return Weights(dot(way, way), 4.0 * (left.x * left.x + left.y * left.y + left.z * left.z), dot(across, across))
@@ -129,6 +130,7 @@ def is_met(now, wanted, weights, allowed):
     left = parts_left(now, wanted)
     distance, chord = allowed[0] * allowed[0], allowed[1] * allowed[1]
     return (
+        # Each on its own: a small weighted sum may still hide one goal that is missed.
         (weights.point == 0.0 or left.point <= distance)
         and (weights.turn == 0.0 or left.turn <= chord)
         and (weights.axis == 0.0 or left.axis <= chord)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""The course of a descent: from the start, and where that stalls again from elsewhere; the best is kept."""
+"""How descents follow one another: first from the start pose, where that stalls from elsewhere; the best is kept."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from poise.kernels.codes import BALL
 from poise.kernels.compiled import merged
 from poise.kernels.values.linear import normalise, put_quat, quat_at
 
-STALLED = 1e-6  # three times in a row an error that falls by less than this share of it end a descent
-SLOW = 1e-2  # the same, where a restart is left: from elsewhere the error falls faster
+# A descent ends where three times in a row its error falls by less than this share:
+STALLED = 1e-6  # where it is the last one,
+SLOW = 1e-2  # where a restart is left, because from elsewhere the error is likely to fall faster
 
 
 @merged
 def search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
-    """Descend from the start; where that stalls within reach, descend again from kicks. x becomes the best found.
+    """Descend from the start pose; where that stalls, descend again from other poses. x becomes the best one found.
 
-    descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error) moves x, counts on, and
-    keeps the best in `found` and room.best; measure(links, tip, target, setup, x) gives the error, and whether the
-    goals are met. found (2,): the same of the best. setup has iterations and restarts.
+    within   whether the lengths of the chain can reach the target at all: else no restart is worth its time
+    descend  (links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error): moves x downhill,
+             counts on, and keeps the best in `found` and room.best
+    measure  (links, tip, target, setup, x): the error, and whether the goals are met
+    found    (2,) out: error of the best pose, and 1 where it meets the goals
+    setup    has `iterations`, of all descents together, and `restarts`
     """
     restarts = setup.restarts if within else 0
     count[0], count[1] = 0, 0
@@ -29,13 +33,17 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
     error, met = measure(links, tip, target, setup, x)
     record(trace_x, trace_error, 0, x, error)
     found[0], found[1] = error, 1.0 if met else 0.0
+    # An error that is NaN is not less than infinity either: such a start is given back as it is.
     if met or not error < math.inf or links.kinds.shape[0] == 0:
         return
     copy(x, room.best)
+    # The start, the restarts, and once more from the best.
     for attempt in range(restarts + 2 if restarts > 0 else 1):
         if count[0] >= setup.iterations or found[1] > 0.0:
             break
-        if attempt > restarts:  # at last on from the best of attempts that were cut short
+        # Attempts before the last were cut short while they still gained a little: what the best of them has left to
+        # gain is gained now.
+        if attempt > restarts:
             copy(room.best, x)
         elif attempt > 0:
             kick(links.kinds, links.ranges, start, attempt, x)
@@ -43,6 +51,7 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
         least_gain = SLOW if attempt < restarts else STALLED
         descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error)
     copy(room.best, x)
+    # Products of many unit quaternions drift by rounding. A start that was not moved stays as it is, bit for bit.
     for i in range(links.kinds.shape[0]):
         if links.kinds[i] == BALL and count[0] > 0:
             put_quat(x, i, normalise(quat_at(x, i)))

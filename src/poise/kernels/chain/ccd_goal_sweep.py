@@ -41,7 +41,7 @@ from poise.kernels.values.linear import (
     vec_at,
 )
 
-STILL = Vec(0.0, 0.0, 0.0)
+STILL = Vec(0.0, 0.0, 0.0)  # no translation
 
 
 @inline
@@ -69,6 +69,8 @@ def hinge_step(axis, value, low, high, ease, max_turn, now, wanted, weights):
     if amplitude <= NO_LEVERAGE:
         return value
     if ease < 1.0:
+        # ease = 1 / (1 + mu), so this adds mu A: a wish to stay where the joint is, as strong as all that turning can
+        # gain.
         k21 += (1.0 / ease - 1.0) * amplitude
     return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
 
@@ -91,6 +93,7 @@ def ball_turn(now, wanted, weights, ease, room):
     davenport.add_vectors(K, weights.axis, now.axis, wanted.axis)
     davenport.add_rotation(K, weights.turn, left)
     amplitude = weights.point * norm(now.point) * norm(wanted.point) + weights.axis + weights.turn
+    # K[0, 0] is what the identity gains: stiffness is a wish not to turn.
     K[0, 0] += 2.0 * stiffness * amplitude
     return davenport.best_turn(K, room.davenport[1])
 
@@ -115,6 +118,7 @@ def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
     most = squared_error(now, wanted, weights)
     for _ in range(HALVINGS + 1):
         legal = nearest_turn(limit, normalise(multiply(turn, q)))
+        # The nearest legal rotation to the best one need not be the best legal one, and may be worse than none.
         if squared_error(turned(tip, legal), wanted, weights) <= most:
             put_quat(x, i, legal)
             return
@@ -195,6 +199,7 @@ def sweep_from_base(links, tip, target, weights, shares, max_turn, x, room):
 def grow_window(links, tip, target, weights, shares, max_turn, width, x, room):
     """Sweep from the tip over the last `width` joints, then one more, and so on; returns how many steps that took."""
     m, steps = links.kinds.shape[0], 0
+    # What the joints near the tip can do alone they do; those below move only for what is left.
     for first in range(m - width, -1, -1):
         sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, room)
         steps += m - first

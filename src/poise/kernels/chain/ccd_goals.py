@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.kernels.chain.aims import Links, Weights, aim_in, carried_down, is_met, squared_error
+from poise.kernels.chain.aims import EasedLinks, Weights, aim_in, carried_down, is_met, squared_error
 from poise.kernels.chain.attempts import search
 from poise.kernels.chain.ccd import LAGGING
 from poise.kernels.chain.ccd_goal_sweep import grow_window, sweep_from_base
@@ -23,42 +23,44 @@ from poise.kernels.codes import BASE_FIRST, CHAIN_AIM, WINDOW
 from poise.kernels.compiled import kernel, merged, part
 from poise.kernels.values.linear import norm, sub
 
-DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3  # of the finish, times the squared error: at first, and its bounds
+# The damping of the finish, in squared errors: at first, and its bounds. It adapts, because a step that does not lower
+# the error is not taken, and is tried again shorter.
+DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3
 LESS, MORE = 0.3, 8.0  # what a step that lowers the error does to the damping, and one that does not
-ROWS = 9  # of the finish, at most
+ROWS = 9  # of the finish at most: of a point, a rotation and a direction
 
 
-class Setup(NamedTuple):
-    """How to solve: what the options and goals say, the same for every problem.
+class GoalSetup(NamedTuple):
+    """How to solve: what the options and goals say, the same for every problem."""
 
-    chord is 2 sin(angle / 2) of the angle that is allowed. shares (m, 3) says of which goals each joint takes part.
+    tolerance: float  # distance, chain sizes
+    iterations: int  # sweeps and steps of the finish at most, of all attempts
+    order: int  # TIP_FIRST, BASE_FIRST or WINDOW
+    bend: float  # [rad] by which a straight chain is bent first; 0: not at all
+    max_turn: float  # [rad] of a joint in one step
+    restarts: int
+    finish: bool  # whether all joints move at once where sweeps creep
+    chord: float  # 2 sin(angle / 2) of the angle that is allowed
+    weights: Weights
+    shares: Any  # (m, 3) 1 or 0: whether a joint works for the point, the rotation, the direction
+
+
+class GoalRoom(NamedTuple):
+    """Scratch for one problem.
+
+    Not made in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
     """
 
-    tolerance: float
-    iterations: int
-    order: int
-    bend: float
-    max_turn: float
-    restarts: int
-    finish: bool
-    chord: float
-    weights: Weights
-    shares: Any
-
-
-class Room(NamedTuple):
-    """Scratch for one problem. Not made in a `kernel`: with reference counts Numba frees arrays in tuples too soon."""
-
-    best: Any
-    previous: Any
-    origins: Any
-    rotations: Any
-    held: Any
-    columns: Any
-    steps: Any
-    normal: Any
-    vectors: Any
-    davenport: Any
+    best: Any  # (m, 4) the best motions so far
+    previous: Any  # (m, 4) trial of the finish
+    origins: Any  # (m, 4) origins and
+    rotations: Any  # (m, 4) rotations of links
+    held: Any  # (m, CHAIN_AIM) the target, or the tip, as each link sees it
+    columns: Any  # (3 m, ROWS) the Jacobian of the finish, a row a degree of freedom
+    steps: Any  # (m, 3) what the finish moves each link by
+    normal: Any  # (ROWS, ROWS) its normal matrix
+    vectors: Any  # (4, ROWS) residual, reciprocal pivots, unused, multipliers
+    davenport: Any  # (2, 4, 4) see kernels/values/davenport.py
 
 
 @kernel
@@ -68,8 +70,8 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/chain/aims.py for targets and tips.
 
-    ease (m,) is what stiffness leaves of a step. options, shares: see `Setup`. errors (k, 2): the error, and 1 where
-    the goals are met. The rest: see kernels/chain/ccd.py.
+    ease (m,) is what stiffness leaves of a step. options, shares: see `GoalSetup`. errors (k, 2): the error, and 1
+    where the goals are met. The rest: see kernels/chain/ccd.py.
     """
     m = kinds.shape[0]
     motions, held, columns, steps = (
@@ -94,12 +96,12 @@ def solve_one(
     motions, held, columns, steps, normal, vectors, davenport, trace_x, trace_error,
 ):  # fmt: skip
     """`solve` for one target."""
-    links = Links(kinds, axes, ranges, limits, frames, ease)
-    setup = Setup(
+    links = EasedLinks(kinds, axes, ranges, limits, frames, ease)
+    setup = GoalSetup(
         options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]), options[6] > 0.0,
         options[7], Weights(options[8], options[9], options[10]), shares,
     )  # fmt: skip
-    room = Room(motions[0], motions[1], motions[2], motions[3], held, columns, steps, normal, vectors, davenport)
+    room = GoalRoom(motions[0], motions[1], motions[2], motions[3], held, columns, steps, normal, vectors, davenport)
     tip, target = aim_in(tip_row), aim_in(target_row)
     within = kinds.shape[0] > 0 and reach[0] <= norm(sub(target.point, link_offset(frames, 0))) <= reach[1]
     search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error)
@@ -116,6 +118,7 @@ def measure(links, tip, target, setup, x):
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
+    # A straight chain hides only from a point on its own line; rotations and directions turn it anyhow.
     m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
     if bends and unbend(
         links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
@@ -133,7 +136,9 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
             count[1] += sweep(links, tip, target, setup, x, room)
         error, met = measure(links, tip, target, setup, x)
         if finishing:
+            # A step that failed was not taken: the next one is shorter and nearer to steepest descent.
             damping = max(LEAST, LESS * damping) if error < before else min(MOST, MORE * damping)
+        # After a finish that gained, another one; after one that did not, a sweep.
         lagging = before - error < LAGGING * before if not finishing else before - error >= LAGGING * before
         count[0] += 1
         slow = slow + 1 if before - error <= least_gain * before else 0

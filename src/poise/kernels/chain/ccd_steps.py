@@ -43,8 +43,11 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
     """
     k21 = dot(d, h) - dot(d, axis) * dot(h, axis)
     k3 = dot(axis, cross(h, d))
+    # Tip or target stand on the axis: every angle is as good, and an arc tangent of roundings would spin the hinge.
     if k3 * k3 + k21 * k21 <= NO_LEVERAGE * NO_LEVERAGE:
         return value
+    # The cap narrows the range: of a cosine the best point in a range is its minimum or the nearer end, and that is
+    # exact.
     return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
 
 
@@ -52,7 +55,7 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
 def hinge_project(axis, value, low, high, max_turn, h, d):
     """The classic way: turn freely, turn back so that the axis returns, read the angle, keep it in range.
 
-    That keeps the twist of the free turn about the axis, which falls short of the minimiser.
+    This keeps the twist of the free turn about the axis, which is a smaller angle than the best one (`hinge_exact`).
     """
     free = capped(rotation_between(h, d), max_turn)
     turned = multiply(free, about(axis, value))
@@ -80,6 +83,7 @@ def step_limited_ball(limit, x, i, max_turn, point, d):
         legal = nearest_turn(limit, normalise(multiply(turn, q)))
         h = rotate(legal, point)
         off = sub(h, d)
+        # The nearest legal rotation to the wanted one may raise the error: CCD takes no such step.
         if dot(off, off) <= most:
             put_quat(x, i, legal)
             return h, rotate(conjugate(legal), d)
@@ -113,6 +117,7 @@ def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
         best = hinge_exact(axis, value, low, high, max_turn, h, d)
     else:
         best = hinge_project(axis, value, low, high, max_turn, h, d)
+    # Many hinges stand at an end of their range: cosine and sine are there already.
     if best != value:
         x[i, 0] = best
         put_turn(turns, i, best)

@@ -1,10 +1,11 @@
 # pyright: standard
 """Sweeps of cyclic coordinate descent for a point, in O(n): they turn points only, no frames.
 
-Turning a joint moves nothing between it and the base, and everything between it and the tip as one rigid
-piece. So a sweep from the tip carries the target up through all links once, then the tip down, joint by
-joint; a sweep from the base carries the tip down once, then the target up. Both end with the distance
-left, without further forward kinematics.
+Turning a joint moves nothing between the base and it, and everything between it and the tip as one rigid piece. So a
+sweep from the tip needs the target as every joint sees it, which no turn nearer to the tip changes: it is carried from
+the base to the tip once, and then the tip from joint to joint towards the base. A sweep from the base carries the tip
+towards the base once, and then the target towards the tip. Both end with the distance that is left, and need no forward
+kinematics besides. The textbook's sweep, which places all joints after each turn, is O(n^2).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
     for k in range(m):
         i = m - 1 - k
         low, high, d = ranges[i, 0], ranges[i, 1], vec_at(points, i)
+        # Only this joint's own turn is still to come for the target: `points` has it as the joint sees it.
         point, _ = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
         point = out_of_link(frames, i, point)
     return norm(sub(target, point))
@@ -44,5 +46,6 @@ def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
     for i in range(m):
         d = into_link(frames, i, d)
         low, high, point = ranges[i, 0], ranges[i, 1], vec_at(points, i)
+        # Seen from the base the joints behind have not turned yet: `points` has the tip as it was before the sweep.
         _, d = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
     return norm(sub(d, tip))

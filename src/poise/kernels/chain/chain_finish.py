@@ -37,7 +37,8 @@ from poise.kernels.values.linear import (
 )
 
 CAUTION = 0.04  # l / |e|^2 where steps succeed
-LESS, MORE, MOST = 0.1, 10.0, 1e9  # what a step that lowers the error, or does not, does to the caution; where it ends
+LESS, MORE = 0.1, 10.0  # what the caution is multiplied by after a step that lowers the error, and one that does not
+MOST = 1e9  # caution at which steps are too short to gain anything: the finish ends
 FLOOR = 1e-14  # of the system's own size: keeps it regular where no joint can move the tip in some direction
 NO_WALL = 1e-12  # [rad] a ball that its limit keeps back by less meets none
 PASSES = 2  # of a step: one that meets walls, one along them
@@ -83,6 +84,7 @@ def without_column(a, c):
 @inline
 def solved(a, damping, e):
     """(A + damping I)^-1 e, by L D L^T."""
+    # Written out: three unknowns, and a loop over small arrays costs more than the arithmetic.
     d0 = a.xx + damping
     l10, l20 = a.xy / d0, a.xz / d0
     d1 = a.yy + damping - l10 * a.xy
@@ -116,11 +118,14 @@ def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
         h = sub(tip_at, vec_at(origins, i))
         if kinds[i] == BALL:
             wall = rotate(quat_at(rotations, i), vec_at(walls, i))
+            # Turning about the normal of a wall is what the wall forbids: that direction is taken out of the three.
             a = without_column(with_ball(a, h), cross(wall, h))
         elif kinds[i] == MOVE:
             a = Symmetric(a.xx + 1.0, a.yy + 1.0, a.zz + 1.0, a.xy, a.xz, a.yz)
         else:
             column = column_of(kinds[i], vec_at(axes, i), h, quat_at(rotations, i))
+            # Held values take no part, so that the others make the whole step, see `damped_step` in
+            # kernels/arm/serial.py.
             if not is_held(ranges, x, i, dot(column, e)):
                 a = with_column(a, column)
     return a
@@ -142,6 +147,7 @@ def put_ball(limit, x, i, step, walls, trial):
     step = sub(step, scale(wall, dot(wall, step)))
     q = quat_at(x, i)
     wanted = normalise(multiply(small_turn(step), q))
+    # As far as a known wall goes the step already runs along it; the limit has the last word, because walls are curved.
     turned = nearest_turn(limit, wanted)
     put_quat(trial, i, turned)
     if dot(wall, wall) > 0.0 or (turned.w == wanted.w and turned.x == wanted.x and turned.y == wanted.y):
@@ -183,6 +189,7 @@ def take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotat
     for _ in range(PASSES):
         a = system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls)
         damping = caution * dot(e, e) + FLOOR * (a.xx + a.yy + a.zz)
+        # Nothing moves the tip, or the error is NaN.
         if not damping > 0.0:
             return False
         y = solved(a, damping, e)
@@ -212,6 +219,7 @@ def finish(
         count[1] += kinds.shape[0]
         if after < error:
             steady = steady + 1 if error - after <= STEADY * error else 0
+            # Back to small damping by factors of ten, not at once: where one step failed the next ones may.
             error, caution = after, max(CAUTION, LESS * caution)
             copy(trial, x)
             tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)

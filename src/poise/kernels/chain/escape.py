@@ -1,5 +1,5 @@
 # pyright: standard
-"""Ways out of the places where a coordinate method stands still: straight chains, limits, valleys."""
+"""Ways out of the places where a coordinate method makes no progress: straight chains, limits, narrow valleys."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ def is_straight(kinds, tip_at, origins, bend):
             break
     if first < 0:
         return False
+    # Links before it only slide, which no bend would help.
     base = vec_at(origins, first)
     line = sub(tip_at, base)
     slack = math.sin(bend) * norm(line)
     for i in range(first + 1, kinds.shape[0]):
         away = sub(vec_at(origins, i), base)
+        # The sine of the angle at the base, without dividing: joints that stand in the base are on every line.
         if norm(cross(away, line)) > slack * norm(away):
             return False
     return norm(line) > 0.0
@@ -56,6 +58,8 @@ def bend_chain(kinds, ranges, line, rotations, bend, x):
     side = perpendicular(line)
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL:
+            # All balls bend about one axis of the base frame, to one side: the chain becomes an arc, not a zigzag that
+            # sums to a line.
             axis = rotate(conjugate(quat_at(rotations, i)), side)
             put_quat(x, i, multiply(about(axis, bend), quat_at(x, i)))
         elif kinds[i] == HINGE:
@@ -85,8 +89,10 @@ def kick(kinds, ranges, start, attempt, x):
     """
     d = 4 * kinds.shape[0]
     g = 1.5
+    # The root of g^(d + 1) = g + 1 by a fixed-point iteration, which converges from anywhere above 1.
     for _ in range(32):
         g = (1.0 + g) ** (1.0 / (d + 1.0))
+    # Near the start at first: of several poses that meet a target the caller wants one near where the chain stands.
     share = min(1.0, 0.25 * attempt)
     copy(start, x)
     for i in range(kinds.shape[0]):
@@ -96,6 +102,7 @@ def kick(kinds, ranges, start, attempt, x):
             if norm(axis) > 0.0:
                 put_quat(x, i, multiply(about(scale(axis, 1.0 / norm(axis)), share * BALL_KICK), quat_at(x, i)))
         elif kinds[i] == HINGE:
+            # Beyond half a turn either way the same places come again.
             low, high = max(ranges[i, 0], x[i, 0] - math.pi), min(ranges[i, 1], x[i, 0] + math.pi)
             x[i, 0] += share * (low + u * (high - low) - x[i, 0])
         elif kinds[i] == SLIDE and ranges[i, 1] - ranges[i, 0] < math.inf:
@@ -126,6 +133,7 @@ def go_on(links, tip, target, share, error, previous, x, turns):
     kinds, axes, ranges, limits, frames = links
     for i in range(kinds.shape[0]):
         now, before = quat_at(x, i), quat_at(previous, i)
+        # `previous` becomes the pose of now, to go back to where the leap does not pay.
         put_quat(previous, i, now)
         if kinds[i] == HINGE or kinds[i] == SLIDE:
             x[i, 0] = clamp(now.w + share * (now.w - before.w), ranges[i, 0], ranges[i, 1])

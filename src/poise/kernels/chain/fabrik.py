@@ -65,10 +65,12 @@ def sweep(lengths, target, points):
     put_vec(points, m, target)
     for k in range(m - 1):
         i = m - 1 - k
+        # The base end of a bone is put on the line from its new tip end to where the base end was.
         old = vec_at(points, i)
         point = put_along(point, old, lengths[i], sub(old, before))
         put_vec(points, i, point)
         before = old
+    # And back: the base stands where it stood, each bone points from it to where the dragging had put its far end.
     point, dragged = base, add(vec_at(points, 1), sub(base, before))  # the first bone points as it did before
     for i in range(m):
         wanted = vec_at(points, i + 1)
@@ -125,6 +127,8 @@ def put_motions(frames, tip, points, start, x):
     frame = Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(x.shape[0]):
         frame = multiply(frame, link_rotation(frames, i))
+        # Arcs from the start pose, not from the last sweep: the answer depends on the points alone, not on how many
+        # sweeps led to them.
         before = quat_at(start, i)
         wanted = rotate(conjugate(frame), sub(vec_at(points, i + 1), vec_at(points, i)))
         turn = rotation_between(rotate(before, bone_of(frames, tip, i)), wanted)
@@ -193,6 +197,7 @@ def search(
         put_vec(points, i, vec_at(home, i))
     copy(start, twists)
     distance = norm(sub(target, vec_at(points, 0)))
+    # Reach of a chain without limits: from the sum of its bones down to the longest minus all others.
     far, near = distance >= total - tolerance, distance <= 2.0 * longest - total + tolerance
     if far or near:
         point_along(lengths, target, longest, far, points)
@@ -206,6 +211,7 @@ def search(
             trial, walls, trace_x, trace_error,
         )  # fmt: skip
     error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
+    # What ends no better than it began is given back as it began.
     if error >= first:
         copy(start, x)
         return first
@@ -227,12 +233,14 @@ def reach(
             rotations, walls, trace_x, trace_error,
         )  # fmt: skip
         if error > tolerance and count[0] < iterations:
+            # The finish has turned the bones about themselves: arcs start from its motions now.
             copy(x, twists)
             put_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
             dragged = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
             if dragged > error:
                 copy(twists, x)
             error = min(dragged, error)
+        # Neither the finish nor the sweeps after it gained one per cent: both stall.
         if error > (1.0 - STEADY) * before:
             break
 
@@ -251,6 +259,7 @@ def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_
         count[0] += 1
         count[1] += lengths.shape[0]
         if count[0] < trace_error.shape[0]:
+            # Points are all that a sweep needs; motions are found once it is over, or for a trace.
             put_motions(frames, tip, points, twists, x)
             record(trace_x, trace_error, count[0], x, error)
     put_motions(frames, tip, points, twists, x)

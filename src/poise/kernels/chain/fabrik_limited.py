@@ -1,10 +1,11 @@
 # pyright: standard
 """FABRIK on a chain with limits: hinges, ranges, and balls that are kept inside a limit.
 
-Points alone cannot tell what a limit allows, so that here every joint has its motion. In both directions a bone is
-turned towards where the points want it, as far as the limit between it and its neighbour lets it: from the base in
-the parent's frame, from the tip in the child's. That is the same step seen from either end, because a joint's motion
-relates two bones whichever of them holds still. Twists about the bones stay where no limit takes them along.
+Points alone cannot tell what a limit allows, so that here every joint has its motion besides. On the way to the base as
+on the way to the tip, each bone is turned towards the point that it should reach, as far as the limit of the joint
+between it and the bone before lets it. A joint's motion relates the two bones whichever of them holds still: on the way
+to the base the bone nearer to the tip holds still, and the inverse motion turns the other one. Bones keep their twist
+about themselves, but where a limit changes it.
 
 Aristidou, Chrysanthou and Lasenby, "Extending FABRIK with model constraints", Computer Animation and Virtual Worlds
 27(1), 2016. Between hinges whose axes differ this is no descent; a finish in the space of the joints is.
@@ -78,6 +79,7 @@ def as_rotation(kind, axis, row):
 def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, points):
     """Carry the chain by its tip to the target, bone by bone; x stays. `last` is the last bone's rotation so far."""
     m = kinds.shape[0]
+    # The last bone first: nothing beyond the tip limits it.
     bone = rotate(last, tip)
     rotation = multiply(rotation_between(bone, sub(target, vec_at(points, m - 1))), last)
     point = sub(target, rotate(rotation, tip))
@@ -87,6 +89,8 @@ def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, po
         parent = rotate(back, scale(link_offset(frames, i), -1.0))
         way = rotate(conjugate(rotation), sub(vec_at(points, i - 1), point))
         put_vec(points, i, point)
+        # The child's bone holds still: the motion that brings the way to where the parent should be onto where the
+        # parent hangs in the joint's own frame.
         row = turned_towards(kinds[i], axis, ranges[i, 0], ranges[i, 1], limits[i], x, i, way, parent)
         frame = multiply(rotation, conjugate(as_rotation(kinds[i], axis, row)))
         point = add(point, rotate(frame, parent))
@@ -145,10 +149,12 @@ def search(
     copy(start, best)
     least = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
     record(trace_x, trace_error, 0, x, least)
+    # A chain without joints, or a start whose error is not finite: no attempt at all.
     attempt = 0 if kinds.shape[0] > 0 and least < math.inf else restarts + 1
     while attempt <= restarts and count[0] < iterations and least > tolerance:
         if attempt > 0:
             kick(kinds, ranges, start, attempt, x)
+        # Bends a straight chain; a bend or kick asks no limit, so balls are moved inside theirs afterwards.
         put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations)
         keep_turns(kinds, limits, x)
         attempt += 1
@@ -192,6 +198,7 @@ def sweeps(
         error = norm(sub(target, vec_at(points, m)))
         count[0] += 1
         count[1] += m
+        # Limits make this no descent: a sweep may raise the error, so the best is kept.
         least = keep(x, error, best, least)
         record(trace_x, trace_error, count[0], x, error)
     return least

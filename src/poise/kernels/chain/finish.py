@@ -35,7 +35,7 @@ from poise.kernels.values.linear import (
 )
 from poise.kernels.values.small_solve import factor, substitute
 
-LEAST_DAMPING = 1e-13  # keeps the system regular where no joint can move along a row
+LEAST_DAMPING = 1e-13  # keeps the system regular where no joint can change a row of the residual
 LONGEST = 1.0  # [rad, chain sizes] most that one step moves a joint
 
 
@@ -133,6 +133,8 @@ def build(links, now, weights, rows, x, room):
             if is_stuck(kind, x[i, 0], links.ranges[i, 0], links.ranges[i, 1], push):
                 ease = 0.0
             for r in range(rows):
+                # W once, in one of the two factors; a joint that is stuck has ease 0 and an empty column, so that it
+                # does not move.
                 eased = ease * column[r]
                 for s in range(r + 1):
                     normal[r, s] += eased * column[s]
@@ -160,12 +162,14 @@ def apply(links, room, rows, cap, x, to):
             step = Vec(moved(links, i, 0, room, rows), 0.0, 0.0)
         largest = max(largest, norm(step))
         room.steps[i, 0], room.steps[i, 1], room.steps[i, 2] = step.x, step.y, step.z
+    # Shortened as a whole: to cap each joint for itself would change the direction of the step.
     share = 1.0 if largest <= cap else cap / largest
     for i in range(links.kinds.shape[0]):
         kind, step = links.kinds[i], scale(vec_at(room.steps, i), share)
         put_quat(to, i, quat_at(x, i))
         if kind == BALL:
             step = rotate(conjugate(quat_at(room.rotations, i)), scale(step, 0.5))
+            # A turn by 2 atan(|step|): never more than half a turn, and the same as the exponential to second order.
             turned = normalise(multiply(Quat(1.0, step.x, step.y, step.z), quat_at(x, i)))
             put_quat(to, i, nearest_turn(links.limits[i], turned))
         elif kind == MOVE:
@@ -184,6 +188,7 @@ def finish_step(links, tip, target, weights, max_turn, damping, x, trial, room):
     rows = put_residual(now, target, weights, room.vectors[0])
     build(links, now, weights, rows, x, room)
     for r in range(rows):
+        # Damping in proportion to the squared error: none at the goal, where Gauss-Newton converges quadratically.
         room.normal[r, r] += damping * error + LEAST_DAMPING
     factor(room.normal, room.vectors[1], rows)
     substitute(room.normal, room.vectors[1], room.vectors[0], room.vectors[3], rows)

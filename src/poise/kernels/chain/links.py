@@ -1,7 +1,7 @@
 # pyright: standard
 """A chain as the solvers see it: links from the base to the tip, each a fixed transform, then a motion.
 
-    kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes)
+    kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see codes.py
     axes    (m, 3)      hinge: unit axis; slide: displacement per unit of its value
     ranges  (m, 2)      lowest and highest value of a hinge [rad] or slide
     frames  (1|k, m, 7) x y z w x y z: from the previous link's moved frame to this link's frame
@@ -108,6 +108,7 @@ def into_link(frames, i, point):
     """A point of the moved frame before link i, seen in the link's frame."""
     r = link_rotation(frames, i)
     point = sub(point, link_offset(frames, i))
+    # The same short cut on the way back.
     if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:
         point = rotate(conjugate(r), point)
     return point
@@ -153,6 +154,7 @@ def tip_position(kinds, axes, frames, tip, x):
     """Where the tip is, in the base frame: carried from link to link down to the base."""
     point = tip
     for k in range(kinds.shape[0]):
+        # From the tip down only one point is carried, which is less work than placing every frame from the base up.
         i = kinds.shape[0] - 1 - k
         point = moved_point(kinds[i], vec_at(axes, i), x, i, point)
         point = out_of_link(frames, i, point)

@@ -108,8 +108,10 @@ def put_ground(asked, heights, normals, settings, ground):
             ground[j, 3], ground[j, 4] = settings[PLANE + 1], settings[PLANE + 2]
             ground[j, 2] = settings[PLANE] + x * ground[j, 3] + y * ground[j, 4]
             continue
+        # The terrain may be in other units and have y up: turned here, so that all below is in metres, z up.
         n = normals[j]
         nx, ny, nz = (n[0], -n[2], n[1]) if settings[TERRAIN_Y] > 0.0 else (n[0], n[1], n[2])
+        # Slopes from a normal; a wall counts as very steep ground, not as infinitely steep.
         up = 1.0 / max(nz, 1e-3)
         ground[j, 2], ground[j, 3], ground[j, 4] = heights[j] * k, -nx * up, -ny * up
 
@@ -135,11 +137,14 @@ def lifted(frame, marks, angle):
 def highest_pelvis(frame, marks):
     """How much higher than animated the hip may be for the ankle to be within reach, see `pelvis_heights`."""
     hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
+    # A leg that is animated straighter may be as straight as that: else every such frame would sink the pelvis.
     longest = max(_STRETCHED * (norm(sub(knee, hip)) + norm(sub(ankle, knee))), norm(sub(ankle, hip)))
     frame[LONGEST] = longest
+    # With the heel as high as it may go: the pelvis sinks only for what the heel cannot give.
     to, _ = lifted(frame, marks, frame[ROOM])
     away = sub(hip, to)
     room_left = longest * longest - away.x * away.x - away.y * away.y
+    # A foot too far aside for any height: half the chord, so that the pelvis sinks far but not for ever.
     return math.sqrt(max(room_left, 0.25 * longest * longest)) - away.z
 
 
@@ -149,16 +154,19 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     legs, rate = state.shape[0], settings[PELVIS_RATE]
     goal = 0.0
     for l in range(legs):
+        # The mean of the ground under the feet: between two steps of stairs the body is half-way up.
         goal += frames[l, HIGHER] / legs
     before, body[BASE_GOAL] = body[BASE_GOAL], goal
     if fresh:
         body[BASE], body[BASE_MOVES] = goal, 0.0
     else:
         body[BASE], body[BASE_MOVES] = followed(body[BASE], body[BASE_MOVES], before, goal, rate, dt)
-    base = body[BASE] + 2.0 / rate * body[BASE_MOVES]  # a spring hangs behind a slope by this
+    # On a slope the goal rises steadily, and a critically damped spring follows 2 v / rate behind: added back.
+    base = body[BASE] + 2.0 / rate * body[BASE_MOVES]
     missing, must = 0.0, 0.0
     for l in range(legs):
         lacks = base - highest_pelvis(frames[l], marks[l])
+        # Legs in the air may be short for a moment, those that stand may not: two amounts.
         missing = max(missing, lacks)
         if state[l, MODE] > 0.0:
             must = max(must, lacks)
@@ -166,9 +174,11 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     if fresh:
         body[SINK], body[SINK_MOVES] = missing, 0.0
     else:
+        # Slowly up again: a leg is straight once a step, and a pelvis that rose in between would bob.
         rate = rate if missing > body[SINK] else _RISES * rate
         body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
     sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
+    # A leg that stands would slide off its place; bounded in speed, because a lock may be set far down in one frame.
     if sunk < must:
         more = min(must - sunk, _SINKS * dt)
         body[SINK], sunk = body[SINK] + more, sunk + more
@@ -180,6 +190,7 @@ def soft_chord(frame, hip):
     """How far an ankle may be from its hip, see `soft_chords`."""
     longest, asked = frame[LONGEST], norm(sub(vec_in(frame, NEW), hip))
     posed = norm(sub(vec_in(frame, PLACES + 6), vec_in(frame, PLACES)))
+    # Up to the animated distance exact, beyond it slower and slower towards the longest chord: no leg snaps straight.
     if asked <= posed:
         return longest
     slack = max(longest - posed, 1e-9 * longest)
@@ -203,6 +214,7 @@ def lift_heel(frame, marks, hip):
     most = soft_chord(frame, hip)
     axis, arm = across_foot(frame, marks)
     r = scale(arm, -1.0)
+    # |w - R r| = most with R a turn about the axis: one cosine and one sine of its angle, solved in closed form.
     w = sub(hip, add(vec_in(frame, NEW), arm))
     along = dot(w, axis) * dot(r, axis)
     angle = first_angle(dot(w, r) - along, dot(w, cross(axis, r)), 0.5 * (dot(w, w) + dot(r, r) - most * most) - along)
@@ -219,6 +231,7 @@ def toes_turn(frame, marks, joint, ground):
     p = add(joint, tip)
     if height_at(ground, 2, p) <= p.z:
         return tilt
+    # Where the tip of the toes comes up to the plane: again a cos + b sin = c.
     axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
     if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
         axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(math.hypot(tip.x, tip.y), 1e-300))
@@ -234,6 +247,7 @@ def toes_turn(frame, marks, joint, ground):
 def write_leg(leg, marks, turns, maps, q):
     """Write what thigh, shin, foot and toes turn in the world into their own rotations, see `passed_down`."""
     for j in range(leg[PARTS]):
+        # A part that hangs in another one has been carried along by it: only what it turns beyond that is its own.
         over = leg[OVER + j]
         e = quat_at(turns, j)
         if over >= 0:
@@ -250,6 +264,7 @@ def inwards(m, v):
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])
     bc = cross(b, c)
     volume = dot(a, bc)
+    # Cramer: maps may scale and shear, so that a transpose would not do.
     k = 1.0 / volume if volume != 0.0 else 0.0  # nothing below a map that flattens space can be moved
     return Vec(k * dot(bc, v), k * dot(cross(c, a), v), k * dot(cross(a, b), v))
 
@@ -257,6 +272,7 @@ def inwards(m, v):
 @part
 def write_mover(settings, maps, up, q, translations):
     """Move the whole figure up."""
+    # Up in the world, seen from what the mover hangs in; a free joint besides turns by A before it moves.
     local = inwards(maps[int(settings[MOVER_ABOVE])], Vec(0.0, 0.0, up))
     at = int(settings[MOVER_START])
     if at >= 0:
@@ -276,6 +292,7 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     raised = Vec(hip.x, hip.y, hip.z + up)
     lift_heel(frame, marks, raised)
     axis = rotate(quat_in(frame, TURNS), vec_in(marks, AXIS))
+    # A foot that stands is reached as far as the leg goes; one that swings stops softly before that.
     most = frame[LONGEST] if s[MODE] > 0.0 else soft_chord(frame, raised)
     thigh, shin, reached = bend(hip, knee, ankle, axis, raised, vec_in(frame, NEW), most, 1.0)
     foot = multiply(quat_in(frame, NEW_TURN), conjugate(quat_in(frame, TURNS + 8)))
@@ -287,6 +304,7 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     write_leg(leg, marks, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]
+        # A foot that does not hang in the shin (a control rig) is moved to where the shin ends.
         there = Vec(reached.x - above[3], reached.y - above[7], reached.z - up - above[11])
         local = inwards(above, there)
         for j in range(3):
@@ -298,6 +316,7 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
 def remember(s, frame, dt, fresh):
     """What was shown, and its velocities."""
     now, turn = vec_in(frame, NEW), quat_in(frame, NEW_TURN)
+    # Velocities of what is shown, not of what was animated: springs start from them where a lock opens.
     if dt > 0.0 and not fresh:
         put_vec_in(s, OUT_MOVES, scale(sub(now, vec_in(s, OUT)), 1.0 / dt))
         put_vec_in(s, OUT_SPINS, scale(way_between(quat_in(s, OUT_TURN), turn), 1.0 / dt))
@@ -321,6 +340,7 @@ def look(marks, settings, state, body, frames, asked, contacts, dt):
     """What stands, and where to ask for the ground."""
     fresh = body[FRESH] > 0.0 or dt > settings[LONGEST_PAUSE]
     for l in range(marks.shape[0]):
+        # One leg that was put elsewhere means that all were: springs must not carry old offsets over.
         fresh = fresh or jumped(state[l], frames[l], dt)
     for l in range(marks.shape[0]):
         if not takes_contacts(state[l], contacts[l]):
@@ -340,6 +360,7 @@ def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, n
     move_pelvis(body, state, frames, marks, settings, dt, fresh)
     write_mover(settings, maps, body[UP], q, translations)
     for l in range(legs.shape[0]):
+        # Again, for the toes: the pelvis had to know of all feet before any leg is bent.
         put_ground(asked[l], heights[l], normals[l], settings, touching)
         put_leg(legs[l], marks[l], state[l], frames[l], touching, maps, body[UP], dt, fresh, q, translations)
     body[FRESH] = 0.0
@@ -352,6 +373,8 @@ def step(
 ):  # fmt: skip
     """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown."""
     count = q.shape[0]
+    # Two phases, because the ground in between may be asked in Python; on a plane, which the kernel knows, one call
+    # does both.
     if phase != GROUND:
         for i in range(count):
             walk(

@@ -108,12 +108,14 @@ def follow_ground(s, frame, ground, settings, dt, fresh):
     for j in range(2):
         at, here = GROUND + 5 * j, ground[j]
         if not fresh:
+            # What the mean slope explains is no jump: walking up a ramp, the ground under a foot rises smoothly.
             x, y = 0.5 * (s[at + 3] + here[3]), 0.5 * (s[at + 4] + here[4])
             jump += 0.5 * (here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1]))
         height += 0.5 * here[2]
         for c in range(5):
             s[at + c] = here[c]
     rate = settings[BLEND_RATE]
+    # The jump is taken out of the height and given to the spring, which lets go of it.
     s[STEP], s[STEP_MOVES] = damped(s[STEP] - jump, s[STEP_MOVES], rate, dt)
     for c in range(2):
         goal = 0.5 * (ground[0, 3 + c] + ground[1, 3 + c])
@@ -131,6 +133,7 @@ def aimed(frame, marks):
     """Ankle and rotation of the foot as animated, on the ground that is there: tilted with it about its sole."""
     foot = quat_in(frame, TURNS + 8)
     turn = multiply(quat_in(frame, TILT), foot)
+    # Tilted about the middle of the sole, so that heel and ball leave the ground by as much on both sides.
     middle = scale(add(vec_in(marks, HEEL), vec_in(marks, BALL)), 0.5)
     ankle = add(vec_in(frame, PLACES + 6), sub(rotate(foot, middle), rotate(turn, middle)))
     return Vec(ankle.x, ankle.y, ankle.z + frame[HIGHER]), turn
@@ -142,6 +145,7 @@ def chosen_mode(s, frame, settings):
     heel, ball, mode = s[ON] > 0.0, s[POINT + ON] > 0.0, int(s[MODE])
     if mode > 0:
         pulled = sub(vec_in(frame, SOLE + 3 * mode - 3), vec_in(s, LOCK))
+        # The figure has walked away from its lock, as where the animation slides: let go rather than stretch the leg.
         if math.hypot(pulled.x, pulled.y) > settings[FARTHEST]:
             s[BROKEN] = 1.0
     if not (heel or ball):
@@ -149,6 +153,7 @@ def chosen_mode(s, frame, settings):
         return 0
     if s[BROKEN] > 0.0:
         return 0
+    # The lock stays on its point while that stands, also where both do: a change would be seen.
     if (mode == 1 and heel) or (mode == 2 and ball):
         return mode
     return 1 if heel else 2
@@ -171,6 +176,7 @@ def turn_foot(s, turn, flat, settings, dt):
     """The rotation of the foot: as held while it stands flat, else as aimed, and what is left of the last change."""
     if s[FLAT] > 0.0 and not flat:
         s[FLAT] = 0.0
+        # The foot is let go: from what was shown to what is aimed at, in place and speed, so that nothing jumps.
         put_vec_in(s, TWIST, way_between(quat_in(s, AIM_TURN), quat_in(s, OUT_TURN)))
         spin = way_between(quat_in(s, AIM_TURN), turn)
         put_vec_in(s, TWIST_SPINS, sub(vec_in(s, OUT_SPINS), scale(spin, 1.0 / dt if dt > 0.0 else 0.0)))
@@ -226,6 +232,8 @@ def hold_flat(s, marks, turn, mode, ground, settings):
     length, level = norm(along), max(math.hypot(along.x, along.y), 1e-12)
     most = length * math.sin(settings[STEEPEST])
     lock, reach, drop = vec_in(s, LOCK), level, 0.0
+    # The ground below the other end depends on where that end comes, which depends on the ground: four rounds settle
+    # it.
     for _ in range(4):
         k = reach / level
         spot = Vec(lock.x + k * along.x, lock.y + k * along.y, lock.z)
@@ -245,6 +253,7 @@ def raised(marks, ankle, turn, mode, ground):
     """Turn a foot about what is locked until the other end of its sole is out of the ground."""
     arm, other = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), rotate(turn, vec_in(marks, HEEL + 6 - 3 * mode))
     along, p = sub(other, arm), add(ankle, other)
+    # The locked end stays; the other one may be in the ground where the slope was clipped or a step begins.
     deep = height_at(ground, 2 - mode, p) - p.z
     if deep <= 0.0:
         return ankle, turn
@@ -268,10 +277,12 @@ def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
         p = add(ankle, rotate(turn, vec_in(marks, HEEL + 3 * j)))
         needed = max(needed, height_at(ground, j, p) - p.z)
     ahead = ground[3]
+    # Beside the slope under the tip: a ramp ahead is no step.
     edge = ahead[2] - height_at(ground, 2, Vec(ahead[0], ahead[1], 0.0)) - _EDGE
     goal = max(min(edge, ahead[2] - tip.z), 0.0)
     away, moves = damped(s[LIFT] - goal, s[LIFT_MOVES], settings[LIFT_RATE], dt)
     s[LIFT], s[LIFT_MOVES] = goal + away, moves
+    # The spring is for what is ahead; out of the ground at once, whatever the spring says.
     if s[LIFT] < needed:
         s[LIFT], s[LIFT_MOVES] = needed, max(moves, 0.0)
     s[LIFT] = max(s[LIFT], 0.0)
@@ -291,6 +302,7 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
     ankle = move_foot(s, marks, aim, shown, mode, ground, settings, dt)
     if flat and s[FLAT] == 0.0:
         hold_flat(s, marks, shown, mode, ground, settings)
+    # In the first frame nothing was shown before: no change to ease, the foot stands where it should.
     if fresh and mode > 0:
         settle(s)
         shown = quat_in(s, HELD) if flat else shown
@@ -304,6 +316,7 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
     else:
         lift = lifted_over(s, leg, frame, marks, ankle, shown, ground, settings, dt)
         ankle = Vec(ankle.x, ankle.y, ankle.z + lift)
+    # A heel is free to rise for a leg that is too short only once it has left the ground, and then gradually.
     s[OPENED] = s[OPENED] + dt if mode == 2 and not flat else 0.0
     frame[ROOM] = _HEEL_UP * eased(s[OPENED] / _HEEL_TIME)
     put_vec_in(frame, NEW, ankle)

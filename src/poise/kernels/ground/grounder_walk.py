@@ -21,36 +21,54 @@ from poise.kernels.forward import compose, put_given, put_local, turn_of_matrix
 from poise.kernels.values.lanes import SCALAR, room
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, norm, quat_in, rotate, scale, sub, vec_in
 
-# legs: rows of the table + 1, of the joints and of what the parts hang in; the part over each, or -1; starts in q
-HIP, ABOVE, OVER, START, PARTS, FOOT_ROW = 0, 4, 8, 12, 16, 17
+# Columns of legs. Parts are thigh, shin, foot and toes; a number for each:
+HIP = 0  # four rows of `maps`: of the joints at the upper ends of the parts
+ABOVE = 4  # four rows of `maps`: of what the parts hang in
+OVER = 8  # four parts: the one that carries each along, or -1
+START = 12  # four columns of q: where the quaternion of each begins
+PARTS, FOOT_ROW = 16, 17  # 4, or 3 without toes; row of a foot that does not hang in the shin, or -1
 LEG = 18
-# marks
-HEEL, BALL, TIP, AXIS, ACROSS, RESTS = 0, 3, 6, 9, 12, 15
+# Columns of marks, what the clip of reference says of a leg:
+HEEL, BALL, TIP = 0, 3, 6  # [m] points of the sole: two in the foot's frame, the tip in that of the toes
+AXIS, ACROSS = 9, 12  # unit vectors: of the knee in the thigh's frame, across the sole in the foot's
+RESTS = 15  # four quaternions: the rotation of A of each part
 MARKS = 31
-# settings
-LEVEL, ON_SPEED, OFF_SPEED, RISE, ON_HEIGHT, OFF_HEIGHTS, FLOOR_RATE, SPEED_RATE = 0, 1, 2, 3, 4, 5, 7, 8
-BLEND_RATE, PELVIS_RATE, LIFT_RATE, FARTHEST, STEEPEST, LONGEST_PAUSE = 9, 10, 11, 12, 13, 14
-TERRAIN_SCALE, TERRAIN_Y, IS_PLANE, PLANE = 15, 16, 17, 18  # the plane: height at the origin, two slopes
-FIGURE_MAP, MOVER_REST, MOVER_ABOVE, MOVER_START, MOVER_ROW = 21, 33, 37, 38, 39
+# Columns of settings:
+LEVEL = 0  # [m] height of the floor of the animation
+ON_SPEED = 1  # [m/s] a point below it comes to stand,
+OFF_SPEED, RISE = 2, 3  # [m/s] and stands until it slides or rises as fast as this
+ON_HEIGHT, OFF_HEIGHTS = 4, 5  # [m] over its floor; two: of heel and ball
+FLOOR_RATE, SPEED_RATE = 7, 8  # [1/s] at which a floor comes up to a resting point, and velocities forget
+BLEND_RATE, PELVIS_RATE, LIFT_RATE = 9, 10, 11  # [1/s] of springs: of feet, of the pelvis, of a swinging foot's lift
+FARTHEST, STEEPEST = 12, 13  # [m] that a lock is pulled, and [rad] that a foot tilts, at most
+LONGEST_PAUSE = 14  # [s] between two frames; after a longer one everything begins anew
+TERRAIN_SCALE, TERRAIN_Y = 15, 16  # units of the terrain in a metre; 1 where its y is up
+IS_PLANE, PLANE = 17, 18  # 1 where the ground is a plane: height at the origin and two slopes
+FIGURE_MAP = 21  # affine map from file units and axes to metres, z up
+MOVER_REST, MOVER_ABOVE, MOVER_START, MOVER_ROW = 33, 37, 38, 39  # rotation of A, row of `maps`, column of q or -1, row
 SETTINGS = 40
-# frame: hip, knee, ankle and ball, four turns, heel, ball and tip of the sole; what is shown: the ankle, the foot's
-# rotation, that of the slope, how much higher the ground is, the longest chord, by how much the heel may be lifted
-PLACES, TURNS, SOLE = 0, 12, 28
+# Columns of frame, of the pose as animated [m]:
+PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of the parts; heel, ball, tip of the sole
+# and of what becomes of it: the ankle, the foot's rotation, that of the slope, by how much the ground is higher than
+# the floor of the animation, the longest distance of hip and ankle, the angle [rad] by which the heel may be lifted
 NEW, NEW_TURN, TILT, HIGHER, LONGEST, ROOM = 37, 40, 44, 48, 49, 50
 FRAME = 51
-# state: of heel and ball each whether it stands, its place, its velocity and its floor
+# Columns of state, what a leg remembers. Of heel and ball, POINT numbers each:
 POINT = 8
-ON, AT, MOVES, FLOOR = 0, 1, 4, 7
-MODE, FLAT, BROKEN, LOCK, HELD, OPENED = 16, 17, 18, 19, 22, 26
-OUT, OUT_MOVES, OUT_TURN, OUT_SPINS = 27, 30, 33, 37  # what was shown last: the ankle, the foot's rotation
-AIM, AIM_TURN = 40, 43  # where both would be without locks
-OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56
-STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62
-SLOPE, SLOPE_MOVES, SLOPE_GOAL, GROUND = 63, 65, 67, 69  # the ground under heel and ball last: x, y, height, slopes
-ANKLE = 79  # as animated last
-BENDS = 82  # by how much toes may bend out of the ground before the foot is lifted for them
+ON, AT, MOVES, FLOOR = 0, 1, 4, 7  # 1 while it stands, its place, its velocity, the height of its floor
+MODE, FLAT, BROKEN = 16, 17, 18  # 0 free, 1 locked by the heel, 2 by the ball; 1 while held flat; 1 after a lock broke
+LOCK, HELD, OPENED = 19, 22, 26  # where it is locked; the rotation it is held at; [s] for which only the ball has stood
+OUT, OUT_MOVES, OUT_TURN, OUT_SPINS = 27, 30, 33, 37  # shown last: the ankle, the foot's rotation, their velocities
+AIM, AIM_TURN = 40, 43  # where both would have been without locks
+OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56  # what springs still take away: of place and rotation
+STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62  # [m] left of jumps of the ground; lift of a swinging foot
+SLOPE, SLOPE_MOVES, SLOPE_GOAL = 63, 65, 67  # slopes that the foot has, how they change, and those of the ground
+GROUND = 69  # the ground under heel and ball last: x, y, height, two slopes each
+ANKLE = 79  # the ankle as animated last
+BENDS = 82  # [m] by which toes may bend out of the ground before the foot is lifted for them
 STATE = 83
-# body: whether the next frame is the first; pelvis: goal, value, speed; sink: goal, value, speed; what was added
+# Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
+# how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
 BODY = 8
 SAMPLES = 4  # of the ground under each foot: heel, ball, tip and ahead of the tip
@@ -79,6 +97,7 @@ def turn_of(m):
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])  # columns
     volume = dot(a, cross(b, c))
     longest = max(norm(a), norm(b), norm(c))
+    # Most maps are a rotation and one scale: told by three lengths and the volume, and then nothing need be iterated.
     even = longest - min(norm(a), norm(b), norm(c)) <= _SIMILAR * longest
     if volume == 0.0:
         return Quat(1.0, 0.0, 0.0, 0.0)  # it flattens space: no rotation is near
@@ -116,6 +135,7 @@ def put_maps(table, rows, numbers, translations, scales, settings, given, maps):
     for i in range(table.shape[0]):
         put_local(SCALAR, table[i], numbers, motion, before, local)
         if moves or grows:
+            # Translations of a free joint stand in q already.
             free = int(table[i, FK_KIND]) == FREE
             for j in range(3):
                 given[6 * i + j] = translations[rows[i], j] if moves and not free else 0.0
@@ -155,6 +175,8 @@ def measure_point(s, at, p, settings, dt, fresh):
         raw = scale(sub(p, vec_in(s, at + AT)), 1.0 / dt)
         new = add(old, scale(sub(raw, old), gain))
         put_vec_in(s, at + MOVES, new)
+        # Down at once, up slowly and only at rest: a floor is the lowest that a foot has stood on, until it stands
+        # higher for a while.
         if p.z < s[at + FLOOR]:
             s[at + FLOOR] = p.z
         elif norm(new) < settings[ON_SPEED]:
@@ -172,6 +194,7 @@ def find_contacts(s, frame, settings, dt, fresh):
         at = POINT * j
         v, height = vec_in(s, at + MOVES), s[at + 3] - min(s[at + FLOOR], lowest)
         sliding = math.sqrt(v.x * v.x + v.y * v.y)
+        # Two thresholds each, or a foot at the border would stand and not stand from frame to frame.
         lasts = sliding < settings[OFF_SPEED] and v.z < settings[RISE] and height < settings[OFF_HEIGHTS + j]
         starts = norm(v) < settings[ON_SPEED] and height < settings[ON_HEIGHT]
         before = s[at + ON] > 0.0 and not fresh
@@ -191,15 +214,18 @@ def takes_contacts(s, given):
 def put_asked(s, frame, marks, settings, fresh, asked):
     """Where to ask for the ground: under heel, ball and tip as they are going to be shown, and ahead of the tip."""
     shown = vec_in(s, OUT)
+    # Asked before anything is placed: this frame's animated points, moved by what the last frame moved the ankle by.
     shift = sub(shown, vec_in(s, ANKLE))
     if fresh:
         shift = Vec(0.0, 0.0, 0.0)
     for j in range(3):
         p = add(vec_in(frame, SOLE + 3 * j), shift)
         if s[MODE] > 0.0 and not fresh and j < 2:
+            # A locked point is where it was shown: the ground under it must not be asked for elsewhere.
             p = add(shown, rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * j)))
         put_point(asked, j, p, settings)
         if j == 2:
+            # Where the tip will be in a tenth of a second: a swinging foot sees the edge of a step before it is in it.
             away = scale(vec_in(s, OUT_MOVES), 0.0 if fresh else _AHEAD)
             put_point(asked, 3, Vec(p.x + away.x, p.y + away.y, p.z), settings)
 

@@ -49,11 +49,13 @@ def unit_across(v, a):
 
 @inline
 def knee_offset(offset, front, height):
-    """The knee's way from the chord, made `height` long: as posed; what is missing goes to the front.
+    """The vector from the chord to the knee, made `height` long: the posed one; what is missing is added to the front.
 
-    So a pose that needs no change keeps its knee, and a leg that was almost straight, whose knee has no side of its
-    own, bends as its hinge says. A knee behind the chord comes forward: it bends the legal way only.
+    `front` is the unit vector across the chord towards which the knee bends. So a pose that needs no change keeps its
+    knee, and a leg that was almost straight, whose knee shows no side, bends as its hinge says. A knee behind the chord
+    comes forward, because a knee bends one way only.
     """
+    # Only what points backwards is taken out; to the sides the knee stays as posed.
     offset = sub(offset, scale(front, min(0.0, dot(offset, front))))
     oo, of = dot(offset, offset), dot(offset, front)
     if height * height >= oo:
@@ -76,7 +78,10 @@ def bend(hip, knee, ankle, axis, new_hip, target, most, length):
     l1, l2, before, after = norm(v), norm(u), norm(old), norm(new)
     a0 = scale(old, 1.0 / max(before, 1e-300))
     a1 = scale(new, 1.0 / after) if after > 1e-9 * (l1 + l2) else a0
+    # A triangle needs a chord between the difference and the sum of its sides; a hair more than the difference, to
+    # divide by.
     reach = min(max(after, abs(l1 - l2) * (1.0 + 1e-9) + 1e-9 * l1), most * length)
+    # The law of cosines: how far along the chord the foot of the knee is.
     along = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * reach, 1e-300)
     front, _ = unit_across(cross(a0, axis), a0)
     offset = knee_offset(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
@@ -95,6 +100,7 @@ def chord_turn(a0, a1, axis):
     """
     x0, across0 = unit_across(axis, a0)
     x1, across1 = unit_across(axis, a1)
+    # Else roundings would say how far the leg turns about its own line.
     if min(across0, across1) > ALONG:
         return turn_between(a0, x0, a1, x1)
     return rotation_between(a0, a1)

@@ -9,5 +9,6 @@ __getattr__ = imported_when_asked(
     __name__,
     "arcs",
     "planar",
+    "rows",
     "two_bone",
 )

@@ -67,11 +67,13 @@ def arc_between(v, length, a):
     It is of any length but zero, and the square of that comes too. Half a turn about any axis across v where they are
     opposite; the identity where v is zero.
     """
+    # Not normalised: one square root less for each of two turns, and their product is normalised once.
     m = add(v, scale(a, length))
     mm, square = dot(m, m), length * length
     u, w, stretch = cross(v, m), 0.5 * mm, square * mm
     opposite = mm < OPPOSITE * square
     none = mm * 0.0
+    # A target straight behind the limb; the other lanes keep what they have.
     if bits(opposite):
         u, w, stretch = (
             chosen(opposite, any_across(v), u),
@@ -94,7 +96,8 @@ def turned_by(q, v):
 def spin_between(p, n, a):
     """The turn, of any length, about the unit vector `a` from p to n across it; the identity where one is zero."""
     lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
-    wide = cosine < 0.0  # there lengths + cosine would lose its digits
+    # Two forms of the same half angle; each adds numbers of one sign where it is used.
+    wide = cosine < 0.0
     w, s = select(wide, sine, lengths + cosine), select(wide, lengths - cosine, sine)
     w = select(lengths > 0.0, w, w * 0.0 + 1.0)
     return Quat(w, s * a.x, s * a.y, s * a.z)

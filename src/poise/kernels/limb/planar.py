@@ -1,7 +1,7 @@
 # pyright: standard
 """A planar limb: two parallel hinges with ranges, the textbook's law of cosines, exact at every limit.
 
-    limbs    (1|k, PLANE_ROW)  see Plane: one row for all problems, or one each
+    limbs    (1|k, PLANE_ROW)  see PlaneRow: one row for all problems, or one each
     targets  (k, 3)        world
     columns, settings, starts, q, found: see kernels/limb/two_bone.py
 
@@ -16,22 +16,26 @@ import math
 from typing import NamedTuple
 
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.limb.two_bone import TIE, settings_of, softened
+from poise.kernels.limb.rows import settings_of
+from poise.kernels.limb.two_bone import TIE, softened
 from poise.kernels.limits.angles import TURN, best_angle
 from poise.kernels.values.linear import Vec, about, add, dot, norm, sub, vec_in
 
 
-class Plane(NamedTuple):
-    """A posed limb; x and y along `u` and `v`, z along the first joint's axis. A row holds the fields in this order."""
+class PlaneRow(NamedTuple):
+    """A posed limb, in its plane: x and y along `u` and `v`, z along the first joint's axis; file units and radians.
+
+    A row holds the fields in this order.
+    """
 
     hip: Vec  # world position of the first joint
-    u: Vec  # world
+    u: Vec  # unit vectors in the world: two in the plane,
     v: Vec
-    w: Vec
-    thigh: Vec  # first to middle joint, and on to the tip
-    shin: Vec
-    longest2: float  # squared distances, both as far as they lie in the plane
-    shortest2: float
+    w: Vec  # and the first joint's axis
+    thigh: Vec  # from the first to the middle joint, in u, v, w
+    shin: Vec  # from there to the tip
+    longest2: float  # squared distance of the tip from the first joint, within the plane, where the limb is longest
+    shortest2: float  # and shortest, all limits aside
     gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
     reach: float  # the longest distance that the middle joint's range allows
     sense: float  # 1 or -1: of the middle joint's axis along the first one's
@@ -45,9 +49,9 @@ class Plane(NamedTuple):
 
 @inline
 def plane_at(rows, i):
-    """Row i as a Plane."""
+    """Row i as a PlaneRow."""
     r = rows[i]
-    return Plane(
+    return PlaneRow(
         vec_in(r, 0), vec_in(r, 3), vec_in(r, 6), vec_in(r, 9), vec_in(r, 12), vec_in(r, 15), r[18], r[19], r[20],
         r[21], r[22], r[23], r[24], vec_in(r, 25), vec_in(r, 28), vec_in(r, 31), vec_in(r, 34),
     )  # fmt: skip
@@ -111,6 +115,8 @@ def best_angles(limb, r):
     tie = TIE * limb.reach
     first, middle = aiming(limb, bend, r)
     left = missed(limb, first, middle, r)
+    # Where the bend to the preferred side is not legal: the other side, and both ends of the first range. The best of
+    # all is exact, because on each piece the distance is one cosine.
     for way in range(3):
         if left <= tie:
             break
@@ -122,6 +128,7 @@ def best_angles(limb, r):
                 continue
             a, b = reaching(limb, end, r)
         error = missed(limb, a, b, r)
+        # Better by more than rounding, or targets on a symmetry line would flip the limb from frame to frame.
         if error < left - tie:
             first, middle, left = a, b, error
     return first, middle
@@ -156,6 +163,7 @@ def solve_one(limbs, targets, columns, settings, starts, q, found, i):
     aim = r if near == distance else Vec(r.x * near / distance, r.y * near / distance, r.z)
     first, middle = best_angles(limb, aim)
     left = missed(limb, first, middle, r)
+    # Parallel hinges never leave their plane: how far the target is out of it no angle changes.
     rise = limb.thigh.z + limb.shin.z - r.z
     found[i, 1] = left * left + rise * rise <= options.tolerance * options.tolerance and options.weight == 1.0
     first = limb.first.x + options.weight * (first - limb.first.x)

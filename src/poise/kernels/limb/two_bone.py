@@ -1,28 +1,28 @@
 # pyright: standard
 """Two bones in closed form: bend the middle joint by the law of cosines, aim the limb, turn it about its chord.
 
-    limbs    (1|k, LIMB_ROW)   what no target changes, see Limb: one row for all problems, or one each
+    limbs    (1|k, LIMB_ROW)   what no target changes, see LimbRow in rows.py: one row for all problems, or one each
     targets  (k, 3 | 7)    world point of the tip, and its rotation where the tip's own joint is to have one
     poles    (0|1|k, 3)    world points that the middle joint points at
     columns  (5,)          where first joint, middle joint and tip stand in q (tip: -1, it is left alone), and whether
                            the first and the middle joint have an angle there, or a quaternion
-    settings (LIMB_SETTINGS,)   see Settings
-    starts   (1|k, nq)
+    settings (LIMB_SETTINGS,)   see LimbSettings in rows.py
+    starts   (1|k, nq)     poses to start from
     q        (k, nq)       out: the poses
     found    (k, 2)        out: whether anything moved, and whether the target should be met
     work     (LIMB_WORK * w,)   scratch for w lanes, aligned to 64 bytes
 
-The limb frame stands where the first joint's motion begins: its origin is the first joint, its axes are those that
-this joint turns in. A middle joint that has turned by b from where the limb is longest puts the posed limb's tip at
-still + cos b across + sin b around. The squared distance of that is a cosine of b, and the cosine and sine of half of b
-are two square roots away. Problems stand side by side in SIMD lanes; an angle is computed only where a limit is near,
-one lane at a time.
+The limb frame has its origin in the first joint and the axes of the frame that this joint turns in, before its motion.
+"Posed" is what holds in the start pose. Let b be the angle of the middle joint from where the limb is longest. While
+the first joint stays as posed, the tip is at still + cos b across + sin b around: a circle about the middle joint's
+axis. Its squared distance from the first joint is longest2 - (longest2 - shortest2) sin^2(b / 2). So cosine and sine of
+half the bend that gives a distance are two square roots away, without any angle. Problems stand side by side in SIMD
+lanes; an angle is worked out only where a limit is near, one lane at a time.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, LIMB_ROW
 from poise.kernels.compiled import inline, kernel, part
@@ -37,6 +37,7 @@ from poise.kernels.limb.arcs import (
     unit,
     unit_turn,
 )
+from poise.kernels.limb.rows import limb_in, settings_of
 from poise.kernels.limits.angles import TURN, best_angle
 from poise.kernels.values.lanes import (
     LANES4,
@@ -54,7 +55,6 @@ from poise.kernels.values.lanes import (
 )
 from poise.kernels.values.linear import (
     Quat,
-    Vec,
     add,
     conjugate,
     cross,
@@ -69,74 +69,10 @@ from poise.kernels.values.linear import (
 
 NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothing about the turn about it
 STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
-TIE = 1e-9  # both ways to bend are as good
+TIE = 1e-9  # cosines, or distances in reaches, that differ by less are as good: the preferred side wins
 
 
 TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # where things stand in the scratch: a row comes first
-
-
-class Limb(NamedTuple):
-    """A posed limb; vectors in the limb frame, lengths in file units. A row holds the fields in this order."""
-
-    hip: Vec  # world position of the first joint
-    turn: Quat  # from the world to the limb frame
-    thigh: Vec  # first to middle joint
-    tip: Vec  # the posed tip
-    still: Vec
-    across: Vec
-    around: Vec
-    axis: Vec  # that the middle joint turns about
-    wanted: Vec  # where the thigh is to point, as far as the target lets it
-    shortest2: float  # squared distances of the tip
-    longest2: float
-    gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
-    reach: float  # the longest distance that the middle joint's range allows
-    straight: float  # angle of the middle joint where the limb is longest, as its limit counts
-    posed: float  # its angle in the start pose
-    low: float
-    high: float
-    side: float  # 1 or -1: which way to bend from straight
-    least: float  # squared sines of half a bend to that side that are legal: what lies between is, the rest is tried
-    most: float
-    twists: float  # 1: the posed limb is straight and no hinge; it bends about any axis across it. Else 0
-    half: Vec  # cosine and sine of half `straight`
-    knee: Vec  # the middle joint's axis in the frame that it turns in
-    after: Quat  # what the middle joint turned by before, where it is no hinge
-    first: Quat  # posed motions
-    middle: Quat
-    to_middle: Quat  # from the limb frame to the frames that the middle joint and the tip's joint turn in, while posed
-    to_tip: Quat
-    of_tip: Quat  # what stands between a world rotation of the tip and the motion that gives it
-    tip_motion: Quat
-    last: Quat  # posed world rotation of the tip
-
-
-class Settings(NamedTuple):
-    """Of one call."""
-
-    tolerance: float  # distance, file units
-    sine: float  # of half the angle that counts as reached
-    soft: float  # share of the reach over which the limb is slowed
-    swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
-    weight: float
-    mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: what decides on the turn about the chord
-
-
-@inline
-def limb_in(r):
-    """The numbers of a row as a Limb."""
-    return Limb(
-        vec_in(r, 0), quat_in(r, 3), vec_in(r, 7), vec_in(r, 10), vec_in(r, 13), vec_in(r, 16), vec_in(r, 19),
-        vec_in(r, 22), vec_in(r, 25), r[28], r[29], r[30], r[31], r[32], r[33], r[34], r[35], r[36], r[37], r[38],
-        r[39], vec_in(r, 40), vec_in(r, 43), quat_in(r, 46), quat_in(r, 50), quat_in(r, 54), quat_in(r, 58),
-        quat_in(r, 62), quat_in(r, 66), quat_in(r, 70), quat_in(r, 74),
-    )  # fmt: skip
-
-
-@inline
-def settings_of(row):
-    """The row as Settings."""
-    return Settings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -172,15 +108,18 @@ def bend_for(kind, limb, distance, weight, angles):
     """
     square = distance * distance
     one, none = square * 0.0 + 1.0, square * 0.0
+    # Two bones of which one has no length, or an axis along a bone: every bend is as good, and the limb stays straight.
     lever = limb.gain > 0.0
     sine2 = minimum(maximum((limb.longest2 - square) * limb.gain, none), one)
     cosine2 = select(lever, minimum(maximum((square - limb.shortest2) * limb.gain, none), one), one)
     sine2 = select(lever, sine2, none)
     cosine, sine, angle = sqrt(cosine2), limb.side * sqrt(sine2), limb.straight
     part_cosine, part_sine = cosine, sine
+    # Nearly always: then no lane needs an arc tangent.
     legal = (limb.least <= sine2) & (sine2 <= limb.most)
     w = width(kind)
     known = bits(legal)
+    # One lane after the other, for limits branch; or for all, where q is to have an angle.
     if known != (1 << w) - 1 or angles:
         for l in range(w):
             if angles or (known >> l) & 1 == 0:
@@ -202,7 +141,9 @@ def legal_angle(straight, posed, low, high, bend):
     angle = best_angle(turn_near(straight + bend, posed), low, high)
     other = best_angle(turn_near(straight - bend, posed), low, high)
     wanted = math.cos(bend)
+    # The distance is a cosine of the bend: whoever is nearer in the cosine is nearer in the distance.
     missed, also = abs(math.cos(angle - straight) - wanted), abs(math.cos(other - straight) - wanted)
+    # The other side must be better, not only as good: a knee that flips for a rounding is worse than either.
     return other if also < missed - TIE else angle
 
 
@@ -215,6 +156,7 @@ def turn_near(angle, posed):
 @inline
 def motion_of_middle(limb, cosine, sine, axis):
     """The middle joint's motion: about its axis by its angle, after what it was turned by before."""
+    # The sum of two half angles by the addition theorems: the joint counts from its own zero, not from straight.
     c = limb.half.x * cosine - limb.half.y * sine
     s = limb.half.y * cosine + limb.half.x * sine
     return multiply(Quat(c, s * axis.x, s * axis.y, s * axis.z), limb.after)
@@ -231,6 +173,7 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
     the circle that the middle joint can turn on is found by one projection. A pole comes first, then what the mode
     says; where a direction is along the chord it says nothing, and the limb is turned no further.
     """
+    # The middle joint goes round a circle about the chord; p is where on it the shortest arc has left it.
     p = across_part(turned_by(arc, limb.thigh), a)
     is_straight = dot(p, p) <= STRAIGHT * stretch * stretch * dot(limb.thigh, limb.thigh)
     if bits(is_straight):  # where a straight limb would bend to
@@ -239,10 +182,12 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
     source, wanted = p, limb.wanted
     if mode == BEND_AXIS:
         source, wanted = across_part(turned_by(arc, limb.axis), a), limb.axis
+    # Of all places on the circle the one farthest along a vector lies in the direction of its part across the chord.
     n = across_part(wanted, a)
     n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
     if poled:
         off = across_part(pole, a)
+        # A pole on the line of the chord has no side: what the mode says stays.
         sideways = dot(off, off) > NO_SIDE * limb.longest2
         source, n = chosen(sideways, p, source), chosen(sideways, off, n)
     return spin_between(source, n, a)
@@ -252,6 +197,7 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
 def untwisted(turn, thigh):
     """The turn of the thigh without its twist about itself, and that twist."""
     axis, _ = unit(thigh)
+    # The twist of a straight limb is only seen at its knee, which may bend about any axis: it is given to that axis.
     along = turn.x * axis.x + turn.y * axis.y + turn.z * axis.z
     known = turn.w * turn.w + along * along > NO_SIDE
     none = along * 0.0
@@ -264,6 +210,7 @@ def untwisted(turn, thigh):
 def turned_tip(limb, wanted, turn, middle):
     """The tip's own motion that gives it a world rotation, where the limb has turned and its middle joint moved."""
     knee = multiply(multiply(limb.to_middle, multiply(middle, conjugate(limb.middle))), conjugate(limb.to_middle))
+    # What turned above the tip is undone in its own frame, and the wanted rotation put in its place.
     undone = multiply(conjugate(limb.to_tip), conjugate(multiply(turn, knee)))
     return unit_turn(multiply(undone, multiply(multiply(limb.turn, wanted), limb.of_tip)))
 
@@ -279,19 +226,23 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     if options.soft > 0.0:
         wanted = softened_all(kind, distance, limb, options.soft)
     cosine, sine, part_cosine, part_sine, angle = bend_for(kind, limb, wanted, options.weight, angles)
+    # cos b and sin b by the double angle formulas from those of b / 2.
     chord = add(limb.still, scale(limb.across, cosine * cosine - sine * sine))
     chord = add(chord, scale(limb.around, 2.0 * cosine * sine))
     length = sqrt(dot(chord, chord))
+    # Aimed by the shortest arc: of all turns that aim the limb the one that turns it least.
     arc, stretch = arc_between(chord, length, a)
     turn = arc
     if poled or options.mode != BEND_LEAST:
         turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
+    # A swivel comes last, about the chord that now points at the target: it moves no tip.
     if options.swivel.x != 0.0:
         s = options.swivel.x
         turn = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), turn)
     turn = unit_turn(turn)
     axis = limb.knee
     loose = limb.twists > 0.0
+    # Rare, and the same for all lanes of most calls: skipped unless some lane is straight.
     if bits(loose):
         plain, twist = untwisted(turn, limb.thigh)
         turn = chosen_turn(loose, plain, turn)
@@ -338,6 +289,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     first, mid, tip, angles, w = columns[0], columns[1], columns[2], columns[4] > 0, width(kind)
     target, pole = part_of(kind, work, TARGET * w, 7), part_of(kind, work, POLE * w, 3)
     out, numbers = part_of(kind, work, OUT * w, 13), work[OUT * w :]
+    # The target in the limb frame: from here on nothing knows of the world but the tip's rotation.
     r = rotate(limb.turn, sub(vec_in(target, 0), limb.hip))
     off = sub(r, limb.tip)
     kept = dot(off, off) <= options.tolerance * options.tolerance
@@ -346,6 +298,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
         wanted = quat_in(target, 3)
         left = multiply(conjugate(limb.last), wanted)
         kept = kept & (left.x * left.x + left.y * left.y + left.z * left.z <= options.sine * options.sine)
+    # A start that meets its target comes back bit for bit, unless a pole or a swivel may still move it.
     keeping = bits(kept) if options.swivel.y <= 0.0 else 0
     to_pole = vec_in(pole, 0)
     if poles.shape[0] > 0:
@@ -360,6 +313,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     put_aside(out, 4, middle)
     put_aside(out, 8, lower)
     out[12] = angle
+    # With a weight below 1 the limb stops on its way: nothing is claimed.
     met = bits(missed <= options.tolerance) if options.weight == 1.0 else 0
     for l in range(count):
         row = q[block * w + l]
@@ -385,6 +339,7 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, 
         return
     rows, pole = part_of(kind, work, 0, LIMB_ROW), part_of(kind, work, POLE * w, 3)
     gather(work, 0, limbs, 0, w)
+    # One limb for all targets is read once, and stays in registers.
     limb = limb_in(rows)
     pole[0], pole[1], pole[2] = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 0.0)
     for block in range((k + w - 1) // w):

@@ -1,5 +1,5 @@
 # pyright: standard
-"""The one place where limits are applied to a joint's motion, for every solver."""
+"""Limits of one angle or length: the one place where a hinge or slide is kept inside its range, for every solver."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def best_angle(angle, low, high):
     plain clamping can pick the wrong end. Of several turns inside, the one nearest to `angle`.
     """
     if angle < low:
+        # By whole turns into the range, as few as will do: the nearest of several.
         turned = angle + TURN * math.ceil((low - angle) / TURN)
     elif angle > high:
         turned = angle - TURN * math.ceil((angle - high) / TURN)
@@ -33,6 +34,7 @@ def best_angle(angle, low, high):
         return angle
     if low <= turned <= high:
         return turned
+    # Nearer on the circle: an angle just beyond the high end of a wide range may be nearer to the low end.
     return low if math.cos(low - angle) >= math.cos(high - angle) else high
 
 

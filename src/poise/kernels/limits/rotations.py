@@ -1,7 +1,7 @@
 # pyright: standard
 """Limits of whole rotations: the one place where a ball joint's quaternion is kept inside its limit, for every solver.
 
-A limit is a row of LIMIT numbers, packed by poise/turn_limits.py:
+A limit is a row of LIMIT numbers, packed by model/limits/base/rows.py (the columns LIMIT_ of codes.py):
 
     0      kind: NO_LIMIT, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value that no turn is bound by
     1-4    w x y z from the limit's own frame to the joint's rest frame
@@ -35,7 +35,7 @@ from poise.kernels.codes import (
 )
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import TURN, best_angle
-from poise.kernels.values.linear import Quat, Vec, about, conjugate, dot, multiply, norm, quat_in, rotate, scale, sub
+from poise.kernels.values.linear import Quat, Vec, about, conjugate, multiply, quat_in, rotate
 
 AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at it
 
@@ -51,6 +51,7 @@ def is_free(limit, q):
     """Whether a rotation stands at no end of its limit for sure; most do not, and this is quick."""
     if limit[LIMIT_KIND] != SWING_TWIST:
         return False
+    # Only swing and twist have a test without arc functions.
     return _clearly_inside(limit, q.w, rotate(conjugate(quat_in(limit, LIMIT_FRAME)), Vec(q.x, q.y, q.z)))
 
 
@@ -74,6 +75,7 @@ def nearest_turn(limit, q):
     if is_legal:
         return q
     v = rotate(frame, Vec(turn.x, turn.y, turn.z))
+    # Of one sign with q, so that callers may take differences and means of the two.
     sign = -1.0 if q.w * turn.w + q.x * v.x + q.y * v.y + q.z * v.z < 0.0 else 1.0
     return Quat(sign * turn.w, sign * v.x, sign * v.y, sign * v.z)
 
@@ -111,12 +113,14 @@ def _clearly_inside(limit, w, v):
     """
     low, high = limit[LIMIT_TANGENTS], limit[LIMIT_TANGENTS + 1]
     side = -1.0 if w < 0.0 else 1.0
+    # tan(twist / 2) is z / w: ends are compared as low w <= z <= high w, without dividing.
     if not low * side * w <= side * v.z <= high * side * w:
         return False
     nn = w * w + v.z * v.z
     x, y, tt = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / nn
     a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else limit[LIMIT_BOUNDS]
     b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else limit[LIMIT_BOUNDS + 2]
+    # 2 atan(t) / t with t = tan of half the swing, too large by 0.8 % at most: on the safe side.
     k = 2.0 * (15.0 + 4.0 * tt) / ((15.0 + 9.0 * tt) * nn)
     return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * AT_EDGE
 
@@ -131,6 +135,8 @@ def _swing_twist(limit, q):
     twist = 2.0 * math.atan2(q.z, q.w)
     kept = best_angle(twist, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     x, y = q.x, q.y
+    # The swing is q times the inverse twist. At a swing of half a turn (n = 0) no twist is defined, and none is taken
+    # off.
     if n > 0.0:
         x, y = (q.w * q.x - q.z * q.y) / n, (q.w * q.y + q.z * q.x) / n
     k = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
@@ -138,8 +144,10 @@ def _swing_twist(limit, q):
     to_x, to_y, off = _nearest_swing(limit, x, y)
     if off == 0.0 and kept == twist:
         return True, q
+    # Near a swing of half a turn the twist hardly changes the rotation: its excess counts by how much it does.
     is_legal = off <= SLACK and n * 2.0 * abs(math.sin(0.5 * (kept - twist))) <= SLACK
     angle = math.sqrt(to_x * to_x + to_y * to_y)
+    # What is moved inside must stay inside when it is measured again, which is only sure away from half a turn.
     half = 0.5 * min(angle, WIDEST_SWING)
     cosine = math.cos(half)
     k = math.sin(half) / angle if angle > 0.0 else 0.0
@@ -156,6 +164,7 @@ def _nearest_swing(limit, x, y):
     widest = max(
         max(-limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]), max(-limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
     )
+    # The other way round is longer than any legal swing can make up for, but for wide limits.
     if TURN - angle - widest < off:
         k = 1.0 - TURN / angle
         x, y = k * x, k * y
@@ -183,6 +192,7 @@ def _nearest_in_ellipse(limit, x, y):
     if (x / a) * (x / a) + (y / b) * (y / b) <= 1.0:
         return x, y
     aa, bb = a * a, b * b
+    # Where x alone or y alone would be on the ellipse: both are at or before the root, so that Newton climbs.
     t = max(0.0, max(a * abs(x) - aa, b * abs(y) - bb))
     for _ in range(ELLIPSE_STEPS):
         g, h = a * x / (t + aa), b * y / (t + bb)
@@ -207,17 +217,19 @@ def _euler_box(limit, q):
     what the other two are. That also shares out a and c where b is at a quarter turn (gimbal lock) and only their
     sum or difference is defined.
     """
-    a, b, c = _angles(q)
+    a, b, c = angles_of(q)
     is_inside = (
         limit[LIMIT_BOUNDS] <= a <= limit[LIMIT_BOUNDS + 1] and limit[LIMIT_BOUNDS + 2] <= b <= limit[LIMIT_BOUNDS + 3]
     )
     if is_inside and limit[LIMIT_BOUNDS + 4] <= c <= limit[LIMIT_BOUNDS + 5]:
         return True, q
+    # Ranges may go beyond a quarter turn of b, where only the second triple is inside.
     angles = _boxed(limit, Vec(a, b, c))
     other = _boxed(limit, Vec(a + math.pi, math.pi - b, c + math.pi))
     if _chord(q, _turned(other)) < _chord(q, _turned(angles)):
         angles = other
     for _ in range(BOX_SWEEPS):
+        # Again, because the best value of each angle depends on the other two.
         before = angles
         angles = _swept(limit, q, angles)
         if max(max(abs(angles.x - before.x), abs(angles.y - before.y)), abs(angles.z - before.z)) <= SLACK:
@@ -227,8 +239,8 @@ def _euler_box(limit, q):
 
 
 @inline
-def _angles(q):
-    """Angles a b c of q = Rx(a) Ry(b) Rz(c), b within a quarter turn; see `from_quaternion` in poise/euler.py."""
+def angles_of(q):
+    """Angles a b c of q = Rx(a) Ry(b) Rz(c), b within a quarter turn; see `from_quaternion` in maths/euler.py."""
     long = math.sqrt((q.w + q.y) * (q.w + q.y) + (q.x + q.z) * (q.x + q.z))
     short = math.sqrt((q.w - q.y) * (q.w - q.y) + (q.x - q.z) * (q.x - q.z))
     half_sum, half_difference = math.atan2(q.x + q.z, q.w + q.y), math.atan2(q.x - q.z, q.w - q.y)
@@ -280,123 +292,3 @@ def _chord(p, q):
     plus = (p.w + q.w) * (p.w + q.w) + (p.x + q.x) * (p.x + q.x) + (p.y + q.y) * (p.y + q.y)
     minus, plus = minus + (p.z - q.z) * (p.z - q.z), plus + (p.z + q.z) * (p.z + q.z)
     return math.sqrt(min(minus, plus))
-
-
-# --- which way a limit is closed ---------------------------------------------------------------------------------
-
-
-@part
-def closed_ways(limit, q, push):
-    """Up to three perpendicular unit vectors in which a ball at rotation q, pushed this way, cannot go on; else zeros.
-
-    Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
-    the push leads out of: a step without its part along them stays legal to first order.
-    """
-    frame, none = quat_in(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
-    v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
-    if limit[LIMIT_KIND] == SWING_TWIST:
-        local = Quat(q.w, v.x, v.y, v.z)
-        a, b, c = _swing_gradient(limit, local), _twist_gradient(limit, local), none
-    else:
-        a, b, c = _box_gradients(limit, Quat(q.w, v.x, v.y, v.z))
-    out = rotate(conjugate(frame), push)
-    first = a if dot(a, out) > 0.0 else (b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else none))
-    first = _unit(first)
-    out = sub(out, scale(first, dot(first, out)))
-    b, c = _across(b, first), _across(c, first)
-    second = b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else _across(a, first))
-    second = _unit(second) if dot(second, out) > 0.0 else none
-    out = sub(out, scale(second, dot(second, out)))
-    c = _across(c, second)
-    third = _unit(c) if dot(c, out) > 0.0 else none
-    return rotate(frame, first), rotate(frame, second), rotate(frame, third)
-
-
-@inline
-def _unit(v):
-    """v at length one, or zero."""
-    size = norm(v)
-    return scale(v, 1.0 / size) if size > 0.0 else v
-
-
-@inline
-def _across(v, unit):
-    """What of v is square to a unit vector; zero where that is hardly anything."""
-    rest = sub(v, scale(unit, dot(unit, v)))
-    return rest if dot(rest, rest) > 1e-12 * dot(v, v) else Vec(0.0, 0.0, 0.0)
-
-
-@inline
-def _twist_gradient(limit, q):
-    """What turns the twist most, away from the end at which it stands; zero where it stands at none.
-
-    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_swing_twist`.
-    """
-    nn = q.w * q.w + q.z * q.z
-    k = _end(2.0 * math.atan2(q.z, q.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
-    if nn == 0.0 or k == 0.0:
-        return Vec(0.0, 0.0, 0.0)
-    return Vec(k * (q.w * q.y + q.z * q.x) / nn, -k * (q.w * q.x - q.z * q.y) / nn, k)
-
-
-@part
-def _swing_gradient(limit, q):
-    """What turns the swing out of its cone most; zero where it does not stand at the edge.
-
-    With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by
-    w . u, its axis turns by w_z + cot(angle) w . t.
-    """
-    n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
-    none = Vec(0.0, 0.0, 0.0)
-    if r == 0.0 or n == 0.0:
-        return none
-    ux, uy = (q.w * q.x - q.z * q.y) / (n * r), (q.w * q.y + q.z * q.x) / (n * r)
-    angle = 2.0 * math.atan2(r, n)
-    x, y = angle * ux, angle * uy
-    a = max(limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS], AT_EDGE)
-    b = max(limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2], AT_EDGE)
-    if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - AT_EDGE:
-        return none
-    mx, my = x / (a * a), y / (b * b)
-    along, across = mx * ux + my * uy, angle * (my * ux - mx * uy)
-    turned = across * (n * n - r * r) / (2.0 * n * r)
-    return Vec(along * ux - turned * uy, along * uy + turned * ux, across)
-
-
-@part
-def _box_gradients(limit, q):
-    """What turns each of the three angles out of its range most; zero for one that stands at no end.
-
-    The angles change with the angular velocities about x, Rx y and Rx Ry z; the gradients are the reciprocal vectors.
-    """
-    a, b, c = _angles(q)
-    if _off_box(limit, a, b, c) > AT_EDGE:
-        a, b, c = a + math.pi, math.pi - b, c + math.pi
-    k = -1.0 if math.cos(b) < 0.0 else 1.0
-    sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-    at_a = k * _end(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
-    at_b = _end(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
-    at_c = k * _end(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
-    return (
-        scale(Vec(cb, sa * sb, -ca * sb), at_a),
-        scale(Vec(0.0, ca, sa), at_b),
-        scale(Vec(0.0, -sa, ca), at_c),
-    )
-
-
-@inline
-def _off_box(limit, a, b, c):
-    """How far the angles are outside their ranges, at most."""
-    a = abs(math.sin(0.5 * (best_angle(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]) - a)))
-    b = abs(math.sin(0.5 * (best_angle(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]) - b)))
-    return max(max(a, b), abs(math.sin(0.5 * (best_angle(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]) - c))))
-
-
-@inline
-def _end(angle, low, high):
-    """-1 where an angle stands at the low end of its range, 1 at the high one, else 0."""
-    if high - low >= TURN:
-        return 0.0
-    if abs(math.sin(0.5 * (angle - high))) < AT_EDGE:
-        return 1.0
-    return -1.0 if abs(math.sin(0.5 * (angle - low))) < AT_EDGE else 0.0

@@ -46,6 +46,7 @@ def hinge_excess(turn, axis, low, high):
     if low <= angle <= high and length > 0.0:  # most are: cosine and sine of half the angle are there already
         s = along / length
         return 2.0 * furthest(q, Quat(q.w / length, s * axis.x, s * axis.y, s * axis.z))
+    # The nearest legal quaternion has two signs; differences are measured to the one on this side.
     near = about(axis, best_angle(angle, low, high))
     if q.w * near.w + q.x * near.x + q.y * near.y + q.z * near.z < 0.0:
         near = Quat(-near.w, -near.x, -near.y, -near.z)

@@ -23,7 +23,7 @@ t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     near_u     (nu,)      a preferred configuration
     near_on    (nd,)      how strongly each dof prefers it; 0 where it does not care
-    limits     (n, LIMIT) limits of balls, see turn_limits.py
+    limits     (n, LIMIT) limits of balls, see kernels/limits/rotations.py
 
 HINGE turns about the z axis of its node's frame, SLIDE moves along it. BALL turns by its unit quaternion w x y z, its
 three dofs turn it further about the x y z of the node's frame. MOVE goes along them. FIXED has no numbers.
@@ -36,12 +36,14 @@ from typing import Any, NamedTuple
 from poise.kernels.compiled import inline
 from poise.kernels.values.lanes import SCALAR, part_of, width
 
-BOOK = 14  # rows of the lanes' book, see serial_many.py
-PULLING, CAUTION, LAST = 0, 1, 2  # rows for trees alone, where serial arms keep their target, see tree_many.py
-WIDEST = 8
+BOOK = 14  # rows of the lanes' book, see kernels/arm/many.py
+# Rows of the book for trees alone, where arms keep their target: the share of the way to the preferred configuration
+# that a step would like to go; what damping is multiplied by (0: by 1); the squared error of the iteration before.
+PULLING, CAUTION, LAST = 0, 1, 2
+WIDEST = 8  # lanes
 
 
-class Tree(NamedTuple):
+class TreeArrays(NamedTuple):
     """What all problems share."""
 
     nodes: Any
@@ -124,6 +126,7 @@ def carve(kind, work, n, nd, nu, m, targets):
     A = rest + m * w
     d = A + m * m * w
     pull = d + m * w
+    # Two views of the same memory: whole lanes for the arithmetic, single numbers for filling and emptying one lane.
     # not slices: they would carry a reference that functions without reference counts must not hand out
     flat = Flat(
         part_of(SCALAR, work, book, BOOK * w),

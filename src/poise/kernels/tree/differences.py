@@ -51,13 +51,15 @@ def residuals_by_differences(kind, tree, lanes, home, ahead, slopes):
     done = 0
     for i in range(tree.nodes.shape[0]):
         motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
-        if motion == FIXED or dof < done:  # it is coupled to one before
+        # Coupled nodes share a dof, which `forward` moves in all of them at once: it is measured with the first.
+        if motion == FIXED or dof < done:
             continue
         done = dof + dofs_of(motion)
         for c in range(dofs_of(motion)):
             way = WAY * math.sqrt(tree.dofs[dof + c, DOF_EASE])
             measure_beside(kind, tree, lanes, home, i, c, way)
             for r in range(ahead.shape[0]):
+                # The residual is wanted minus is: its rate has the other sign, so behind minus ahead.
                 ahead[r] = lanes.e[r]
             measure_beside(kind, tree, lanes, home, i, c, -way)
             for r in range(ahead.shape[0]):

@@ -1,10 +1,11 @@
 # pyright: standard
-"""FABRIK for several effectors: branches drag the joints where they part, each by its share of the goals.
+"""FABRIK for several effectors: at a joint where branches part, each branch has its share by the weight of its goals.
 
-From the tips up, every joint is given the place that its bones want it at; where several meet (a sub-base: a chest
-with two shoulders and a neck) that is their mean, weighted by the goals that hang on each. Then, from the root down,
-joints are placed again and turned towards what their bones wanted, inside their limits. A joint with one bone turns by
-a shortest arc; one with several is a rigid piece, and turns by what fits all of its bones best, in least squares.
+A sweep goes twice over the tree. From the tips to the root every joint is given the place where the end of its bone
+would be right; a joint with several bones (a chest with two shoulders and a neck) gets the mean of the places that its
+bones ask for, weighted by the goals below each. Then, from the root to the tips, every joint is put back where its
+parent has it and turned towards the places that its bones were given, inside its limit. A joint with one bone turns by
+a shortest arc; one with several bones is a rigid piece, and takes the turn that fits all of them best in least squares.
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2, where the bones of a sub-base are free of each other.
 
@@ -91,6 +92,7 @@ def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, tur
     n, begin, end = first.shape[0] - 1, first[i], first[i + 1]
     if end - begin == 1:
         bone, d = bone_at(frames, aims, bones, begin), sub(end_wanted(terms, target, wanted, bones, begin), pivot)
+        # A shortest arc keeps the twist about the bone, which a fit would leave open.
         return normalise(multiply(rotation_between(rotate(turn, bone), d), turn))
     for _ in range(FITS):
         a, push = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
@@ -98,9 +100,12 @@ def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, tur
             weight = share_of(shares, n, bones, b)
             h = rotate(turn, bone_at(frames, aims, bones, b))
             d = sub(end_wanted(terms, target, wanted, bones, b), pivot)
+            # The same normal equations as those of a ball joint in the finish: h x turns the bone, d is where it should
+            # go.
             a = with_ball(a, scale(h, math.sqrt(weight)))
             push = add(push, scale(cross(h, d), weight))
         damping = FLOOR * (a.xx + a.yy + a.zz)
+        # All bones have no length, or no goals below: there is nothing to turn for.
         if not damping > 0.0:
             return turn
         turn = normalise(multiply(small_turn(solved(a, damping, push)), turn))
@@ -109,12 +114,13 @@ def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, tur
 
 @part
 def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted):
-    """From the tips up: where each node should be, if its bones had their way."""
+    """From the tips to the root: the place that the bones of each node ask for, as the mean by their weights."""
     n = nodes.shape[0]
     for k in range(n):
         i = n - 1 - k
         if nodes[i, NODE_MOTION] == FIXED:
             continue
+        # Turned first, then asked for a place: bones that can be satisfied by a turn need not move the joint.
         point = vec_at(points, i)
         turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, quat_at(turns, i))
         put_quat(turns, i, turn)
@@ -137,6 +143,7 @@ def best_value(frames, terms, aims, first, bones, shares, target, wanted, point,
         weight = share_of(shares, n, bones, b)
         cosine += weight * (h.x * d.x + h.y * d.y)
         sine += weight * (h.x * d.y - h.y * d.x)
+    # All bones lie along the axis: any angle is as good, and an arc tangent of roundings would spin the hinge.
     if cosine * cosine + sine * sine <= NO_LEVERAGE * NO_LEVERAGE * shares[i] * shares[i]:
         return value
     return best_angle(value + math.atan2(sine, cosine), low, high)
@@ -255,12 +262,14 @@ def search(
     before, least = math.inf, error
     count[0] = 0
     record(trace_u, trace_error, 0, u, error)
+    # With a finish to come, sweeps are worth their time only while each leaves at most 70 % of the error.
     while largest > tolerance and error < math.inf and count[0] < sweeps and not (finishes and error > SLOW * before):
         before = error
         drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted)
         drag_to_root(nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u)
         largest, error = left_of(terms, aims, target, points, turns)
         count[0] += 1
+        # Limits and branches that disagree let a sweep raise the error: no descent, so the best is kept.
         if error < least or largest <= tolerance:
             least = error
             copy_numbers(u, best)

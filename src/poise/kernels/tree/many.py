@@ -1,20 +1,20 @@
 # pyright: standard
-"""Many problems for one tree: a problem per lane; a lane that is done takes the next problem, as in serial_many.py.
+"""Many problems for one tree: a problem per lane; a lane that is done takes the next problem.
 
-tree_arrays.py says what a tree is made of. Besides it
+As for serial arms, kernels/arm/many.py. kernels/tree/arrays.py says what a tree is made of. Besides it
 
     starts   (1|k, nu)    configurations to start from
     seeds    (s, nd)      numbers in 0..1 that say where to start again, the same for all problems
-    settings (6,)         see below
+    settings (6,)         the columns TREE_ of codes.py
     work     (work_size,) memory, 64-byte aligned; what it holds before does not matter
     u        (k, nu)      the answers
     errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
     counts   (k, 2)       iterations and attempts spent
     trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
 
-A preferred configuration and soft limits come second: an attempt first goes for goals and preferences, and is done
-where the goals are met and nothing moves any more. When it stalls, or its last iterations begin, the preferences are
-dropped and the goals alone decide. So what can be met is met.
+A preferred configuration and soft limits come second to the goals. An attempt begins with both, and ends where the
+goals are met and nothing moves any more. When it stalls, or its last iterations begin, the preferences are dropped and
+the goals alone decide: what can be met is met, preferred or not.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from poise.kernels.codes import (
     TREE_RESTARTS,
 )
 from poise.kernels.compiled import kernel, part
-from poise.kernels.tree.arrays import CAUTION, LAST, PULLING, Tree, carve
+from poise.kernels.tree.arrays import CAUTION, LAST, PULLING, TreeArrays, carve
 from poise.kernels.tree.tree import (
     forward,
     freeze,
@@ -72,8 +72,9 @@ from poise.kernels.values.lanes import LANES4, LANES8, bits, lane, minimum, sele
 from poise.kernels.values.linear import Quat, Vec, about, multiply, norm, scale
 from poise.kernels.values.small_solve import factor_threes, substitute_rows
 
-PULLED_SHARE = 0.98  # as STALL_SHARE, while a preferred configuration pulls
-PULLED_PATIENCE = 10.0  # and it may rise so often at first
+# While a preferred configuration pulls, the error of the goals falls slowly, and may rise before it does:
+PULLED_SHARE = 0.98  # takes the place of STALL_SHARE,
+PULLED_PATIENCE = 10.0  # and so many iterations without progress are forgiven at first
 SETTLED = 1e-7  # largest number of a step that moves nothing any more
 CLOSING = 8.0  # last iterations of an attempt, for the goals alone
 WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls from the start, and the most [rad]
@@ -109,6 +110,7 @@ def scatter(tree, seed, share, u, w, l):
         motion, at, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == HINGE or motion == SLIDE:
             low, high = tree.dofs[d, DOF_LOW], tree.dofs[d, DOF_HIGH]
+            # Both ends are known: anywhere between them.
             if high - low < HUGE:
                 u[at * w + l] = low + seed[d] * (high - low)
             elif motion == HINGE:
@@ -117,6 +119,8 @@ def scatter(tree, seed, share, u, w, l):
         elif motion == BALL:
             turn = Vec(2.0 * seed[d] - 1.0, 2.0 * seed[d + 1] - 1.0, 2.0 * seed[d + 2] - 1.0)
             angle = norm(turn)
+            # Three numbers in -1..1 as a rotation vector: its corners are more likely than its faces, which a restart
+            # may be.
             j = at * w + l
             before = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
             q = multiply(about(scale(turn, 1.0 / max(angle, 1e-12)), share * angle), before)
@@ -129,6 +133,7 @@ def start_lane(flat, w, l, start, most, patience, pull, caution):
     patience = patience if pull <= 0.0 else PULLED_PATIENCE
     attempt(flat.book, flat.u, w, l, start, start.shape[0], most, patience)
     flat.book[PULLING * w + l], flat.book[CAUTION * w + l], flat.book[LAST * w + l] = pull, caution, HUGE
+    # `pushed` reads the multipliers of the step before, which were those of another problem.
     for r in range(flat.y.shape[0] // w):
         flat.y[r * w + l] = 0.0
 
@@ -166,6 +171,8 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
     starts, seeds, settings = problems.starts, problems.seeds, problems.settings
     restarts = int(settings[TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
     if not is_met and tries <= restarts:
+        # From the start pose again, turned away from it: balls farther with every attempt, so that what lies near is
+        # tried first.
         start_lane(
             flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[TREE_ITERATIONS], 0.0, settings[TREE_PULL], 0.0
         )
@@ -173,6 +180,7 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
         keep_turns(tree, flat.u, w, l)
         return False
     if not is_met and tries == restarts + 1 and settings[TREE_POLISH] > 0.0:
+        # The best pose of all attempts, with a caution of 1 and without preferences; it may not stall.
         start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
         return False
     if following < last:
@@ -190,12 +198,17 @@ def settle(book, error, met, most):
     meanwhile, at all below the one before.
     """
     pulled, none = book[PULLING] > 0.0, 0.0 * book[PULLING]
+    # Progress sets a count of vain iterations back to zero; patience, a count below zero, stays as it is.
     share, better = select(pulled, none + PULLED_SHARE, none + STALL_SHARE), minimum(book[STALL], 0.0)
+    # Where the goals are met the error is rounding, and says nothing about progress: what is left to do is the pull.
     stall = select(met, better, select(error > book[BEST] * share, book[STALL] + 1.0, better))
     tired, late = stall >= STALL_COUNT, book[SPENT] >= book[MOST] - CLOSING
     alone = book[PULLING] <= 0.0
+    # Alone, goals that are met are the end. Pulled, only when nothing moves any more; and a tired attempt drops its
+    # pull and goes on.
     ends = (met & (alone | (most <= SETTLED))) | (tired & alone) | (book[SPENT] >= book[MOST])
     drops = pulled & (tired | late)
+    # Pulled, compare with the iteration before: the least error so far may come from before the pull took over.
     book[BEST] = select(pulled, error, minimum(book[BEST], error))
     book[STALL] = select(drops, none, stall)
     book[PULLING] = select(drops, none, book[PULLING])
@@ -213,7 +226,7 @@ def solver(kind):
         nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
         work, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
         problems = Problems(frames, targets, starts, seeds, settings, u, errors)
         w, nu, near, bound = width(kind), starts.shape[1], settings[TREE_PULL] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
@@ -229,9 +242,11 @@ def solver(kind):
             error, met = residuals(kind, tree, lanes)
             for i in range(nu):
                 lanes.tested[i] = lanes.u[i]
+            # Known to be constant for a call: without preferences nothing of the pull is worked out.
             if near:
                 pull_near(kind, tree, lanes)
                 pull_inside(kind, tree, lanes)
+            # Before freeze, which scales J by the ease.
             if bound:
                 freeze_turns(kind, tree, lanes, near)
             freeze(kind, tree, lanes, near)
@@ -240,6 +255,7 @@ def solver(kind):
             normal_matrix(kind, tree, lanes, damping)
             factor_threes(lanes.A, lanes.d)
             substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
+            # The residual of the new pose comes with the next iteration: `tested` keeps what the error belongs to.
             most = move(kind, tree, lanes, near)
             if bound:
                 for l in range(w):

@@ -22,7 +22,7 @@ from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import fill, maximum, minimum, select, sqrt
 from poise.kernels.values.small_solve import factor_threes, substitute_rows
 
-TINY = 1e-300
+TINY = 1e-300  # what a length or a squared length is divided by at least
 RANK = 1e-12  # of the largest squared singular value: J J^T does not know smaller ones from rounding
 
 
@@ -33,6 +33,8 @@ def clamp_errors(tree, lanes, most):
         r = tree.terms[t, TERM_ROW]
         x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
         length = sqrt(x * x + y * y + z * z)
+        # Buss's D_max: a target that is far away would otherwise ask for more than the linear model can give, and the
+        # rows of other goals would be drowned.
         share = minimum(most[t] / maximum(length, TINY + 0.0 * length), 1.0 + 0.0 * length)
         lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2] = x * share, y * share, z * share
 
@@ -51,6 +53,7 @@ def best_factor(kind, tree, lanes):
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = zero
     for d in range(tree.dofs.shape[0]):
+        # J J^T e, one dof after the other: the matrix itself is not needed.
         g = along(kind, tree, lanes.J, d, lanes.rest)
         slope = slope + g * g
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
@@ -73,9 +76,12 @@ def damped(kind, tree, lanes, damping):
 def singular(kind, tree, lanes, vectors):
     """Squared singular values of J in lanes.d, their vectors u_i as rows, y zero. Returns the largest one."""
     m = lanes.d.shape[0]
+    # The eigenvectors of J J^T are those singular vectors of J that live in the space of the goals, and its eigenvalues
+    # the squares: one m x m problem, however many joints.
     normal_matrix(kind, tree, lanes, fill(kind, 0.0))
     for r in range(m):
         for k in range(r + 1, m):
+            # Factoring reads the lower triangle alone, rotations both.
             lanes.A[r, k] = lanes.A[k, r]
     eigen(kind, lanes.A, vectors, lanes.d)
     largest = fill(kind, 0.0)
@@ -106,6 +112,7 @@ def pseudo_inverse(kind, tree, lanes, vectors, cut):
     """The shortest step that takes all of e away, singular values below `cut` of the largest left out."""
     least = maximum(singular(kind, tree, lanes, vectors) * (cut * cut), fill(kind, TINY))
     for i in range(lanes.d.shape[0]):
+        # lanes.d has squares: the cut is squared as well.
         kept = lanes.d[i] >= least
         share = share_of(kind, lanes, vectors, i) / maximum(lanes.d[i], least)
         add_along(lanes, vectors, i, select(kept, share, 0.0 * share))
@@ -143,6 +150,8 @@ def selective(kind, tree, lanes, vectors, sways, most):
         limit = most * minimum(wanted * square / maximum(swung, zero + TINY), zero + 1.0)  # swung is s_i^2 M_i
         share = share_of(kind, lanes, vectors, i) / square
         turn = maximum(share, -share) * widest
+        # The whole part of the error along u_i if no joint turns too far for it, else as much as makes the widest turn
+        # just that.
         share = share * minimum(limit / maximum(turn, zero + TINY), zero + 1.0)
         add_along(lanes, vectors, i, select(lanes.d[i] >= least, share, zero))
 

@@ -1,10 +1,10 @@
 # pyright: standard
-"""Many problems for one tree by the Jacobian methods: the driver of tree_many.py with a choice of step rules.
+"""Many problems for one tree by the Jacobian methods: the driver of kernels/tree/many.py with a choice of step rules.
 
-tree_arrays.py says what a tree is made of, tree_many.py what starts, seeds, u and trace are. Besides
+kernels/tree/arrays.py says what a tree is made of, kernels/tree/many.py what starts, seeds, u and trace are. Besides
 
     clamps   (t,)         how much of each term's weighted residual one step looks at
-    settings (9,)         see below
+    settings (9,)         the columns METHOD_ of codes.py
     scratch  (scratch_size,) memory, 64-byte aligned, as is `work`
     errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
     counts   (k, 3)       steps and attempts spent; 1 where the goals were met
@@ -41,7 +41,7 @@ from poise.kernels.codes import (
     TERM_ROW,
 )
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.tree.arrays import LAST, Tree, carve
+from poise.kernels.tree.arrays import LAST, TreeArrays, carve
 from poise.kernels.tree.differences import residuals_by_differences
 from poise.kernels.tree.goal_rows.direction import across
 from poise.kernels.tree.many import WIDEN, WIDEST_TURN, fill_frames, fill_lane, scatter
@@ -50,12 +50,14 @@ from poise.kernels.tree.tree import along, forward, freeze, freeze_turns, has_bo
 from poise.kernels.values.lanes import LANES4, LANES8, bits, fill, lane, maximum, minimum, part_of, select, sqrt, width
 from poise.kernels.values.linear import Vec, dot, scale, vec_at, vec_in
 
-# Rows of the book: factor of the step; whether the chain was bent; the error to beat; whether it is the last attempt,
-# which settles the best pose of all others and takes back what raises the error
-GAIN, BENT, MARK, CAREFUL = 3, 4, 5, 6
-STALL_SHARE = 0.95  # an attempt goes on while its squared error falls by 5 % within so many iterations
-SETTLED_SHARE = 1.0 - 1e-4  # and the last one while it falls by this
-TIMES = 4.0  # by which the last one's steps grow and shrink
+# Rows of the book that only these methods have:
+GAIN = 3  # factor of the step
+BENT = 4  # 1 once the lane's chain was bent, because no dof lowered its error
+MARK = 5  # the squared error that counts as the last progress
+CAREFUL = 6  # 1 in the last attempt, which settles the best pose of all others and takes back what raises the error
+STALL_SHARE = 0.95  # of MARK: a squared error below it is progress; METHOD_PATIENCE steps without any end an attempt
+SETTLED_SHARE = 1.0 - 1e-4  # the same in the last attempt, which is to come to rest
+TIMES = 4.0  # by which the steps of the last attempt grow and shrink
 SETTLING_CUT = 0.01  # least cut of its pseudo-inverse: out of reach, directions of small singular values lead nowhere
 LATE = 0.75  # share of the iterations after which only the last attempt begins
 VANISHED = 1e-18  # squared slope per squared error below which no dof lowers the error
@@ -79,7 +81,7 @@ class Extra(NamedTuple):
     sways: Any
 
 
-class Run(NamedTuple):
+class StepProblems(NamedTuple):
     """What differs from problem to problem, how to step, and where the answers go."""
 
     frames: Any
@@ -152,6 +154,7 @@ def finish(run, flat, extra, l, w, is_met):
     run.counts[k, 0], run.counts[k, 1] = int(flat.book[SPENT * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
     run.counts[k, 2] = 1 if is_met else 0
     run.errors[k] = flat.book[BEST * w + l]
+    # Still HUGE: the residual was never a number, and the start, which stands there, is the answer.
     if run.errors[k] < HUGE:
         for i in range(run.u.shape[1]):
             run.u[k, i] = lane(extra.best[i], l)
@@ -200,6 +203,7 @@ def go_on(tree, run, flat, extra, w, l, is_met, following, last):
 def measured(kind, tree, lanes, extra, numeric):
     """Place the nodes and fill e and J. Returns the squared error, weighted, and whether every term is met."""
     if numeric:
+        # Central differences measure twice for every dof, and so place the nodes by themselves.
         return residuals_by_differences(kind, tree, lanes, extra.home, extra.ahead, extra.slopes)
     forward(tree, lanes)
     return residuals(kind, tree, lanes)
@@ -215,6 +219,7 @@ def taken_back(kind, lanes, error, settings):
     careful, times, most = lanes.book[CAREFUL] > 0.0, TIMES, 1.0
     if settings[METHOD_RULE] == ADAPTIVE:
         careful, times, most = one > 0.0, settings[METHOD_SECOND], HUGE
+    # Before the first step there is nothing to compare with: LAST is HUGE, and neither holds.
     rose, fell = careful & (error > before), careful & (error < before) & (before < HUGE)
     lanes.book[GAIN] = minimum(lanes.book[GAIN] * select(rose, one / times, select(fell, one * times, one)), one * most)
     if bits(rose) != 0:
@@ -226,6 +231,7 @@ def taken_back(kind, lanes, error, settings):
 @part
 def keep_best(lanes, extra, error, met):
     """Remember the pose that was measured where it is the best so far; all others first, to be tested against."""
+    # What meets every tolerance is better than what has a smaller weighted error and does not.
     better = met | (error < lanes.book[BEST])
     lanes.book[BEST] = select(better, error, lanes.book[BEST])
     for i in range(lanes.u.shape[0]):
@@ -240,6 +246,8 @@ def vanished(kind, tree, lanes, error):
     for d in range(tree.dofs.shape[0]):
         slope = along(kind, tree, lanes.J, d, lanes.e)
         steepest = maximum(steepest, slope * slope)
+    # At a minimum that is none of the goals, as on a straight chain with the target on its line: once only, or a chain
+    # that cannot reach its target would be bent for ever.
     return (steepest <= VANISHED * error) & (lanes.book[BENT] <= 0.0)
 
 
@@ -264,6 +272,7 @@ def pull_bent(kind, tree, lanes, bends, bend):
     """Let the step bend the chain where `bends`: hinges to where their range has room, balls to the same side."""
     zero, angle = fill(kind, 0.0), select(bends, fill(kind, bend), fill(kind, 0.0))
     for r in range(lanes.y.shape[0]):
+        # Lanes that bend take no other step; those beside them take theirs, without any pull.
         lanes.y[r] = select(bends, zero, lanes.y[r])
     for d in range(tree.dofs.shape[0]):
         lanes.pull[d] = zero
@@ -272,12 +281,15 @@ def pull_bent(kind, tree, lanes, bends, bend):
         motion, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         if motion == HINGE:
             value = lanes.u[tree.nodes[i, NODE_AT]]
+            # Into the wider part of its range, where the hinge may go on to turn.
             room = tree.dofs[d, DOF_HIGH] - value >= value - tree.dofs[d, DOF_LOW]
             lanes.pull[d] = select(room, angle, -angle)
         elif motion == BALL:
             for c in range(3):
+                # All balls about one axis of the base frame: turns about axes of their own would cancel each other.
                 lanes.pull[d + c] = angle * dot(side, vec_at(lanes.axes, 3 * i + c))
     lanes.book[BENT] = select(bends, zero + 1.0, lanes.book[BENT])
+    # A bend raises the error, and must not be taken back.
     lanes.book[LAST] = select(bends, zero + HUGE, lanes.book[LAST])
 
 
@@ -292,6 +304,8 @@ def choose_step(kind, tree, lanes, extra, settings, error):
         transpose(lanes, best_factor(kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
         cut = fill(kind, settings[METHOD_FIRST])
+        # Where the goals cannot be met, small singular values ask for large steps to no avail: the pose would never
+        # rest.
         settling = maximum(cut, fill(kind, SETTLING_CUT))
         pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[CAREFUL] > 0.0, settling, cut))
     elif rule == DAMPED:
@@ -305,6 +319,7 @@ def choose_step(kind, tree, lanes, extra, settings, error):
 def settle(book, error, met, settings):
     """Enter an iteration in the book. Returns whose attempt ends; the others take a step, which counts."""
     zero = 0.0 * book[SPENT]
+    # Against the last mark, not the step before: small gains add up to progress, swings do not.
     fell = error < book[MARK] * select(book[CAREFUL] > 0.0, zero + SETTLED_SHARE, zero + STALL_SHARE)
     book[MARK] = select(fell, error, book[MARK])
     book[STALL] = select(fell, zero, book[STALL] + 1.0)
@@ -314,14 +329,14 @@ def settle(book, error, met, settings):
 
 
 def solver(kind):
-    """The kernel for lanes of this kind: solves problems first..last. A closure, as in tree_many.py."""
+    """The kernel for lanes of this kind: solves problems first..last. A closure, see kernels/tree/many.py."""
 
     def solve(
         nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,
         settings, work, scratch, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = Tree(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
-        run = Run(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
+        run = StepProblems(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
         w, nu, numeric, bound = width(kind), starts.shape[1], settings[METHOD_NUMERIC] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
         extra = carve_extra(kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
@@ -335,6 +350,8 @@ def solver(kind):
         while live > 0:
             error, met = measured(kind, tree, lanes, extra, numeric)
             if bits(taken_back(kind, lanes, error, settings)) != 0:
+                # A lane whose step was taken back needs the residual and Jacobian of where it is again. The others are
+                # measured twice, which changes nothing.
                 error, met = measured(kind, tree, lanes, extra, numeric)
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)
@@ -342,12 +359,14 @@ def solver(kind):
                 freeze_turns(kind, tree, lanes, False)
             freeze(kind, tree, lanes, False)
             bends = vanished(kind, tree, lanes, error)
+            # An ending lane steps along with the others; its answer was kept before.
             ends, reached = bits(settle(lanes.book, error, met, settings)), bits(met)
             if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
                 row = int(flat.book[SPENT * w] + flat.book[ATTEMPT * w]) - 1 + (ends & 1)
                 note(trace, row, flat.tested, w, nu, lane(error, 0))
             clamp_errors(tree, lanes, clamps)
             choose_step(kind, tree, lanes, extra, settings, error)
+            # `move` reads `pull` only where some lane bends, which is rare: plain steps need not add zeros.
             bent = settings[METHOD_BEND] > 0.0 and bits(bends) != 0
             if bent:
                 pull_bent(kind, tree, lanes, bends, settings[METHOD_BEND])

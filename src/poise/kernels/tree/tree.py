@@ -1,13 +1,14 @@
 # pyright: standard
 """A tree of hinges, slides, balls and moves, and one damped step of its configuration towards goals of any number.
 
-tree_arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
+kernels/tree/arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
 
     delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
 
-whose size is that of the goals however many joints there are; S is the ease of the dofs, b pulls towards a preferred
-configuration: what of it the goals do not forbid stays, so that it never competes with them. As in serial.py
-the damping follows the squared error, and dofs that a limit holds are frozen.
+a system as large as the goals have rows, however many joints there are. S is the ease of the dofs. b is a step towards
+a preferred configuration; the goals take back what of it would disturb them, so that preferences never compete with
+goals. As for serial arms (kernels/arm/serial.py) the damping follows the squared error, and dofs that stand at a limit
+and are pushed out of it are frozen.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from poise.kernels.codes import (
     TERM_KIND,
 )
 from poise.kernels.compiled import inline, part
-from poise.kernels.limits.rotations import binds, closed_ways, is_free, nearest_turn
+from poise.kernels.limits.closed_ways import closed_ways
+from poise.kernels.limits.rotations import binds, is_free, nearest_turn
 from poise.kernels.tree.arrays import PULLING
 from poise.kernels.tree.goal_rows import aim, direction, pole, position, rotation
 from poise.kernels.values.axes import first_axis, second_axis, third_axis, turned_about_z
@@ -75,13 +77,16 @@ def forward(tree, lanes):
         parent, motion, at = tree.nodes[i, NODE_PARENT], tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT]
         frame = lanes.frames[i]
         place, turn = vec_in(frame, 0), quat_in(frame, 3)
+        # Parents come first, so that one loop places everything; a root stands in the base frame as it is.
         if parent >= 0:
             before = quat_at(lanes.rotations, parent)
             place = add(vec_at(lanes.positions, parent), rotate(before, place))
             turn = multiply(before, turn)
         if motion == HINGE or motion == SLIDE:
+            # Motions are about or along z of the node's frame: packing has turned the frames so.
             axis, ratio = third_axis(turn), frame[7]
             value = ratio * lanes.u[at] + frame[8]
+            # The rate per unit of the number that the node follows: a coupled joint moves by its ratio.
             put_vec(lanes.axes, 3 * i, scale(axis, ratio))
             if motion == HINGE:
                 s, c = half_turn(value)
@@ -109,6 +114,7 @@ def residuals(kind, tree, lanes):
     zero = fill(kind, 0.0)
     for d in range(tree.row_ranges.shape[0]):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+            # Terms add their rates, because coupled nodes share a dof; only the rows that a dof moves are ever read.
             lanes.J[d, r] = zero
     error, met = zero, zero <= 0.0
     for t in range(tree.terms.shape[0]):
@@ -122,6 +128,7 @@ def residuals(kind, tree, lanes):
             square = pole.put(tree, lanes, t)
         else:
             square = direction.put(tree, lanes, t)
+        # Tolerances are met without weights, the step works with them: a light goal must be met as well as a heavy one.
         error = error + square * (tree.aims[t, AIM_WEIGHT] * tree.aims[t, AIM_WEIGHT])
         met = met & (square <= tree.aims[t, AIM_TOLERANCE])
     return error, met
@@ -132,6 +139,7 @@ def pull_near(kind, tree, lanes):
     """Fill pull with steps towards the preferred configuration: of the way, the share that the book says, or all."""
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
     for d in range(tree.dofs.shape[0]):
+        # Balls and moves follow below: their dofs have no number of their own in u.
         lanes.pull[d] = zero
         at = int(tree.dofs[d, DOF_NUMBER])
         if at >= 0:
@@ -140,6 +148,7 @@ def pull_near(kind, tree, lanes):
         motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == BALL:
             left = multiply(quat_in(tree.near_u, at), conjugate(quat_in(lanes.u, at)))
+            # The shorter way round; twice the vector part is the turn, as in the residual of a rotation.
             k = select(left.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
             lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * left.x, k * left.y, k * left.z
         elif motion == MOVE:
@@ -159,12 +168,14 @@ def pull_inside(kind, tree, lanes):
         at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         k = minimum(share * limit[LIMIT_SOFT], zero + 1.0)
         if limit[LIMIT_KIND] == RANGE:
+            # What stands inside its soft range is not pulled at all.
             inside = minimum(maximum(lanes.u[at], zero + limit[LIMIT_BOUNDS]), zero + limit[LIMIT_BOUNDS + 1])
             lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
             continue
         u = quat_in(lanes.u, at)
         x, y, z = zero, zero, zero
         for l in range(width(kind)):
+            # Limits of balls branch, which lanes cannot: one lane after the other.
             q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
             left = multiply(nearest_turn(limit, q), conjugate(q))
             x, y, z = with_lane(x, l, 2.0 * left.x), with_lane(y, l, 2.0 * left.y), with_lane(z, l, 2.0 * left.z)
@@ -193,6 +204,7 @@ def pushed(kind, tree, lanes, d, near):
     """
     push = along(kind, tree, lanes.J, d, lanes.e)
     if near:
+        # y is that of the iteration before: nearly right, and there before this one is solved.
         step = lanes.pull[d] + tree.dofs[d, DOF_EASE] * along(kind, tree, lanes.J, d, lanes.y)
         push = select(lanes.book[PULLING] > 0.0, step, push)
     return push
@@ -215,14 +227,18 @@ def freeze(kind, tree, lanes, near):
             low, high = lanes.u[at] <= tree.dofs[d, DOF_LOW], lanes.u[at] >= tree.dofs[d, DOF_HIGH]
             free = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
             for r in range(first, last):
+                # A frozen dof takes no part in the goals' step, nor is it pulled: it would only press against its
+                # limit.
                 lanes.J[d, r] = lanes.J[d, r] * free
             if near:
                 lanes.pull[d] = lanes.pull[d] * free
         if near:
             for r in range(first, last):
+                # The goals must make up for what the pull does to them, so the unscaled J is needed: before the ease.
                 lanes.rest[r] = lanes.rest[r] - lanes.J[d, r] * lanes.pull[d]
         if ease != 1.0:
             for r in range(first, last):
+                # J S J^T is the product of the scaled rows with themselves: normal_matrix need not know of S.
                 lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
 
 
@@ -241,6 +257,7 @@ def freeze_turns(kind, tree, lanes, near):
     """Take out of the rows of bound balls what leads out of their limits, before `freeze`, as that does for others."""
     zero = fill(kind, 0.0)
     for i in range(tree.nodes.shape[0]):
+        # Most balls stand inside their limits most of the time, which is found out without any angle.
         if not binds(tree.limits[i]) or all_free(kind, tree, lanes, i):
             continue
         at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
@@ -250,6 +267,8 @@ def freeze_turns(kind, tree, lanes, near):
         for l in range(width(kind)):
             u = quat_in(lanes.u, at)
             q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
+            # A ball at the edge of its cone may still move along it: only the directions that lead out are closed,
+            # three at most.
             a, b, c = closed_ways(tree.limits[i], q, Vec(lane(x, l), lane(y, l), lane(z, l)))
             ax, ay, az = with_lane(ax, l, a.x), with_lane(ay, l, a.y), with_lane(az, l, a.z)
             bx, by, bz = with_lane(bx, l, b.x), with_lane(by, l, b.y), with_lane(bz, l, b.z)
@@ -275,6 +294,7 @@ def add_block(J, d, end, r, k, A):
     a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
     f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
     o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
+    # Nine sums at once in registers: every element of J that is read serves for three of them.
     for i in range(d, end):
         x, y, z = J[i, r], J[i, r + 1], J[i, r + 2]
         u, v, w = J[i, k], J[i, k + 1], J[i, k + 2]
@@ -290,6 +310,7 @@ def add_block(J, d, end, r, k, A):
 def normal_matrix(kind, tree, lanes, damping):
     """A = J J^T + damping I, its lower triangle and diagonal blocks, over the rows that each dof moves only."""
     ranges, zero = tree.row_ranges, fill(kind, 0.0)
+    # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: add_block writes nine elements.
     for r in range(lanes.e.shape[0]):
         for k in range(r - r % 3 + 3):
             lanes.A[r, k] = zero
@@ -299,6 +320,7 @@ def normal_matrix(kind, tree, lanes, damping):
         if d < end:
             continue  # it went with one before that moves the same rows
         end = d + 1
+        # Dofs of one branch move the same rows, and stand one after the other: their blocks are added up in one go.
         while end < ranges.shape[0] and ranges[end, 0] == ranges[d, 0] and ranges[end, 1] == ranges[d, 1]:
             end += 1
         for r in range(ranges[d, 0], ranges[d, 1], 3):
@@ -327,6 +349,7 @@ def move(kind, tree, lanes, near):
         at = int(tree.dofs[d, DOF_NUMBER])
         if at >= 0:
             wanted = lanes.u[at] + step_of(kind, tree, lanes, d, near)
+            # What counts as moved is what is left after the limit: a number that its limit holds has come to rest.
             value = minimum(maximum(wanted, tree.dofs[d, DOF_LOW]), tree.dofs[d, DOF_HIGH])
             most = maximum(most, maximum(value - lanes.u[at], lanes.u[at] - value))
             lanes.u[at] = value
@@ -337,6 +360,7 @@ def move(kind, tree, lanes, near):
             z = step_of(kind, tree, lanes, dof + 2, near)
             most = maximum(most, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
             if motion == BALL:
+                # On the left: the dofs of a ball turn about the axes of its frame, not of what it carries.
                 q = multiply(Quat(fill(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), quat_in(lanes.u, at))
                 k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
                 lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z

@@ -69,6 +69,7 @@ def best_turn(K, V):
         for r in range(3):
             for c in range(r + 1, 4):
                 off = max(off, abs(K[r, c]))
+        # So small that rotating it away would change no digit of the diagonal.
         if off <= 1e-17 * scale:
             break
         for r in range(3):
@@ -89,6 +90,7 @@ def rotate_plane(K, V, p, q):
     if K[p, q] == 0.0:
         return
     theta = 0.5 * (K[q, q] - K[p, p]) / K[p, q]
+    # The smaller of the two angles that make the element zero: the rotation that disturbs the least.
     t = (1.0 if theta >= 0.0 else -1.0) / (abs(theta) + math.sqrt(theta * theta + 1.0))
     c = 1.0 / math.sqrt(t * t + 1.0)
     s = t * c
@@ -113,6 +115,8 @@ def nearest_to_still(K, V, scale):
             best = k
     w, x, y, z = 0.0, 0.0, 0.0, 0.0
     for k in range(4):
+        # Equal eigenvalues leave a whole plane of best rotations: the sum of v (v . identity) is the identity projected
+        # on it.
         if K[k, k] >= K[best, best] - DOUBLE * scale:
             w, x, y, z = w + V[0, k] * V[0, k], x + V[0, k] * V[1, k], y + V[0, k] * V[2, k], z + V[0, k] * V[3, k]
     if w > DOUBLE:

@@ -18,6 +18,7 @@ def rotation_of(kind, A, p, q, least):
     """
     zero, one, element = fill(kind, 0.0), fill(kind, 1.0), A[p, q]
     rotates = maximum(element, -element) > least
+    # Lanes with nothing to rotate divide by one instead of zero, and throw the result away.
     ratio = (A[q, q] - A[p, p]) / (2.0 * select(rotates, element, one))
     size = maximum(ratio, -ratio)
     t = select(ratio < 0.0, zero - 1.0, one) / (size + sqrt(ratio * ratio + 1.0))
@@ -46,11 +47,13 @@ def eigen(kind, A, vectors, values):
                 c, s, rotates = rotation_of(kind, A, p, q, least)
                 some = bits(rotates)
                 busy |= some
+                # Skipped only if no lane needs it; in lanes that do not, the rotation is by 0 and changes no bit.
                 if some != 0:
                     rotate_rows(A, vectors, p, q, c, s)
         if busy == 0:
             break
     for r in range(m):
+        # Rounding can leave a zero eigenvalue a little negative, and callers take roots of it.
         values[r] = maximum(A[r, r], zero)
 
 

@@ -1,7 +1,7 @@
 # pyright: standard
-"""Numba types `Lanes` and `Mask`: several problems side by side in one SIMD register.
+"""Numba types `LanesType` and `Mask`: several problems side by side in one SIMD register.
 
-A `Lanes` value is an LLVM vector of float64, a `Mask` one of bits. Numba code uses them like a float and a bool:
+A value of `LanesType` is an LLVM vector of float64, a `Mask` one of bits. Numba code uses them like a float and a bool:
 + - * /, comparisons, & and |, a number is spread over all lanes. The functions that are not operators (`select`,
 `sqrt`, ...) stand in lanes.py; this file only tells Numba what they mean. LLVM does not vectorise such kernels by
 itself: loops over an axis of eight stay ten times slower than this.
@@ -25,7 +25,7 @@ from numba.extending import register_model, typeof_impl
 _I1, _I32, _I64, _F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
-class Lanes(types.Type):
+class LanesType(types.Type):
     """`width` float64 side by side."""
 
     def __init__(self, width: int) -> None:
@@ -34,6 +34,7 @@ class Lanes(types.Type):
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
         """Numbers spread over all lanes."""
+        # A promotion, so that `2.0 * lanes` finds the same operator as lanes on both sides.
         return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
 
 
@@ -50,26 +51,26 @@ class Mask(types.Type):
 
 
 class KindType(types.Dummy):
-    """The Numba type of a `Kind`: which value type a kernel works with."""
+    """The Numba type of a `NumberKind`: which value type a kernel works with."""
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.value = types.float64 if width == 1 else Lanes(width)
+        self.value = types.float64 if width == 1 else LanesType(width)
         super().__init__(f"kind({width})")
 
 
-class Kind:
+class NumberKind:
     """A constant that kernels take first: float64 (width 1) or lanes of this width."""
 
     def __init__(self, width: int) -> None:
         self.width = width
 
     def __repr__(self) -> str:
-        return f"Kind({self.width})"
+        return f"NumberKind({self.width})"
 
 
-@typeof_impl.register(Kind)
-def _typeof_kind(kind: Kind, _context: Any) -> KindType:
+@typeof_impl.register(NumberKind)
+def _typeof_kind(kind: NumberKind, _context: Any) -> KindType:
     return KindType(kind.width)
 
 
@@ -81,9 +82,9 @@ def _lower_kind(context: Any, _builder: Any, _type: Any, _value: Any) -> Any:
     return context.get_dummy_value()
 
 
-@register_model(Lanes)
+@register_model(LanesType)
 class _LanesModel(PrimitiveModel):
-    def __init__(self, manager: Any, lanes: Lanes) -> None:
+    def __init__(self, manager: Any, lanes: LanesType) -> None:
         super().__init__(manager, lanes, ir.VectorType(_F64, lanes.width))
 
 
@@ -94,14 +95,15 @@ class _MaskModel(PrimitiveModel):
 
 
 def _spread(builder: Any, value: Any, width: int) -> Any:
+    # One element is put in, and a shuffle copies it to all: LLVM makes a single broadcast instruction of the two.
     vector = ir.VectorType(value.type, width)
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, width), [0] * width))
 
 
-@lower_cast(types.Float, Lanes)
-@lower_cast(types.Integer, Lanes)
+@lower_cast(types.Float, LanesType)
+@lower_cast(types.Integer, LanesType)
 def _number_to_lanes(context: Any, builder: Any, source: Any, to: Any, value: Any) -> Any:
     return _spread(builder, context.cast(builder, value, source, types.float64), to.width)
 
@@ -113,7 +115,7 @@ def _bool_to_mask(context: Any, builder: Any, source: Any, to: Any, value: Any) 
 
 def width_of(arguments: Any) -> int:
     """The width of the first lanes or mask among argument types; 0 if there is none."""
-    return next((a.width for a in arguments if isinstance(a, (Lanes, Mask))), 0)
+    return next((a.width for a in arguments if isinstance(a, (LanesType, Mask))), 0)
 
 
 def teach(function: Callable[..., Any], result: Callable[..., Any], *, literal: bool = False) -> None:
@@ -134,12 +136,12 @@ def teach(function: Callable[..., Any], result: Callable[..., Any], *, literal: 
 
 def _arithmetic(a: Any, b: Any) -> Any:
     width = width_of((a, b))
-    return signature(Lanes(width), Lanes(width), Lanes(width)) if width else None
+    return signature(LanesType(width), LanesType(width), LanesType(width)) if width else None
 
 
 def _comparison(a: Any, b: Any) -> Any:
     width = width_of((a, b))
-    return signature(Mask(width), Lanes(width), Lanes(width)) if width else None
+    return signature(Mask(width), LanesType(width), LanesType(width)) if width else None
 
 
 def _logic(a: Any, b: Any) -> Any:
@@ -158,22 +160,22 @@ def _lower_compare(sign: str) -> Callable[..., Any]:
 for name, instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
     for each in (getattr(operator, name), getattr(operator, "i" + name)):
         teach(each, _arithmetic)
-        lower_builtin(each, Lanes, Lanes)(_lower_with(instruction))
+        lower_builtin(each, LanesType, LanesType)(_lower_with(instruction))
 for each, sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "==")):
     teach(getattr(operator, each), _comparison)
-    lower_builtin(getattr(operator, each), Lanes, Lanes)(_lower_compare(sign))
+    lower_builtin(getattr(operator, each), LanesType, LanesType)(_lower_compare(sign))
 for each, instruction in ((operator.and_, "and_"), (operator.or_, "or_")):
     teach(each, _logic)
     lower_builtin(each, Mask, Mask)(_lower_with(instruction))
-teach(operator.neg, lambda a: signature(a, a) if isinstance(a, Lanes) else None)
-lower_builtin(operator.neg, Lanes)(_lower_with("fneg"))
+teach(operator.neg, lambda a: signature(a, a) if isinstance(a, LanesType) else None)
+lower_builtin(operator.neg, LanesType)(_lower_with("fneg"))
 
 
 def call_llvm(name: str) -> Callable[..., Any]:
     """Lower a call to one of LLVM's own functions, for float64 or lanes."""
 
     def lower(_context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        suffix = f"v{sig.return_type.width}f64" if isinstance(sig.return_type, Lanes) else "f64"
+        suffix = f"v{sig.return_type.width}f64" if isinstance(sig.return_type, LanesType) else "f64"
         kind = ir.FunctionType(args[0].type, [a.type for a in args])
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}"), args)
 
@@ -182,6 +184,7 @@ def call_llvm(name: str) -> Callable[..., Any]:
 
 def stack_pointer(context: Any, builder: Any, element: Any, count: int) -> Any:
     """Room for `count` elements on the stack of the calling function, aligned for lanes."""
+    # In the entry block: an alloca inside a loop would take new memory every round.
     with builder.goto_entry_block():
         room = builder.alloca(ir.ArrayType(context.get_data_type(element), count))
         room.align = 64
@@ -202,6 +205,7 @@ def array_at(context: Any, builder: Any, array: Any, pointer: Any, shape: list[A
         shape=cgutils.pack_array(builder, shape),
         strides=cgutils.pack_array(builder, strides),
         itemsize=size,
+        # Nobody owns the memory: it is the stack, or a work array of the caller that outlives the kernel.
         meminfo=None,
     )
     return value._getvalue()  # noqa: SLF001  (Numba's own way to end a struct proxy)

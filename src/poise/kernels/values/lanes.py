@@ -1,7 +1,7 @@
 # pyright: standard
 """One source for numbers and for SIMD lanes: what a kernel may do besides + - * /, comparisons, & and |.
 
-A kernel takes a `Kind` first: SCALAR works on float64, LANES4 and LANES8 on 4 and 8 problems side by side.
+A kernel takes a `NumberKind` first: SCALAR works on float64, LANES4 and LANES8 on 4 and 8 problems side by side.
 Uncompiled, a lane value is a float (SCALAR) or a NumPy array of `width` numbers, so that tests and
 coverage run the same source without Numba. Branches on lane values are not possible: `select` instead.
 """
@@ -19,10 +19,10 @@ from numba.core.typing.templates import signature
 
 from poise.kernels.compiled import exact
 from poise.kernels.values.lane_types import (
-    Kind,
     KindType,
-    Lanes,
+    LanesType,
     Mask,
+    NumberKind,
     array_at,
     call_llvm,
     stack_pointer,
@@ -30,7 +30,7 @@ from poise.kernels.values.lane_types import (
     width_of,
 )
 
-SCALAR, LANES4, LANES8 = Kind(1), Kind(4), Kind(8)
+SCALAR, LANES4, LANES8 = NumberKind(1), NumberKind(4), NumberKind(8)
 
 _I64 = ir.IntType(64)
 
@@ -84,17 +84,17 @@ def with_lane(value: Any, i: int, number: float) -> Any:
 
 def _selected(c: Any, a: Any, b: Any) -> Any:
     if isinstance(c, Mask):
-        return signature(Lanes(c.width), c, Lanes(c.width), Lanes(c.width))
+        return signature(LanesType(c.width), c, LanesType(c.width), LanesType(c.width))
     return signature(types.float64, types.boolean, types.float64, types.float64) if not width_of((a, b)) else None
 
 
 def _two(a: Any, b: Any) -> Any:
-    kind = Lanes(width_of((a, b))) if width_of((a, b)) else types.float64
+    kind = LanesType(width_of((a, b))) if width_of((a, b)) else types.float64
     return signature(kind, kind, kind)
 
 
 def _one(a: Any) -> Any:
-    kind = a if isinstance(a, Lanes) else types.float64
+    kind = a if isinstance(a, LanesType) else types.float64
     return signature(kind, kind)
 
 
@@ -108,8 +108,9 @@ teach(lane, lambda v, _i: signature(types.float64, v, types.intp))
 teach(with_lane, lambda v, _i, _x: signature(v, v, types.intp, types.float64))
 
 lower_builtin(select, types.Any, types.Any, types.Any)(lambda _c, builder, _s, args: builder.select(*args))
+# minnum and maxnum of LLVM drop a NaN where one side is a number, as fmin and fmax of C do.
 for function, name in ((minimum, "minnum"), (maximum, "maxnum"), (sqrt, "sqrt"), (nearest, "rint")):
-    for each in (Lanes, types.Float):
+    for each in (LanesType, types.Float):
         lower_builtin(function, *[each] * (2 if function in (minimum, maximum) else 1))(call_llvm(name))
 
 
@@ -125,18 +126,18 @@ def _bool_bits(_context, builder, _sig, args):
 
 @lower_builtin(lane, types.Any, types.Any)
 def _lane(_context, builder, sig, args):
-    return builder.extract_element(*args) if isinstance(sig.args[0], Lanes) else args[0]
+    return builder.extract_element(*args) if isinstance(sig.args[0], LanesType) else args[0]
 
 
 @lower_builtin(with_lane, types.Any, types.Any, types.Any)
 def _with_lane(_context, builder, sig, args):
-    return builder.insert_element(args[0], args[2], args[1]) if isinstance(sig.args[0], Lanes) else args[2]
+    return builder.insert_element(args[0], args[2], args[1]) if isinstance(sig.args[0], LanesType) else args[2]
 
 
 # --- of a kind ---------------------------------------------------------------------------------------------------
 
 
-def width(kind: Kind) -> int:
+def width(kind: NumberKind) -> int:
     """How many problems stand side by side."""
     return kind.width
 
@@ -149,7 +150,7 @@ def _lower_width(context, _builder, sig, _args):
     return context.get_constant(types.intp, sig.args[0].width)
 
 
-def fill(kind: Kind, number: float) -> Any:
+def fill(kind: NumberKind, number: float) -> Any:
     """The number in every lane."""
     return number if kind.width == 1 else np.full(kind.width, number)
 
@@ -158,17 +159,17 @@ teach(fill, lambda kind, _x: signature(kind.value, kind, kind.value) if isinstan
 lower_builtin(fill, types.Any, types.Any)(lambda _c, _b, _s, args: args[1])
 
 
-def room(kind: Kind, n: int) -> Any:
+def room(kind: NumberKind, n: int) -> Any:
     """Room for n values on the stack of the calling function; n must be a constant."""
     return np.zeros(n) if kind.width == 1 else np.zeros((n, kind.width))
 
 
-def room2(kind: Kind, n: int, m: int) -> Any:
+def room2(kind: NumberKind, n: int, m: int) -> Any:
     """Room for n x m values on the stack of the calling function; n and m must be constants."""
     return np.zeros((n, m)) if kind.width == 1 else np.zeros((n, m, kind.width))
 
 
-def part_of(kind: Kind, work: Any, start: int, *extents: int) -> Any:
+def part_of(kind: NumberKind, work: Any, start: int, *extents: int) -> Any:
     """An array of values, (n,), (n, m) or (n, m, l), over a flat float64 work array, from element `start` on.
 
     The value i of lane l is `work[start + i * width + l]`, for those who want to write single lanes. The work
@@ -224,11 +225,14 @@ def half_turn(x):
     the first two of 33 bits, so that their products with the number of turns are exact. The polynomials are Chebyshev
     fits of (sin r / r - 1) / r^2 and (cos r - 1 + r^2 / 2) / r^4 over r^2 in 0..(pi / 2)^2.
     """
+    # x / (2 pi) to the nearest whole number, and what x / 2 is beyond so many half turns.
     turns = nearest(x * 0.15915494309189535)
     r = x * 0.5 - turns * 3.14159265346825122834
     r = r - turns * 1.21542010126079319532e-10
     r = r - turns * 4.04453249759190126308e-21
     z = r * r
+    # Horner from the highest power, sine and cosine side by side: two chains of products that do not wait for each
+    # other.
     ps = z * 2.7314368769379893e-15 - 7.643969663988074e-13
     ps = (ps * z + 1.6058977292642743e-10) * z - 2.505210761669045e-08
     ps = (ps * z + 2.7557319219160833e-06) * z - 1.9841269841254966e-04

@@ -10,6 +10,7 @@ from poise.kernels.compiled import inline, part
 def factor(A, d, m):
     """A (m, m) becomes L below its diagonal, d (m,) the reciprocals of D; only A's lower triangle is read."""
     for k in range(m):
+        # One division a column; the rest are products, which lanes have several of at once.
         inverse = 1.0 / A[k, k]
         d[k] = inverse
         for r in range(k + 1, m):

@@ -15,6 +15,7 @@ HALF = 1.6783469900166605  # (1 + h) exp(-h) = 1/2: half of an offset at rest is
 def damped(x, v, rate, dt):
     """An offset x with velocity v after dt seconds: x'' = -rate^2 x - 2 rate x'."""
     j = v + rate * x
+    # The solution of the equation, not an integration step: exact for any dt, so that frame rates do not show.
     left = math.exp(-rate * dt)
     return left * (x + j * dt), left * (v - rate * j * dt)
 
@@ -39,6 +40,7 @@ def followed(x, v, before, now, rate, dt):
     """
     if dt <= 0.0:
         return x, v
+    # Relative to the path of a steady follower the goal stands still, and the spring is the one above.
     u = (now - before) / dt
     behind = 2.0 * u / rate
     away, speed = damped(x - before + behind, v - u, rate, dt)

@@ -20,6 +20,7 @@ def quaternion_of(t, n):
     a, b, c = t[0], t[1], t[2]
     d, e, f = t[n], t[n + 1], t[n + 2]
     g, h, i = t[2 * n], t[2 * n + 1], t[2 * n + 2]
+    # Rows one and two of unit length and perpendicular, row three their cross product: so no mirror either.
     off = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
     off = max(off, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
     trace = a + e + i

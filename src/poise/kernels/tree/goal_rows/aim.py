@@ -5,9 +5,9 @@ With the axis a, the point p, the place x and b = (x - p) / |x - p|, the residua
 changes with the turning of a, and with that of b, which a velocity v of p turns by -b x v / |x - p|. Where x is p to
 rounding, b has no direction: then b and the residual are zero.
 
-Where the turn is shared (LookAt), all joints of the path turn as one: each by its ease, about one axis. The point
-then moves as if they all stood in the eased mean of their places, so that the same rate holds for all of them, and
-their steps keep the proportion of the eases.
+Where joints share the turn (LookAt: spine, neck and head), they all turn about one axis, each by a share that its ease
+gives. The point then moves as if all of them stood in one place, the mean of their places weighted by the eases. So one
+rate serves for all of them, and their steps stay in proportion to their eases.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def put(tree, lanes, t):
     wanted = vec_in(lanes.targets, tree.terms[t, TERM_WANTED])
     away = sub(wanted, point)
     zero, square = dot(a, a) * 0.0, dot(away, away)
+    # A joint that stands in its target sees it nowhere: the goal is met whichever way it points.
     there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
     near = select(there, zero, 1.0 / maximum(sqrt(square), TINY))
     b = scale(away, near)
@@ -66,10 +67,12 @@ def put(tree, lanes, t):
     for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
         motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        # One arm for all joints that share the turn: with arms of their own they would turn by unequal shares.
         arm = mean if shared else sub(point, vec_at(lanes.positions, i))
         for c in range(dofs_of(motion)):
             axis = vec_at(lanes.axes, 3 * i + c)
             if turns(motion):
+                # What turns the axis also carries the eye, and the direction to the target with it.
                 moved = scale(cross(b, cross(axis, arm)), near)
                 add_rate(lanes.J, dof + c, row, add(moved, sub(axis, scale(a, dot(a, axis)))), weight)
             else:

@@ -28,6 +28,7 @@ OPPOSITE = 1e-24  # |a + b|^2 below which its direction is rounding
 def across(a):
     """A unit vector perpendicular to a unit vector, without branches (Duff et al., JCGT 6(1), 2017)."""
     sign = select(a.z < 0.0, a.z * 0.0 - 1.0, a.z * 0.0 + 1.0)
+    # sign + z is 1 or more in size: nothing is divided by a small number, whichever way a points.
     k = -1.0 / (sign + a.z)
     return Vec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -(sign * a.x))
 
@@ -38,6 +39,8 @@ def direction_error(a, b):
 
     a x b is 2 sin cos of half the angle, and |a + b| is 2 cos: 2 a x (a + b) / |a + b| loses no digits at any angle.
     """
+    # Where a and b are opposite every axis across is as good; one is taken, or the residual of the worst error would
+    # vanish.
     middle = add(a, b)
     mm = dot(middle, middle)
     opposite = mm < OPPOSITE

@@ -72,11 +72,14 @@ def put(tree, lanes, t):
     n = scale(line, over(1.0, reach))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
     k_long, p_long, limb = length(k), length(p), length(bend) + length(sub(tip, middle))
+    # A limb that is nearly straight has a side that a hair can change: its rate grows as 1 / |k|. Fading the row keeps
+    # it bounded, and a straight limb has no side to miss.
     fade = minimum(over(k_long, FADES * limb), 1.0) * minimum(over(p_long, FADES * limb), 1.0)
     fade = fade * minimum(over(reach, FADES * limb), 1.0) * weight
     k_unit, p_unit = scale(k, over(1.0, k_long)), scale(p, over(1.0, p_long))
     chord, side = length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
     zero = chord * 0.0
+    # Every term has three rows, so that the blocks of the normal matrix stay 3 x 3.
     lanes.e[row], lanes.e[row + 1], lanes.e[row + 2] = select(side < 0.0, -chord, chord) * fade, zero, zero
     for_middle, of_pole = scale(cross(n, k_unit), over(fade, k_long)), scale(cross(n, p_unit), over(fade, p_long))
     k_share, p_share = over(dot(n, bend), reach), over(dot(n, away), reach)
@@ -86,7 +89,10 @@ def put(tree, lanes, t):
         i = tree.paths[j]
         motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         at = vec_at(lanes.positions, i)
+        # How phi changes with a shift or a turn of the three points, by the principle of virtual work: forces at points
+        # add up to a force and a torque about the joint.
         push, twist = for_tip, cross(sub(tip, at), for_tip)
+        # The path leads to the tip; its first stretches also carry the joint that bends, and the first joint.
         if j < terms[TERM_MIDDLE_END]:
             push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
         if j < terms[TERM_FIRST_END]:

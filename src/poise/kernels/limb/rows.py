@@ -1,0 +1,81 @@
+# pyright: standard
+"""The rows of numbers that kernels of limbs read, with names: a posed limb of two bones, and the settings of a call.
+
+Lengths are in file units. two_bone.py says what the limb frame, "posed" and the bend b are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from poise.kernels.compiled import inline
+from poise.kernels.values.linear import Quat, Vec, quat_in, vec_in
+
+
+class LimbRow(NamedTuple):
+    """A posed limb; vectors in the limb frame, lengths in file units, angles in radians.
+
+    A row has the fields in this order. Where nothing else is said, the first joint is as posed.
+    """
+
+    hip: Vec  # world position of the first joint
+    turn: Quat  # from the world to the limb frame
+    thigh: Vec  # from the first to the middle joint
+    tip: Vec  # the posed tip
+    # The circle of the tip, still + cos b across + sin b around, b the bend from where the limb is longest:
+    still: Vec  # its centre
+    across: Vec  # from the centre to where the tip is farthest from the first joint
+    around: Vec  # axis x across: as long as `across`, a quarter turn on
+    axis: Vec  # unit vector that the middle joint turns about
+    wanted: Vec  # its part across the chord says where the middle joint should stand (bend "thigh", "both"); zero: none
+    shortest2: float  # squared distance of the tip from the first joint at b = pi, all limits aside,
+    longest2: float  # and at b = 0
+    gain: float  # 1 / (longest2 - shortest2): squared sine of b / 2 per squared distance; 0 where bending changes none
+    reach: float  # the longest distance that the middle joint's range allows
+    straight: float  # angle of the middle joint at b = 0, as its limit counts: b is its angle less this
+    posed: float  # its angle in the start pose
+    low: float  # its range
+    high: float
+    side: float  # 1 or -1: the sign of b that is preferred
+    # Squared sines of b / 2 to that side between which its range holds b for sure; others are tried one by one:
+    least: float
+    most: float
+    twists: float  # 1: the posed limb is straight and no hinge, and bends about any axis across it; else 0
+    half: Vec  # cosine and sine of half `straight`, 0
+    knee: Vec  # the middle joint's axis in the frame that it turns in
+    after: Quat  # what its turn about the axis comes after: its posed motion where it is no hinge, made quite straight
+    first: Quat  # posed motions of the first
+    middle: Quat  # and of the middle joint
+    to_middle: Quat  # rotation, in the limb frame, of the frame that the middle joint turns in,
+    to_tip: Quat  # and of the one that the tip's joint turns in
+    of_tip: Quat  # inverse of the fixed rotation that follows the tip's motion: what a world rotation is multiplied by
+    tip_motion: Quat  # posed motion of the tip's joint
+    last: Quat  # posed world rotation of the tip
+
+
+class LimbSettings(NamedTuple):
+    """Of one call."""
+
+    tolerance: float  # distance, file units
+    sine: float  # of half the angle that counts as reached
+    soft: float  # share of the reach over which the limb is slowed
+    swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
+    weight: float
+    mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: what decides on the turn about the chord
+
+
+@inline
+def limb_in(r):
+    """The numbers of a row as a LimbRow."""
+    return LimbRow(
+        vec_in(r, 0), quat_in(r, 3), vec_in(r, 7), vec_in(r, 10), vec_in(r, 13), vec_in(r, 16), vec_in(r, 19),
+        vec_in(r, 22), vec_in(r, 25), r[28], r[29], r[30], r[31], r[32], r[33], r[34], r[35], r[36], r[37], r[38],
+        r[39], vec_in(r, 40), vec_in(r, 43), quat_in(r, 46), quat_in(r, 50), quat_in(r, 54), quat_in(r, 58),
+        quat_in(r, 62), quat_in(r, 66), quat_in(r, 70), quat_in(r, 74),
+    )  # fmt: skip
+
+
+@inline
+def settings_of(row):
+    """The row as LimbSettings."""
+    return LimbSettings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])
