@@ -37,8 +37,8 @@ PROOFS = {
             "PASSED tests/contracts/test_solvers.py::test_goals[Drill-levenberg_marquardt]",
             "\nreached: ",
         ),
-        "root=self.root, weight=self.weight\n",
-        "root=self.root\n",
+        "replace(self, target=value)",
+        "replace(self, target=value, weight=1.0)",
     ),
     "Add a limit": Proof(
         (
