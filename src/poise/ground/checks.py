@@ -1,4 +1,4 @@
-"""Unfit: ground that a figure cannot be put on, refused in a sentence."""
+"""Checks of the ground: what a figure cannot be put on is refused, with a sentence that says why."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from poise.maths.arrays import Bools, Floats, short
 
 
 def check_terrain(terrain: Any) -> None:
-    """InputError for what is no terrain."""
+    """Raise InputError for anything that is no Terrain."""
     if not isinstance(terrain, Terrain):
         raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {short(terrain)}")
 
 
 def check_under(plants: Plants, footing: Footing) -> None:
-    """InputError for ground that is under none of the plants: where they are, and how far it goes."""
+    """Raise InputError if no plant has ground under it; it says where they are and how far the ground goes."""
     if not len(plants.ball) or footing.sample(plants.ball)[2].any():
         return
     figure = footing.figure
@@ -39,7 +39,7 @@ def check_under(plants: Plants, footing: Footing) -> None:
 
 
 def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
-    """InputError where a foot that stands is farther from its place than its leg is long, or infinitely far."""
+    """Raise InputError if a standing foot is farther from its place than its leg is long, or infinitely far."""
     bones = np.linalg.norm(np.diff(motion.places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
     far: Bools = contacts.any & ~(turned.missing <= bones)
     if not far.any():

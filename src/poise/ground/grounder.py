@@ -269,7 +269,7 @@ class Grounder:
 
 
 def _clip(reference: Clip | Pose) -> Clip:
-    """The clip that soles, knees and floor are measured over: of a single pose, one frame."""
+    """The clip over which soles, knees and floor are measured; a single pose becomes a clip of one frame."""
     if isinstance(reference, Clip):
         return reference
     translations, scales = reference.translations, reference.scales
@@ -278,7 +278,7 @@ def _clip(reference: Clip | Pose) -> Clip:
 
 
 def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
-    """The given thresholds, or those for feet like the reference's."""
+    """The given thresholds, or the usual ones, looser if the reference walks in place."""
     if given is not None:
         if not isinstance(given, Thresholds):
             raise InputError(f"thresholds are poise.ground.contacts.Thresholds, not {short(given)}")

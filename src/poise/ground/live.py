@@ -1,4 +1,4 @@
-"""Live: what the kernel of a live frame needs to know of a figure, its soles, its knees and the terrain, as arrays."""
+"""Packing for a live frame: what its kernel must know of a figure, its soles, its knees and the terrain, as arrays."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ _NOW = 1e-9  # [s] a half-life of 0 is this short
 
 
 class Gait(NamedTuple):
-    """What a clip tells of a figure's legs.
+    """What a clip shows of a figure's legs.
 
     soles  the points of the feet that touch the ground
     axes   (L, 3) the axis about which each knee bends, in the thigh's frame
     level  height of the animation's floor [m]
-    speed  [m/s] at which the ground passes under it, if it walks in place; drawn feet then stand only by and large
+    speed  [m/s] at which the ground passes under the figure if it walks in place, else 0. The feet of such clips slide,
+           so that thresholds for contacts must be looser
     """
 
     soles: Soles
@@ -46,7 +47,7 @@ class Gait(NamedTuple):
 
 
 def gait_of(clip: Clip, figure: Figure) -> Gait:
-    """Measure soles, knees and floor over a clip; of a single pose, what is low stands."""
+    """Measure soles, knees and floor over a clip. In a single pose feet that are low count as standing."""
     motion = motion_of(clip, figure)
     ground = in_place(motion)
     if ground is not None:
@@ -58,7 +59,7 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
 
 
 class Springs(NamedTuple):
-    """How a live figure follows: half-lives [s], lengths [m], angles [rad]."""
+    """By which springs a live figure follows the ground, as half-lives [s]; and bounds: lengths [m], angles [rad]."""
 
     blend: float
     pelvis: float

@@ -33,11 +33,11 @@ from poise.model.rig import Rig
 
 InPlace = Literal["travel", "keep", "refuse"]
 
-_SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] feet cannot be told from fewer than the one: sampled at the other, then
+_SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
-_HOLD = 0.01  # [s] before and after a contact for which a foot is held: its edges are not known better
+_HOLD = 0.01  # [s] that a foot is held longer before and after a contact, whose ends are not known better than this
 _SAME = 1e-6  # [s] times that differ by less are the same
-_SHORT = 0.001  # [m] a leg that lacks less is not spoken of
+_SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -217,7 +217,7 @@ class _Options(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What was found out about a clip before the ground is asked. Of a loop, all is of its repeats."""
+    """What was found out about a clip before the ground is asked; of a clip that closes, about its repeats."""
 
     repeats: Repeats
     motion: Motion
@@ -277,7 +277,7 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
 def _stances(
     fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
 ) -> tuple[Soles, Contacts]:
-    """Soles and contacts, those that are not given found; soles alike, whether or not contacts are given.
+    """Soles and contacts; what is not given is found. The soles found are the same whether or not contacts are given.
 
     Every repeat of a loop has the contacts of the middle.
     """
@@ -368,7 +368,7 @@ def _short_note(contacts: Contacts, turned: Turned) -> str:
 
 
 def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:
-    """Given contacts, as they go with this clip's frames and legs; InputError if they do not."""
+    """Given contacts for the frames and legs of this clip; InputError if they are for others."""
     legs = tuple(leg.name for leg in motion.figure.legs)
     if not isinstance(contacts, Contacts):
         what: Any = type(contacts).__name__
@@ -390,7 +390,7 @@ def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:
 
 
 def _check_soles(soles: Soles | None, figure: Figure) -> None:
-    """InputError for given soles that are none, or not those of as many feet."""
+    """Raise InputError for given soles that are no Soles, or of another number of feet."""
     if soles is not None and not isinstance(soles, Soles):
         what: Any = type(soles).__name__
         raise InputError(f"soles are poise.ground.soles.Soles, such as planted.soles, not a {what}")

@@ -49,7 +49,7 @@ QUICK = Size(arm=200, calls=20, figure=8, bones=20, poses=100)
 
 
 class Measurement(NamedTuple):
-    """One figure: what was measured, the share solved [%] or None, the median, the 99th percentile or None, a unit."""
+    """One result: what was measured, the share solved [%] or None, median, 99th percentile or None, and their unit."""
 
     what: str
     solved: float | None

@@ -29,7 +29,7 @@ _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
 def steps() -> list[Step]:
-    """What there is to compile: (name, function) pairs. A step takes seconds once, then milliseconds."""
+    """The steps of warming up: pairs of a name and a function, which takes seconds once and milliseconds afterwards."""
     return [
         ("poses", _poses),
         ("Jacobians", _jacobians),
@@ -131,7 +131,7 @@ def _jacobians() -> None:
 
 def _ccd() -> None:
     for pose, joint, goal in ((_arm(), "tool", _NEAR), (_humanoid(), "LeftHand", (0.4, 1.2, 0.35))):
-        for target in (goal, _FAR):  # what is out of reach is looked into further
+        for target in (goal, _FAR):  # a target out of reach takes further code
             solve(pose, Position(joint, target), solver="ccd").message()
             solve(pose, Position(joint, [target, target]), solver="ccd")
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)

@@ -1,4 +1,4 @@
-"""The angles that goals leave, over arrays: of rotations, of axes to directions, and of limbs to their poles."""
+"""By which angles goals are missed, over arrays: of rotations, of axes and directions, of limbs and their poles."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from poise.maths.arrays import Bools, Floats
 
 
 class Side(NamedTuple):
-    """Where a limb bends to (k,), and its pole.
+    """To which side limbs bend, and where their poles are.
 
     line    (k, 3) the unit vector from the first joint to the tip
     reach   (k,)   from the first joint to the tip
     bend    (k, 3) from the line to the joint that bends
     pole    (k, 3) from the line to the pole
-    shares  (k, 2) of the line that lie before the feet of these two
-    angle   (k,)   about the line from bend to pole, -pi to pi; 0 where there is no side
+    shares  (k, 2) how far along the line, as a share of it, the joint that bends and the pole are
+    angle   (k,)   [rad] about the line from bend to pole, -pi to pi; 0 where the limb or the pole shows no side
     """
 
     line: Floats
@@ -42,7 +42,7 @@ def direction_left(axis: Floats, wanted: Floats) -> Floats:
 
 
 def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:
-    """How limbs (k, 3) stand to their poles: the definition is in problem/goals/pole.py."""
+    """To which side limbs bend, against their poles; points are (k, 3), the definition is in problem/goals/pole.py."""
     line, bend, away = tip - first, middle - first, target - first
     reach, limb = length(line), length(bend) + length(tip - middle)
     n = line / np.maximum(reach, TINY)[:, None]

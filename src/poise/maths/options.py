@@ -8,7 +8,7 @@ from typing import Any
 from poise.errors import InputError
 from poise.maths.arrays import short
 
-_MOST = 1_000_000  # iterations or restarts: more is a slip of the finger
+_MOST = 1_000_000  # iterations or restarts; larger numbers are typing errors
 
 
 def count(option: str, value: Any) -> int:

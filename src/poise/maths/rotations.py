@@ -1,7 +1,7 @@
 """Rotations as arrays: unit quaternions w x y z with any leading axes.
 
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
-The scalar twins that the solvers use are in `poise.kernels.linear`; tests hold both to the same values.
+Kernels do the same to one rotation at a time (kernels/values/linear.py); tests hold both to the same values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Smooth curves in time: ramps between values, and curves that never fall below what is needed."""
+"""Smooth curves in time: ramps between values, and curves that stay above given values."""
 
 from __future__ import annotations
 

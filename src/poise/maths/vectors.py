@@ -1,4 +1,4 @@
-"""Vectors as arrays (..., 3): what the planting needs of them."""
+"""Vectors as arrays (..., 3): the operations that planting feet needs."""
 
 from __future__ import annotations
 

@@ -28,18 +28,18 @@ class Axis(NamedTuple):
     log: bool = False
 
     def at(self, values: Floats | float) -> Floats:
-        """Where values lie, beyond the ends too."""
+        """Positions of values in the drawing, also of those beyond the ends."""
         low, high, found = self.low, self.high, np.asarray(values, dtype=np.float64)
         if self.log:
             low, high, found = math.log(low), math.log(high), np.log(found)
         return self.begin + (self.end - self.begin) * (found - low) / (high - low)
 
     def inside(self, values: Floats | float) -> Floats:
-        """Where values lie; those beyond an end at that end."""
+        """Positions of values in the drawing; those beyond an end are put at that end."""
         return self.at(np.clip(values, self.low, self.high))
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Round values between the ends, about five of them, and how they are written."""
+        """Round values between the ends, about five, with their texts."""
         return _powers(self.low, self.high) if self.log else _steps(self.low, self.high)
 
 

@@ -49,7 +49,7 @@ def chart(times: Floats, curves: list[Curve], bars: list[Bars], words: str, low:
 
 
 def shown_range(before: Floats, after: Floats) -> tuple[float, float]:
-    """All that comes after but for a jump of a frame or two, and what came before up to half as much again."""
+    """The range of a chart: all of the result but short jumps, and of the source up to half as much again."""
     low, high = _usual(after)
     room = _ROOM * max(high - low, 1e-3)
     old_low, old_high = _usual(before)
@@ -58,7 +58,7 @@ def shown_range(before: Floats, after: Floats) -> tuple[float, float]:
 
 
 def _usual(values: Floats) -> tuple[float, float]:
-    """From zero or what is lowest to what is highest, both no farther than a third beyond 98 % of the values."""
+    """From the lowest value or 0 to the highest or 0, each at most a third beyond the range of 98 % of the values."""
     low, high = np.percentile(values, [1, 99])
     margin = (max(high, 0.0) - min(low, 0.0)) / 3
     return max(min(values.min(), 0.0), low - margin), min(max(values.max(), 0.0), high + margin)
@@ -71,7 +71,7 @@ def _line(x: Axis, y: Axis, times: Floats, curve: Curve) -> str:
 
 
 def _drawn(values: Floats) -> Ints:
-    """The frames that are drawn: all, or the lowest and highest of each bin."""
+    """The frames that are drawn: all, or of many the lowest and highest value of each bin."""
     if len(values) <= _MANY:
         return np.arange(len(values))
     bins = np.array_split(np.arange(len(values)), _MANY // 2)

@@ -20,7 +20,7 @@ Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
 _SAME = 1e-6  # [s] times that differ by less are the same
-_PER_SPEED = 0.012  # [s] what a threshold of height grows by with the speed of the ground
+_PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the speed of the ground
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Contacts:
 
 
 def _at(intervals: Intervals, legs: Sequence[str], times: Floats, beyond: float = 0.0) -> Contacts:
-    """Contacts of intervals at some times, which they are outside of by so many seconds at most."""
+    """The contacts that intervals [s] say at some times; an end may lie outside of these by so many seconds at most."""
     heel, ball = (
         np.stack(
             [_standing(intervals.get(leg, {}).get(point, ()), times, beyond, f"{leg}.{point}") for leg in legs], axis=1
@@ -193,7 +193,7 @@ def _same_times(some: Floats, others: Floats) -> bool:
 
 
 def _intervals_of(contacts: Contacts) -> Intervals:
-    """When each foot stands, of these very frames."""
+    """When each foot stands, by the frames of this value alone."""
 
     def stretches(stands: Bools) -> list[tuple[float, float]]:
         _, start, stop = _runs(stands[:, None])
@@ -206,7 +206,7 @@ def _intervals_of(contacts: Contacts) -> Intervals:
 
 
 def table_of(value: Any, what: str) -> dict[str, Any]:
-    """Return a table, or say that it is none."""
+    """Return a value that must be a table (a dict); InputError if it is none."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a table, not {short(value)}")
     return dict(cast("Mapping[str, Any]", value))
@@ -248,11 +248,12 @@ def _interval(value: Any, place: str) -> tuple[float, float]:
 def stances(
     motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None
 ) -> tuple[Soles, Contacts]:
-    """Find soles and contacts of a motion that travels.
+    """Find the soles and the contacts of a motion that goes over the ground (see `travelled`).
 
-    ground  (2,) [m/s] how the ground passed under a clip in place before it travelled (`in_place`), which loosens the
-            thresholds; None if the motion travelled of itself. Where drawn feet stand flat is not seen by their speed:
-            their soles are found where they are lowest, then once more where they stand
+    ground  (2,) [m/s] velocity at which the ground passed under the clip, if it walked in place (`in_place`): the
+            thresholds are looser then. None if the clip itself travels. Feet of clips in place slide too much for
+            their speed to show when they stand flat: soles are first measured where the feet are lowest, and again
+            where contacts are found with these soles
     """
     rule, shots = thresholds or Thresholds(), shots_of(motion)
     if ground is None:
@@ -273,11 +274,12 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     rate does not matter as long as steps are shorter than contacts.
 
     A foot that is more than 6 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
-    0.5 s: at the top of a leap it is not. What nothing tells: a foot held still in the air for longer seems to stand.
-    Whose hip is less than 0.35 of a leg above the foot sits or lies: that foot carries nothing and does not stand.
+    0.5 s: at the top of a leap it is not. A foot that is held still in the air for longer cannot be told from one that
+    stands. If the hip is less than 0.35 of a leg above the foot, the figure sits or lies: the foot does not stand.
 
-    No contact goes over a cut: a frame in which the figure stands elsewhere (a reference pose) is a shot of its own,
-    in which nothing stands. In a clip of one frame, or one without time, what is low stands.
+    No contact goes over a cut. A single frame in which the figure is elsewhere (a reference pose) is a shot of its own,
+    in which nothing stands. A clip of one frame, or whose frames all have the same time, has no speeds: every heel and
+    ball that is low counts as standing.
     """
     return _found(motion, soles, thresholds or Thresholds(), shots_of(motion))
 
@@ -305,9 +307,9 @@ def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy
 
 
 def _floors(motion: Motion, slow: Floats, shots: Shots, rule: Thresholds) -> Floats:
-    """The floor under each point (F, L, 2) [m]: the lowest near in time, of a heel and a ball about the same.
+    """The floor under each point (F, L, 2) [m]: its lowest height near in time, and about the same for heel and ball.
 
-    slow  heights of the points where they are slow, infinite elsewhere: a foot that swings is on no floor
+    slow  heights of the points in frames in which they are slow, infinite in others: a swinging foot has no floor
     """
     if len(motion) == 1:
         return np.full_like(slow, slow.min())
@@ -317,7 +319,7 @@ def _floors(motion: Motion, slow: Floats, shots: Shots, rule: Thresholds) -> Flo
 
 
 def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
-    """Frames from one that starts as long as it lasts: each frame is what the last decided one before it is."""
+    """A mask that becomes true where `starts` and `lasts` hold, and stays so for as long as `lasts` holds."""
     frames = np.arange(len(starts))
     opening = (frames == shots.first)[:, None, None]
     decided = starts | ~lasts | opening
@@ -326,7 +328,7 @@ def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
 
 
 def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
-    """Without short gaps and short contacts, and with none over a cut."""
+    """Contacts whose short gaps are closed and which are dropped if they are short; none goes over a cut."""
     frames = len(stands)
     stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
@@ -346,7 +348,7 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
 
 
 def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
-    """Frames (F, L) in which a foot is slow in the air: well above the lowest foot, and not long or not still."""
+    """Frames (F, L) in which a foot hovers: slow, well above the lowest foot, not still for long enough to stand."""
     lowest = lowest_near(times, heights.min(axis=(1, 2)), shots, rule.around)
     raised = heights.min(axis=2) - lowest[:, None] - rule.step
     if not (stands & (raised > 0.0)[..., None]).any():
@@ -369,7 +371,7 @@ def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
 
 
 def _filled(column: Ints, start: Ints, stop: Ints, shape: tuple[int, ...]) -> Bools:
-    """The mask of these stretches: the inverse of `_runs`."""
+    """The mask (F, n) that is true in these stretches: the inverse of `_runs`."""
     change = np.zeros((shape[0] + 1, int(np.prod(shape[1:]))), dtype=np.int8)
     np.add.at(change, (start, column), 1)
     np.add.at(change, (stop + 1, column), -1)

@@ -1,7 +1,7 @@
-"""Loops: cyclic clips in place are worked out between repeats before and after them, so that their ends meet.
+"""Cyclic clips: a clip in place that closes is repeated on both sides before it is worked out, so that its ends meet.
 
-A walk that is made to be repeated has no first and no last frame: what is smoothed, averaged or told apart over time
-must see across the seam. So the motion is repeated, and only the repeat in the middle is kept.
+A walk that is made to be repeated has no first and no last frame: whatever is smoothed, averaged or decided over a
+span of time must look across the seam. So the motion is repeated, and only the repeat in the middle is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Frames = TypeVar("Frames")  # a frozen value whose arrays are rows of frames
 
 
 def closes(motion: Motion) -> bool:
-    """Whether the last pose is the first one: every place of the legs, hips among them, and every turn."""
+    """Whether the clip ends in the pose in which it begins: places and rotations of all joints of the legs."""
     apart = np.linalg.norm(motion.places[-1] - motion.places[0], axis=-1).max()
     between = rotations.multiply(rotations.inverse(motion.turns[0]), motion.turns[-1])
     return bool(apart <= _NEAR and np.linalg.norm(rotations.as_vector(between), axis=-1).max() <= _TURNED)
@@ -38,7 +38,7 @@ def repeats_of(motion: Motion) -> Repeats:
 
 
 class Repeats(NamedTuple):
-    """F frames, and on either side of them `around` repeats: 0 of a clip that is no loop, which is its own middle.
+    """F frames and `around` repeats of them on each side; 0 for a clip that does not close.
 
     Neighbours share a frame: (2 around + 1) (F - 1) + 1 in all. The middle has the frames and the times of the clip.
     """
@@ -59,7 +59,7 @@ class Repeats(NamedTuple):
         return np.concatenate([*[own[:-1]] * self.around, own, *[own[1:]] * self.around])
 
     def finer(self, times: int) -> Repeats:
-        """The same when each frame becomes so many (`Motion.finer`)."""
+        """The same repeats for motions that have so many frames for each of these (`Motion.finer`)."""
         return Repeats((self.frames - 1) * times + 1, self.around)
 
     def of_motion(self, motion: Motion) -> Motion:

@@ -1,4 +1,4 @@
-"""Travel: clips that walk in place, and the way that their feet say they would go."""
+"""Clips that walk in place: at which velocity their standing feet say that the figure would travel."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ _SWING = 0.15  # the share of the time in which a foot goes forward, at least
 def in_place(motion: Motion) -> Floats | None:
     """Velocity (2,) [m/s] at which the ground passes under a figure that walks in place; None if it does not.
 
-    The figure's own travel is its negative. The lower of heel and ball of each foot, weighed by how low and how level
-    it moves, says a velocity in every frame. The common one is the mean of those that stray from their median by less
-    than four times the median stray: drawn feet rush and drag. A clip is in place if the common velocity is above
-    0.2 m/s, low feet stray from it by less than 0.6 of its size, every foot agrees on its direction, and neither hips
-    nor feet get anywhere on the whole while each foot goes forward at times.
+    The figure would travel at the opposite velocity. In every frame each foot says one: that of its heel or ball,
+    whichever is lower, weighted by how low it is and how level it moves. Hand-made feet now rush and now drag, so that
+    the common velocity is the mean of those that differ from the median by less than four times the median difference.
+    A clip walks in place if this common velocity is above 0.2 m/s, low feet differ from it by less than 0.6 of its
+    size, all feet agree on its direction, and hips and feet stay where they are on the whole while each foot also goes
+    forward at times.
 
-    Standing, travelling, dancing and falling clips are None, and those under 0.35 s. So is a walk that both travels
-    and slides, and one that turns: a curve has no single velocity.
+    None for clips that stand, travel, dance or fall, and for clips under 0.35 s. Also for a walk that both travels and
+    slides, and for one that turns: along a curve there is no single velocity.
     """
     if not _may_loop(motion):
         return None
@@ -81,7 +82,7 @@ def _median(rows: Floats, weights: Floats) -> Floats:
 
 
 def _may_loop(motion: Motion) -> bool:
-    """Whether feet are fast and hips get nowhere beside them: a quick look that spares most clips the rest."""
+    """Whether feet are fast while hips hardly move on: a quick test that spares most clips the longer ones."""
     span = motion.times[-1] - motion.times[0]
     steps = np.diff(motion.times)
     if span < _CYCLE or not motion.step > 0:
@@ -95,7 +96,7 @@ def _may_loop(motion: Motion) -> bool:
 
 
 def _loops(motion: Motion, ground: Floats) -> bool:
-    """Whether hips and feet get nowhere on the whole while each foot goes forward part of the time."""
+    """Whether hips and feet end about where they began, and each foot goes forward for part of the time."""
     speed, span = float(np.hypot(*ground)), motion.times[-1] - motion.times[0]
     away = (motion.places[-1] - motion.places[0])[:, [HIP, ANKLE], :2].mean(axis=0)
     if not np.linalg.norm(away, axis=1).max() < _DRIFT * speed * span:

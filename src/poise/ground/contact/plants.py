@@ -1,4 +1,4 @@
-"""Plants: where and how each foot stands, once for every time that it does."""
+"""Plants: where and how each foot stands, one for every stance, a run of frames in which it stands."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _averages(
 
 
 def _middle(*points: Floats) -> Floats:
-    """The middle (3,) of the box around points (k, 3): a foot that slid is planted half way."""
+    """The middle (3,) of the box around points (k, 3): a foot that slid is planted half-way along its slide."""
     every = np.concatenate(points)
     return 0.5 * (every.min(axis=0) + every.max(axis=0))
 
@@ -163,7 +163,7 @@ def _limited(turns: Floats, most: float) -> Floats:
 def _standing(
     ball: Floats, along: Floats, direction: Floats, footing: Footing, steepest: float
 ) -> tuple[Floats, Floats]:
-    """Heel and ball (P, 3) on the ground, as far apart as they are: the heel is sought behind the ball."""
+    """Heel and ball (P, 3) on the ground, their distance kept: the ball stays, and the heel is sought behind it."""
     length = np.linalg.norm(along, axis=1)
     ball = np.concatenate([ball[:, :2], footing.heights(ball)[:, None]], axis=1)
     reach = np.linalg.norm(along[:, :2], axis=1)
@@ -180,14 +180,14 @@ def _standing(
 
 
 def _toe_lengths(points: Floats) -> Floats:
-    """How far (L,) the tips come from the balls [m], as toes bend: nearly always less."""
+    """The distance (L,) from ball to tip [m] that bending toes keep below nearly all the time."""
     return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
 
 
 def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
-    """How far (P,) each sole must be moved along itself to stand off an edge: the least way, 0 where there is none.
+    """By how much (P,) each sole must at least be moved along itself to stand on no edge; 0 if it stands on none.
 
-    Where no place will do, heel and ball come first: the toes may stick out, and bend.
+    If no place within reach is free of edges, heel and ball are kept off them: the toes may stick out, and bend.
     """
     tries = np.arange(_STEP, farthest + 0.5 * _STEP, _STEP)
     shifts = np.concatenate([[0.0], np.stack([tries, -tries], axis=1).ravel()])

@@ -120,7 +120,7 @@ def _toeless(motion: Motion) -> Bools:
 
 
 def _steep(motion: Motion) -> Bools:
-    """Which feet have their ankle right above the ball in the rest pose: hocks, or feet whose ball is no ball."""
+    """Which feet have their ankle right above the ball in the rest pose: hocks of four-legged figures, or odd rigs."""
     skeleton, turn = motion.figure.skeleton, motion.figure.turn
     rest = Pose(skeleton, skeleton.rest_q).world.positions
     feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in motion.figure.legs]
@@ -129,7 +129,7 @@ def _steep(motion: Motion) -> Bools:
 
 
 def _floors(heights: Floats, starts: Ints) -> Floats:
-    """Height of the floor under each foot in flat stance, of the joints' heights (n, 5) from row `starts` on."""
+    """Floor under each foot, from the heights (n, 5) of its joints in flat frames, which begin at row `starts`."""
     lowest = heights[:, ANKLE:].min(axis=1)
     levels = np.array([np.median(rows) for rows in np.split(lowest, starts[1:])])
     base = levels.min()
@@ -138,9 +138,9 @@ def _floors(heights: Floats, starts: Ints) -> Floats:
 
 
 def _ahead(motion: Motion, frames: Ints) -> Floats:
-    """Unit vectors (n, 3) where the figure faces, level: right of it are the hips of its right legs.
+    """Level unit vectors (n, 3) in which the figure faces: the hips of its right legs are on its right.
 
-    Without a left and a right leg: where the knees are ahead of the ankles; zero where nothing says it.
+    Without a left and a right leg: the direction from ankles to knees; zero where that says nothing either.
     """
     names = [leg.name.lower() for leg in motion.figure.legs]
     left = [i for i, name in enumerate(names) if "left" in name]
@@ -182,13 +182,13 @@ def _slow(motion: Motion, places: Floats, shots: Shots) -> Bools:
 
 
 def _tenth(values: Floats) -> float:
-    """A value that a tenth of them are below; 0 of none."""
+    """The value that a tenth of the values are below; 0 if there are none."""
     rank = len(values) // 10
     return float(np.partition(values, rank)[rank]) if len(values) else 0.0
 
 
 def _some(flat: Ints, over: Floats) -> Ints:
-    """At most a hundred of the flat frames, evenly; of none, the lowest."""
+    """At most a hundred of the flat frames, evenly chosen; if there are none, the frame in which the foot is lowest."""
     if not len(flat):
         count = max(1, int(_LOWEST * len(over)))
         flat = np.sort(np.argsort(over, kind="stable")[:count])

@@ -121,7 +121,7 @@ def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
 
 
 def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
-    """Height [file units] that the legs say, in the rest pose."""
+    """The figure's height [file units], as the lengths of its legs in the rest pose say."""
     places = Pose(skeleton, skeleton.rest_q).world.positions
     bones = [[places[skeleton.index(name)] for name in (leg.upper, leg.lower, leg.foot)] for leg in legs]
     lengths = np.linalg.norm(np.diff(bones, axis=1), axis=-1).sum(axis=-1)
@@ -131,9 +131,10 @@ def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
 
 
 def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
-    """The file's own word; else the axis along which hips are above feet over the clip, or at rest if that says little.
+    """The up axis: what the file says, else the axis along which hips are above feet in the clip, or in the rest pose.
 
-    A clip may sit or lie, and a BVH may be turned upright by its root alone.
+    The rest pose counts where the clip says little, as where a figure sits or lies. The clip comes first, because in
+    some BVH files only the motion of the root turns the figure upright.
     """
     skeleton = clip.skeleton
     if skeleton.up in ("y", "z"):
@@ -145,7 +146,7 @@ def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
 
 
 def _rise(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Floats:
-    """From feet to hips (3,), all poses and legs added up."""
+    """The vector (3,) from feet to hips, summed over all poses and legs."""
     hips = points[..., [skeleton.index(leg.upper) for leg in legs], :]
     feet = points[..., [skeleton.index(leg.foot) for leg in legs], :]
     return (hips - feet).reshape(-1, 3).sum(axis=0)

@@ -51,7 +51,7 @@ class Motion:
 
     @cached_property
     def upright(self) -> Bools:
-        """(F, L) whether the hip is above the foot by at least 0.35 of the leg: who sits or lies is not on his feet."""
+        """(F, L) whether the hip is above the foot by at least 0.35 of the leg; if not, the figure sits or lies."""
         places = self.places
         bones = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
         foot = np.minimum(places[:, :, ANKLE, 2], places[:, :, BALL, 2])
@@ -97,7 +97,7 @@ def step_of(times: Floats) -> float:
 
 
 def fineness(times: Floats) -> int:
-    """How many frames feet are worked out in for each of a clip's: such that there are at least 100 a second."""
+    """Into how many each frame of a clip is divided for working out feet: so that there are at least 100 a second."""
     return max(1, int(np.ceil(_RATE * step_of(times))))
 
 

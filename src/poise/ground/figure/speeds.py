@@ -1,4 +1,4 @@
-"""Speeds and floors along a clip, in seconds and not in frames, and never across a cut."""
+"""Speeds and lowest heights along a clip: over times in seconds, not frames, and never across a cut."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shots(NamedTuple):
 
 
 def shots_of(motion: Motion) -> Shots:
-    """Find the cuts of a clip: steps at which hips or ankles are faster than any that walk, and a lone first frame.
+    """Find the cuts of a clip: steps at which legs are faster than anybody runs, and a lone first frame.
 
     Many captured clips begin with one frame of a reference pose, often at the place where the motion starts: the first
     frame is alone if the legs move 3 cm on to the second, and twice as fast as in the next three steps.

@@ -37,7 +37,7 @@ class Lean:
 
 
 def lean_of(motion: Motion, feet: Feet) -> Lean | None:
-    """How a figure leans on its feet; None of one without front and hind legs.
+    """How a figure leans with the ground under its feet; None if it has no front and hind legs.
 
     The angle is that of the line from the ground under the hind feet to that under the front feet, which are taken to
     be at least half as far apart as the hips; the centre is that of all hips.

@@ -1,7 +1,8 @@
 """Feet: how each foot is turned and where its ankle goes, frame by frame: standing as planted, else as animated.
 
-Standing, the foot turns about what stands: the heel, the ball, or not at all. In between, the ankle's distance from the
-animated one goes smoothly from that at the end of one stance to that at the start of the next, and so does the tilt.
+A standing foot turns about the point that stands, heel or ball; with both on the ground it does not turn. In the air
+the ankle is as animated plus an offset, which goes smoothly from its value at the end of one stance to that at the
+start of the next. So does the tilt.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _across(soles: Soles, turns: Floats) -> Floats:
 
 
 def held_longer(contacts: Contacts, seconds: float) -> Contacts:
-    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap as long between two."""
+    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap of as much to the next one."""
 
     def longer(stands: Bools) -> Bools:
         since, until = time_from(contacts.times, stands)
@@ -129,7 +130,7 @@ def _ground_under(
 
 
 def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
-    """Turn each foot into its planted rotation while heel and ball stand; before and after that correction fades."""
+    """Turn each foot to its planted rotation while heel and ball stand; before and after, this correction fades."""
     flat = contacts.heel & contacts.ball
     if not flat.any():
         return turns
@@ -150,7 +151,7 @@ def _filled(rows: Floats, mask: Bools) -> Floats:
 def _over_ground(
     soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
 ) -> Floats:
-    """Turn feet that stand on their heels alone about them, so that their balls are not in the ground."""
+    """Turn feet that stand on the heel alone about that heel, so that the ball is not in the ground."""
     frame, leg = np.nonzero(contacts.heel & ~contacts.ball & (soles.lengths > 0.0))
     arm = rotations.rotate(turns[frame, leg], (soles.ball - soles.heel)[leg])
     ball = plants.heel[which[frame, leg]] + arm
@@ -166,7 +167,7 @@ def _over_ground(
 def _ankles(
     motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, rise: Floats
 ) -> Floats:
-    """Ankles (F, L, 3): while a foot stands, such that what stands is where it was planted; else animated, raised."""
+    """Ankles (F, L, 3): such that what stands of a foot is where it was planted; in the air as animated, raised."""
     ankles = motion.places[:, :, ANKLE].copy()
     ankles[:, :, 2] += rise
     for on, offset, place in ((contacts.heel, soles.heel, plants.heel), (contacts.ball, soles.ball, plants.ball)):

@@ -18,7 +18,7 @@ _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left t
 
 
 def heel_room(motion: Motion, feet: Feet) -> Floats:
-    """By which angle (F, L) [rad] each heel may be lifted: once only the ball stands, and a little after."""
+    """The angle (F, L) [rad] by which each heel may be lifted: while only the ball stands, and a little longer."""
     times = motion.times[:, None]
     before, freed = last_of(feet.free), last_of(~feet.free)
     since = np.where(before >= 0, times - motion.times[before], np.inf)

@@ -55,9 +55,10 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
 
 
 def soft_chords(motion: Motion, feet: Feet, hips: Floats, longest: Floats) -> Floats:
-    """How far (F, L) each ankle may be from its hip: as far as asked up to the animated distance d, then less and less.
+    """How far (F, L) each ankle may be from its hip: up to the animated distance d what is asked for, beyond it less.
 
-    d + r (1 - exp(-(D - d) / r)) for a distance D beyond it, with r = longest - d: C1, monotone, never above `longest`.
+    A distance D beyond d becomes d + r (1 - exp(-(D - d) / r)) with r = longest - d: smooth to the first derivative,
+    growing with D, never above `longest`.
     """
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)
     posed = np.linalg.norm(motion.places[:, :, ANKLE] - motion.places[:, :, HIP], axis=-1)

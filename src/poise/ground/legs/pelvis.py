@@ -1,4 +1,4 @@
-"""Pelvis: how high the whole figure goes, so that its legs reach their feet."""
+"""Pelvis: how much higher or lower the whole figure is put, so that its legs reach their feet."""
 
 from __future__ import annotations
 

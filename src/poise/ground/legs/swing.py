@@ -57,7 +57,7 @@ def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bool
 
 
 def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
-    """Offsets (F, L, 3) that hold where a mask does; elsewhere they fade, at first at the speed they have."""
+    """Offsets (F, L, 3) that are kept where a mask is true; elsewhere they fade, at first at the speed they had."""
     result = np.where(mask[..., None], offsets, 0.0)
     since, until = time_from(times, mask)
     whole = np.minimum(seconds, 0.5 * (since + until))
@@ -74,7 +74,7 @@ def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats
 
 
 def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats]:
-    """How fast offsets (F, L, 3) change where a mask ends, and where it begins; 0 where it holds for one frame."""
+    """How fast offsets (F, L, 3) change where a mask ends and where it begins; 0 if it is true for one frame only."""
     speed = np.zeros_like(offsets)
     speed[1:] = np.diff(offsets, axis=0) / np.maximum(np.diff(times), 1e-9)[:, None, None]
     both = np.zeros_like(mask)
@@ -84,13 +84,13 @@ def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats
 
 
 def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
-    """How far (F, L, 3) a speed still leads: v t (1 - t / T)^2, nothing from T on."""
+    """How far (F, L, 3) a speed v still carries after a time t: v t (1 - t / T)^2, and 0 from T on."""
     fade = np.clip(1.0 - time / np.maximum(whole, 1e-9), 0.0, 1.0)
     return speeds * (time * fade**2)[..., None]
 
 
 def _come(motion: Motion, offsets: Floats, between: Between) -> Floats:
-    """The share (F, L) of the level way from stance to stance that a foot has come; of the time if that is short."""
+    """The share (F, L) of the level way between stances that a foot has gone; if that way is short, of the time."""
     ankles = motion.places[:, :, ANKLE, :2] + offsets[..., :2]
     start = rows_at(ankles, between.before)
     way = rows_at(ankles, between.after) - start

@@ -1,4 +1,4 @@
-"""Toes: bent out of the ground, and feet taken back from what even that does not clear."""
+"""Toes: bent upwards out of the ground; feet whose bent toes are still in the ground are moved back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _IN = 0.001  # [m] a sole may be so deep in the ground
 
 
 def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Floats:
-    """By which angles (F, L) [rad] heels must rise less, since their tips would be in a riser in front of them.
+    """By which angles (F, L) [rad] heels must rise less, because their toes would be in the riser of a step ahead.
 
     A heel that rises high while the ball stands pushes the toes forward. Where even toes bent upwards do not clear the
     step, the foot is turned back about its ball, until they do or its heel is on the ground.
@@ -68,7 +68,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
 
 
 def _joints(motion: Motion, turns: Floats) -> Floats:
-    """The way (F, L, 3) from the ankles to the joints of the toes, for feet turned so."""
+    """The vectors (F, L, 3) from the ankles to the joints of the toes, for feet with these rotations."""
     foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
     return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
 
@@ -82,7 +82,7 @@ def _before_risers(balls: Floats, across: Floats, footing: Footing) -> Bools:
 
 
 def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:
-    """How deep (k,) tips are in the ground, with the toes of those that bend bent about the axes as is best."""
+    """How deep (k,) tips are at least in the ground, over all angles to which the toes can bend about the axes."""
     angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends
     return _tip_depth(joint, tip, axes, angles, footing).min(axis=0)
 
@@ -115,7 +115,7 @@ def _balls(motion: Motion, turned: Turned) -> Floats:
 
 
 def _tip_depth(ball: Floats, tip: Floats, axes: Floats, angles: Floats, footing: Footing) -> Floats:
-    """How deep (..., k) tips are in the ground that are bent about the axes by angles."""
+    """How deep (..., k) the tips are in the ground when toes are bent by angles about the axes."""
     places = ball + rotations.rotate(rotations.about(axes, angles), np.broadcast_to(tip, (*angles.shape, 3)))
     return footing.heights(places) - places[..., 2]
 

@@ -1,4 +1,4 @@
-"""Written: from what was decided in metres, z up, back to poses of the skeleton."""
+"""Write back: from displacements and turns in metres, z up, to poses of the skeleton."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _in_file(figure: Figure, vectors: Floats) -> Floats:
 
 
 def _translations(poses: Pose) -> Floats:
-    """Translations (F, n, 3) as a Pose carries them; what slides and free joints do is in q."""
+    """Translations (F, n, 3) as a Pose has them; those of slides and free joints are in q."""
     given = poses.translations
     rest = poses.skeleton.A[:, :3]
     return np.broadcast_to(rest, (*poses.shape, *rest.shape)) if given is None else given
@@ -103,7 +103,7 @@ def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats
 
 
 def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
-    """Put a joint at places (F, 3) of the world in which the figure was not moved, by its translation."""
+    """Put a joint, by its translation, at places (F, 3) that are given for the figure before it was moved."""
     above = _maps_above(poses, joint)
     translations[:, poses.skeleton.index(joint)] = _solved(above, places - above[..., 3])
 

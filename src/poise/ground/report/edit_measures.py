@@ -1,6 +1,6 @@
-"""Changes: how far a clip has gone from the one it was made of. One definition each, independent of the frame rate.
+"""Measures of an edit: by how much a clip differs from the one it was made from, one definition for each.
 
-A frame of the one is compared with the same frame of the other; lengths are metres of the figure.
+Frame by frame, lengths in metres of the figure. No measure depends on the frame rate.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
 def stretch(source: Clip, result: Clip, figure: Figure) -> float:
     """Largest |l' - l| / l over all frames and bones, from a joint to its parent, of length l > 0.
 
-    What is put to its place has no bone: the carrying joint, and a foot that does not hang in its leg.
+    Joints that are placed by themselves count as having no bone: the one that carries the figure, and a foot that does
+    not hang in its leg.
     """
     before, after = (np.linalg.norm(clip.poses.local_positions, axis=-1) for clip in (source, result))
     bones = before > 0

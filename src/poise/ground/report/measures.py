@@ -190,7 +190,7 @@ def penetration(paths: SolePaths) -> float:
 
 
 def sunk(paths: SolePaths) -> float:
-    """Depth of every heel, ball and tip in the ground, integrated over time by trapezoids and added up [mm s]."""
+    """Depth of every heel, ball and tip in the ground, integrated over time (trapezoids), the sum of all [mm s]."""
     depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
     return _MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
 
@@ -198,7 +198,7 @@ def sunk(paths: SolePaths) -> float:
 def floating(paths: SolePaths, standing: Bools) -> tuple[float, float]:
     """Height above the ground of the lowest point of a foot in contact, standing (F, L) [mm]: at most, and its mean.
 
-    The mean is over the time of all feet in contact. Both are 0 without contact.
+    The mean is over all time in which feet stand, foot by foot. Both are 0 if none ever stands.
     """
     height = np.maximum(paths.heights.min(axis=2), 0.0)
     weights = shares(paths.times)[:, None] * standing

@@ -103,7 +103,7 @@ def _archive(path: Path, data: bytes, up: str) -> Sheet:
 
 
 def _arrays(path: Path, data: bytes) -> dict[str, Any]:
-    """The arrays of an npz file that are ours; none larger than what a height map may be."""
+    """The arrays of an npz file that make a height map; an error if one is larger than a height map may be."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.infolist()}

@@ -92,7 +92,7 @@ def _extent(size: ArrayLike | None, sheet: Sheet, rows: int, cols: int) -> tuple
 
 
 def _own_middle(sheet: Sheet, size: ArrayLike | None) -> tuple[float, float, float]:
-    """Where the file says that it lies, unless another size makes that meaningless."""
+    """The middle of the map as the file says it, unless the caller gives another size, with which it would be wrong."""
     return sheet.middle if sheet.middle is not None and size is None else (0.0, 0.0, 0.0)
 
 

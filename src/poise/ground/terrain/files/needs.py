@@ -20,6 +20,6 @@ def needed(module: str, library: str, what: str) -> Any:
 
 
 def said(error: Exception) -> str:
-    """What another library says is wrong, in one short line."""
+    """Another library's error message, in one short line."""
     text = " ".join(f"{error}".split()) or type(error).__name__
     return text if len(text) <= _SAID else text[: _SAID - 3] + "..."

@@ -20,7 +20,7 @@ class Edges:
     sides: Floats
 
     def nearest(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-        """Heights (n,) of the nearest points in plan, and the slopes of the ground that goes on level from there."""
+        """Heights (n,) of the edges nearest in plan, and slopes (n, 2) of the ground beyond: level outwards."""
         heights, slopes = np.empty(len(x)), np.empty((len(x), 2))
         x, y = (np.minimum(np.maximum(axis, -_FARTHEST), _FARTHEST) for axis in (x, y))
         share = max(_PAIRS // len(self.starts), 1)

@@ -87,7 +87,7 @@ def sorted_into_cells(corners: Floats) -> TriangleCells:
 
 
 def _heights(corners: Floats, triangles: Ints, starts: Ints) -> tuple[Floats, Floats]:
-    """Lowest and highest corner of the triangles of each cell, a little apart."""
+    """Lowest and highest corner of the triangles of each cell, moved a little apart for rounding."""
     z = corners[..., 2]
     slack = SLACK * (z.max() - z.min()) + np.spacing(np.abs(z).max())
     full = starts[:-1] < starts[1:]
