@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from poise.problem.goals import Position as Position
     from poise.solvers.anneal import Anneal as Anneal
     from poise.solvers.autodiff import Autodiff as Autodiff
+    from poise.solvers.base.contract import Trace as Trace
     from poise.solvers.base.status import Status as Status
     from poise.solvers.ccd import CCD as CCD
     from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
     from poise.solving.fit import fit as fit
     from poise.solving.prepared import Prepared as Prepared
     from poise.solving.result import Result as Result
-    from poise.solving.result import Trace as Trace
     from poise.solving.solve import prepare as prepare
     from poise.solving.solve import solve as solve
     from poise.solving.track import Tracker as Tracker
@@ -134,7 +134,7 @@ _PLACES = {
     "Status": "solvers.base.status",
     "SwingTwist": "model.limits",
     "Terrain": "ground.terrain.terrain",
-    "Trace": "solving.result",
+    "Trace": "solvers.base.contract",
     "Track": "model.clip",
     "Tracker": "solving.track",
     "Transforms": "model.pose",

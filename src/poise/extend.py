@@ -37,9 +37,8 @@ from poise.problem.goals.base.targets import directions, points
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers import Solver
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.request import Request
+from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.base.status import Status
-from poise.solving.result import Answer, Trace
 
 __all__ = [
     "Answer",

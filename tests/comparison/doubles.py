@@ -9,7 +9,7 @@ import numpy as np
 
 from poise.solvers import named
 from poise.solvers.base.capabilities import Capabilities
-from poise.solving.result import Answer, Trace
+from poise.solvers.base.contract import Answer, Trace
 
 
 def unmoved(problem, targets):

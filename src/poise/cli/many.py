@@ -24,7 +24,7 @@ from poise.cli.told.outputs import check_table
 from poise.cli.told.tables import csv_rows, header_of, print_json, write_csv, write_npy
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
-from poise.solvers.base.request import Prefer
+from poise.solvers.base.contract import Prefer
 from poise.solving.prepared import Prepared
 from poise.solving.result import Result
 from poise.solving.solve import prepare

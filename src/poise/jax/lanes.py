@@ -11,7 +11,7 @@ from poise.jax.descent import LANES, State, program
 from poise.jax.tree import Lane, Packed
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem.layout import POSITION
-from poise.problem.packed import Tree
+from poise.problem.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +39,22 @@ class LaneProgram:
     history  with trace: the squared errors (rows,) and u (rows, nu) of every attempt of the one target
     """
 
-    def __init__(self, tree: Tree, aims: Floats, targets: Floats, method: str, damping: float, trace: bool) -> None:
-        self.tree, self.aims, self.targets = tree, aims, targets
+    def __init__(self, plan: Plan, aims: Floats, targets: Floats, method: str, damping: float, trace: bool) -> None:
+        self.plan, self.aims, self.targets = plan, aims, targets
         self.count, self.damping, self.trace = len(targets), damping, trace
         self.history: list[tuple[Floats, Floats]] = []
         self.program = program(method)
         with jax.enable_x64(True):
-            self.packed = Packed(tree, aims)
+            self.packed = Packed(plan, aims)
         self.lanes = self.packed.lanes(targets)
 
     def within_reach(self) -> Bools:
         """Which targets (k,) the lengths allow."""
         near = np.ones(self.count, dtype=bool)
-        for i, term in enumerate(self.tree.layout.terms):
+        for i, term in enumerate(self.plan.layout.terms):
             if term.kind == POSITION:
-                shortest, longest, origin = self.tree.reach(i)
-                number, slack = self.tree.terms[i, 3], np.sqrt(self.aims[i, 8])
+                shortest, longest, origin = self.plan.reaches[i]
+                number, slack = self.plan.terms[i, 3], np.sqrt(self.aims[i, 8])
                 distance = np.sqrt(((self.targets[:, number : number + 3] - origin) ** 2).sum(axis=-1))
                 near &= (distance <= longest + slack) & (distance >= shortest - slack)
         return near

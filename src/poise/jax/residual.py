@@ -61,7 +61,7 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
         (names.index(pose.skeleton.names[measure.row]), measure, problem.goals[measure.goal])
         for measure in problem.measures
     ]
-    place, size = forward(pose.skeleton, names, pose=pose), problem.tree.size
+    place, size = forward(pose.skeleton, names, pose=pose), problem.plan.size
     width = sum(NUMBERS[measure.kind] for measure in problem.measures)
     given = None if any(goal.shape for goal in wanted) else problem.targets(wanted, 1)[0]
 

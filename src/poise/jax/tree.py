@@ -17,7 +17,7 @@ from poise.jax import turns
 from poise.jax.turns import TracedQuat, TracedVec
 from poise.maths.arrays import Floats
 from poise.problem.layout import AIM, BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
-from poise.problem.packed import Tree
+from poise.problem.plan import Plan
 
 _LEAST_NODES, _LEAST_TERMS = 16, 4  # most rigs and goals share one program
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -63,11 +63,11 @@ class Lane(NamedTuple):
 
 
 class Packed:
-    """A tree and the way between its u and Places."""
+    """A plan and the way between its u and Places."""
 
-    def __init__(self, tree: Tree, aims: Floats) -> None:
-        layout = tree.layout
-        self.tree = tree
+    def __init__(self, plan: Plan, aims: Floats) -> None:
+        layout = plan.layout
+        self.plan = plan
         self.n = _padded(len(layout.nodes), _LEAST_NODES)
         self.t = _padded(len(layout.terms), _LEAST_TERMS)
         nodes = list(enumerate(layout.nodes))
@@ -79,7 +79,7 @@ class Packed:
         self.rig = self._rig(own, aims)
 
     def _rig(self, own: dict[int, int], aims: Floats) -> Constants:
-        layout, n, t = self.tree.layout, self.n, self.t
+        layout, n, t = self.plan.layout, self.n, self.t
         parents, kinds, owners = np.full(n + 1, n), np.full(n, FIXED), np.arange(n)
         ranges, moves = np.zeros((2, n, 3)), np.zeros((n, 3))
         ranges[:] = np.array([-np.inf, np.inf])[:, None, None]
@@ -107,19 +107,19 @@ class Packed:
     def u_of(self, place: Configuration) -> Floats:
         """Places (k, ...) as u (k, nu)."""
         turned, values = np.asarray(place.turns), np.asarray(place.values)
-        u = np.zeros((len(turned), self.tree.layout.nu))
+        u = np.zeros((len(turned), self.plan.layout.nu))
         u[:, self.balls[:, :1] + np.arange(4)] = turned[:, self.balls[:, 1]]
         u[:, self.values[:, 0]] = values[:, self.values[:, 1], self.values[:, 2]]
         return u
 
     def lanes(self, targets: Floats) -> Lane:
         """Kernel targets (k, width) as what k lanes have of their own."""
-        layout, k = self.tree.layout, len(targets)
+        layout, k = self.plan.layout, len(targets)
         frames = np.zeros((k, self.n, 9))
         frames[:, :, 3:7], frames[:, :, 7] = _IDENTITY, 1.0
-        frames[:, : len(layout.nodes)] = self.tree.frames
+        frames[:, : len(layout.nodes)] = self.plan.frames
         wanted = np.zeros((k, self.t, 4))
-        for i, (term, number) in enumerate(zip(layout.terms, self.tree.terms[:, 3], strict=True)):
+        for i, (term, number) in enumerate(zip(layout.terms, self.plan.terms[:, 3], strict=True)):
             wanted[:, i, : NUMBERS[term.kind]] = targets[:, number : number + NUMBERS[term.kind]]
         steps = np.ones((k, self.n, 3))
         slides = [i for i, node in enumerate(layout.nodes) if node.kind == SLIDE]

@@ -87,6 +87,12 @@ def short(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
+def for_kernel(array: Floats) -> Floats:
+    """The same numbers as kernels are compiled for: in C order and writable, a copy only where they are not."""
+    flags = array.flags
+    return array if flags.c_contiguous and flags.writeable else np.array(array, order="C")
+
+
 def frozen(array: NDArray[np.generic]) -> None:
     """Make an array read-only, so that a frozen value stays what it is."""
     array.setflags(write=False)

@@ -25,6 +25,7 @@ from poise.kernels.codes import (
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import aligned, lane_width
+from poise.maths.remember import remember
 from poise.model.skeleton import Kind, Skeleton
 
 _WIDE = 8  # lanes
@@ -76,12 +77,13 @@ def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Flo
 
 def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
     """The table of all rows, or of the path to one, without what is given; remembered per skeleton."""
-    known: dict[object, Table] = skeleton.__dict__.setdefault("_tables", {})
-    key = (row, given.translations is None, given.scales is None)
-    if key not in known:
+    moved, scaled = given.translations is not None, given.scales is not None
+
+    def make() -> Table:
         rows = list(range(len(skeleton))) if row is None else skeleton.way(row)
-        known[key] = table_of(skeleton, rows, moved=not key[1], scaled=not key[2])
-    return known[key]
+        return table_of(skeleton, rows, moved=moved, scaled=scaled)
+
+    return remember(skeleton, "tables", (row, moved, scaled), make)
 
 
 def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled: bool = False) -> Table:
@@ -99,11 +101,8 @@ def _gains(skeleton: Skeleton, row: int, given: Given) -> Floats:
     if given.scales is not None:
         rows = skeleton.way(row)
         return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))
-    known: dict[int, Floats] = skeleton.__dict__.setdefault("_gains", {})
-    if row not in known:
-        rows = skeleton.way(row)
-        known[row] = _new_gains(skeleton, rows, skeleton.B[None, rows, :, :3])
-    return known[row]
+    rows = skeleton.way(row)
+    return remember(skeleton, "gains", row, lambda: _new_gains(skeleton, rows, skeleton.B[None, rows, :, :3]))
 
 
 def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floats) -> Table:

@@ -1,4 +1,4 @@
-"""A tree that is one serial arm of hinges and slides with one goal at its end: packed for the fastest kernels."""
+"""A plan that is one serial arm of hinges and slides with one goal at its end: packed for the fastest kernels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from poise import kernels
 from poise.kernels.codes import LARGEST_ARM
 from poise.maths.arrays import Floats
 from poise.maths.lanes import aligned, lane_width
+from poise.maths.remember import remember
 from poise.problem.layout import HINGE, POSITION, ROTATION, SLIDE
-from poise.problem.packed import Tree
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem
 
 _SEEDS = 2048
 _NOWHERE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -41,48 +43,41 @@ class Arm(NamedTuple):
         return len(self.gains)
 
 
-def arm_of(tree: Tree) -> Arm | None:
-    """Pack the tree as a serial arm, or None where it is none; remembered per skeleton, because seeds take time."""
-    if not _is_serial(tree):
-        return None
-    known: dict[int, tuple[Floats, Arm]] = tree.skeleton.__dict__.setdefault("_arms", {})
-    key = id(tree.layout)  # layouts live as long as their skeleton
-    geometry = np.append(tree.frames, tree.aims[-1, :7])  # the tip; of a Place the rotation, which has its point, too
-    if key not in known or not np.array_equal(known[key][0], geometry):
-        known[key] = geometry, _packed(tree)
-    return known[key][1]
+def arm_of(problem: Problem) -> Arm | None:
+    """The problem as one of a serial arm, or None where it is none."""
+    plan = problem.plan
+    arm = remember(plan, "arm", None, lambda: _packed(plan) if _is_serial(plan) else None)
+    return None if arm is None or problem.prefers else arm
 
 
-def _is_serial(tree: Tree) -> bool:
-    nodes, terms = tree.layout.nodes, tree.layout.terms
-    gears = tree.frames[0, :, 7:]
+def _is_serial(plan: Plan) -> bool:
+    nodes, terms = plan.layout.nodes, plan.layout.terms
+    gears = plan.frames[0, :, 7:]
     return (
         0 < len(nodes) <= LARGEST_ARM
-        and len(tree.frames) == 1
         and all(n.kind in (HINGE, SLIDE) and n.parent == i - 1 for i, n in enumerate(nodes))
         and len({n.dof for n in nodes}) == len(nodes)
         and bool((gears[:, 1] == 0).all() and (gears[:, 0] > 0).all())
         and all(gears[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == HINGE)
         and len({term.goal for term in terms}) == 1
         and all(term.kind in (POSITION, ROTATION) and term.node == len(nodes) - 1 for term in terms)
-        and not tree.prefers
     )
 
 
-def _packed(tree: Tree) -> Arm:
-    m = len(tree.layout.nodes)
+def _packed(plan: Plan) -> Arm:
+    m = len(plan.layout.nodes)
     links = np.zeros((m + 1, 10))
-    links[:m, :7] = tree.frames[0, :, :7]
-    links[m, :7] = tree.aims[-1, :7]
-    gains = tree.frames[0, :, 7].copy()
-    links[:m, 7:9] = tree.layout.dofs[:, :2] * gains[:, None]
-    links[:m, 9] = [node.kind == SLIDE for node in tree.layout.nodes]
-    kinds = {term.kind for term in tree.layout.terms}
+    links[:m, :7] = plan.frames[0, :, :7]
+    links[m, :7] = plan.aims[-1, :7]
+    gains = plan.frames[0, :, 7].copy()
+    links[:m, 7:9] = plan.layout.dofs[:, :2] * gains[:, None]
+    links[:m, 9] = [node.kind == SLIDE for node in plan.layout.nodes]
+    kinds = {term.kind for term in plan.layout.terms}
     seeds = _seeds(links, m)
     shortest, longest = 0.0, np.inf
     if POSITION in kinds:
-        i = next(i for i, term in enumerate(tree.layout.terms) if term.kind == POSITION)
-        shortest, longest = (float(side[0]) for side in tree.reach(i)[:2])
+        i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)
+        shortest, longest, _ = plan.reaches[i]
     weights = (float(POSITION in kinds), float(ROTATION in kinds))
     return Arm(links, gains, seeds, _side_by_side(seeds[:, m:]), weights, (shortest, longest))
 
@@ -109,9 +104,9 @@ def _side_by_side(places: Floats) -> Floats:
     return flat
 
 
-def arm_targets(arm: Arm, tree: Tree, rows: Floats) -> Floats:
+def arm_targets(arm: Arm, problem: Problem, rows: Floats) -> Floats:
     """World targets (k, W) as the kernels want them (k, 7)."""
-    given = tree.kernel_targets(rows)
+    given = problem.kernel_targets(rows)
     if all(arm.weights):
         return given
     out = np.tile(_NOWHERE, (len(rows), 1))

@@ -69,7 +69,9 @@ class Layout(NamedTuple):
     """The tree of a set of goals. `base` is the row that everything hangs in, -1 for the world.
 
     terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
-    move each term for its goal. `constant`: frames between the nodes are the same in every pose.
+    move each term for its goal. `below` are the rows between the base and what moves or is measured, `still` the
+    columns of q that keep still for these goals and stand in the frames between the nodes: none where these frames
+    are the same in every pose.
     """
 
     nodes: tuple[Node, ...]
@@ -78,30 +80,13 @@ class Layout(NamedTuple):
     nu: int
     dofs: Floats
     paths: tuple[tuple[int, ...], ...]
-    constant: bool
+    below: tuple[int, ...]
+    still: Ints
 
     @property
     def joints(self) -> tuple[int, ...]:
         """Rows of the joints that can move."""
         return tuple(dict.fromkeys(node.row for node in self.nodes if node.kind != FIXED))
-
-
-def tree_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
-    """The layout of these goals; remembered per skeleton, because packing costs more than solving."""
-    known: dict[object, Layout] = skeleton.__dict__.setdefault("_tree_layouts", {})
-    key = (*(_kind_of(goal) for goal in goals), free_root)
-    if key not in known:
-        known[key] = _new_layout(skeleton, goals, free_root=free_root)
-    return known[key]
-
-
-def _kind_of(goal: AnyGoal) -> tuple[object, ...]:
-    """All that a layout depends on."""
-    if isinstance(goal, Near):
-        return ("Near",)
-    joint: JointGoal = goal  # pyright: ignore[reportAssignmentType]
-    more = getattr(goal, "over", None), getattr(goal, "tip", None)
-    return (type(goal).__name__, goal.measures, joint.joint, joint.root, turns_itself(joint), *more)
 
 
 def turns_itself(goal: JointGoal) -> bool:
@@ -111,7 +96,8 @@ def turns_itself(goal: JointGoal) -> bool:
     return goal.measures != ("pole",)
 
 
-def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    """The layout of these goals. UnsupportedError for a free root where there is none."""
     aimed: list[tuple[int, JointGoal]] = [(i, goal) for i, goal in enumerate(goals) if not isinstance(goal, Near)]  # pyright: ignore[reportAssignmentType]
     measures = measures_of(skeleton, goals)
     tips = [_tip(skeleton, goal) for _, goal in aimed]
@@ -125,6 +111,7 @@ def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool
     order = _depth_first(nodes)
     terms = tuple(sorted(terms, key=lambda term: order[term.node]))
     base = _base(skeleton, nodes)
+    below = _rows_below(skeleton, nodes, terms, base)
     return Layout(
         nodes=nodes,
         terms=terms,
@@ -132,7 +119,8 @@ def _new_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool
         nu=max((node.at + SIZES[node.kind] for node in nodes), default=0),
         dofs=_eased(skeleton, nodes, goals),
         paths=tuple(_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms),
-        constant=_is_constant(skeleton, nodes, terms, base, free_root=free_root),
+        below=below,
+        still=_still_columns(skeleton, nodes, terms, base),
     )
 
 
@@ -313,21 +301,43 @@ def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
     return base
 
 
-def _is_constant(
-    skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int, *, free_root: bool
-) -> bool:
-    """Whether no joint that keeps still for these goals stands between the base and what moves or is aimed."""
+def _rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> tuple[int, ...]:
+    """The rows below the base on the way to what moves or is measured, parents first."""
+    rows: set[int] = set()
+    for row in (*(node.row for node in nodes), *(row for term in terms for row in (term.row, *term.limb))):
+        up = row
+        while up not in (base, -1) and up not in rows:
+            rows.add(up)
+            up = int(skeleton.parents[up])
+    return tuple(sorted(rows))
+
+
+def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> Ints:
+    """The columns of q that stand in the frames between the nodes, because their joints keep still."""
     moving = {node.row for node in nodes if node.kind != FIXED}
-    if not free_root and any(skeleton.kinds[row] == Kind.FREE for row in moving):
-        return False  # it turns, but its translation stands in the frames
-    for row in [*moving, *(row for term in terms for row in (term.row, *term.limb))]:
+    translating = {node.row for node in nodes if node.kind == MOVE}
+    found: set[int] = set()
+    for row in (*moving, *(row for term in terms for row in (term.row, *term.limb))):
         way = skeleton.way(row)
         below = way[way.index(base) + 1 :] if base >= 0 else way
         if skeleton.kinds[row] == Kind.BALL and row not in moving and not skeleton.B[row, :, 3].any():
             below = below[:-1]  # only its position is wanted, and that its own turn does not change
-        if any(r not in moving and skeleton.kinds[r] != Kind.FIXED for r in below):
-            return False
-    return True
+        for each in below:
+            first, kind = int(skeleton.q_start[each]), Kind(skeleton.kinds[each])
+            if each not in moving and kind != Kind.FIXED:
+                found.update(range(first, first + kind.nq))
+            elif kind == Kind.FREE and each not in translating:
+                found.update(range(first, first + 3))  # it turns, but its translation stands in the frames
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def coupled_pair(skeleton: Skeleton, nodes: Sequence[Node]) -> tuple[str, str] | None:
+    """Two joints that move together (one number of q), if there are: what moves joint by joint cannot serve both."""
+    owner: dict[int, int] = {}
+    for node in nodes:
+        if node.kind in (HINGE, SLIDE) and owner.setdefault(node.at, node.row) != node.row:
+            return skeleton.names[owner[node.at]], skeleton.names[node.row]
+    return None
 
 
 def columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints, Ints]:

@@ -14,7 +14,6 @@ from poise.model.limits.base.rows import nearest_angle
 from poise.model.pose import rotation_part
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Pole, Position
-from poise.problem.old_chain import coupled_on_the_way
 from poise.problem.problem import Problem
 
 Branch = Literal["nearest", "positive", "negative"]
@@ -54,7 +53,7 @@ def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     rows = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     movers = [row for row in rows if skeleton.kinds[row] != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0]
     first, mid = _two_of(skeleton, goal.joint, movers, middle)
-    _refuse_coupled(skeleton, Position(goal.joint, np.zeros(3), root=goal.root), (first, mid))
+    _refuse_coupled(problem, (first, mid))
     limb = Limb(first, mid, tip, is_hinge(skeleton, first), keep_tip or isinstance(goal, Place))
     _refuse_kinds(skeleton, limb)
     if pole is not None:
@@ -90,8 +89,8 @@ def _two_of(skeleton: Skeleton, tip: str, movers: list[int], middle: str | None)
     return movers[0], mid
 
 
-def _refuse_coupled(skeleton: Skeleton, goal: Position, rows: tuple[int, int]) -> None:
-    together = coupled_on_the_way(skeleton, goal, free_root=False)
+def _refuse_coupled(problem: Problem, rows: tuple[int, int]) -> None:
+    skeleton, together = problem.skeleton, problem.plan.coupled
     if together is not None:
         raise UnsupportedError(f"two_bone moves no joints that are coupled; {together[0]!r} and {together[1]!r} are")
     follower = next((row for row in rows if skeleton.couplings[row] is not None), None)

@@ -6,7 +6,7 @@ The judge's side of the work: nothing that a solver was given, or says, is used.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from poise.maths import rotations
 from poise.maths.angles import Side, direction_left, length, rotation_left, side_of
 from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import aligned, lane_width
+from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Pole
@@ -36,20 +37,13 @@ class Paths(NamedTuple):
     used: Ints
 
 
-def paths_of(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
+def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> Paths | None:
     """Pack the paths from the root to the goals' joints; None where scale is not uniform (then Pose.world tells).
 
-    Remembered per skeleton for poses without translations and scales of their own.
+    Remembered with the skeleton for goals of these kinds. They hold for poses without translations and scales of
+    their own.
     """
-    if start.translations is not None or start.scales is not None:
-        return _packed(start, goals)
-    known: dict[object, Paths | None] = start.skeleton.__dict__.setdefault("_measured_paths", {})
-    measures = measures_of(start.skeleton, goals)
-    key = tuple(measure.row for measure in measures)
-    if key not in known:
-        known[key] = _packed(start, goals)
-    paths = known[key]
-    return None if paths is None else paths._replace(asks=_asks(start.skeleton, measures, goals))
+    return remember(skeleton, "paths", kinds, lambda: _packed(Pose(skeleton, skeleton.rest_q), goals))
 
 
 def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:

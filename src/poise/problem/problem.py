@@ -1,29 +1,40 @@
-"""A start pose and goals: what is solved. Solvers take the packed form they need, the judge measures the errors.
+"""A start pose and goals: what is solved. The plan is what no pose changes; the judge measures the errors.
 
 Targets travel as rows: the numbers of all goals side by side, world, file units, one row per problem of a batch.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from poise.errors import UnsupportedError
+from poise import kernels
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, Ints, for_kernel
+from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import AnyGoal, Goal, Pin, Position
-from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of, tree_layout
-from poise.problem.measure import Paths, axis_of, errors_by_paths, errors_by_world, paths_of, point_of, side_in, way_of
-from poise.problem.old_chain import Chain, coupled_on_the_way, pack, packs_together
-from poise.problem.packed import Tree
-from poise.problem.packing import pack_tree, trees_together
+from poise.problem.goals import Goal, Pin
+from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.measure import (
+    Paths,
+    axis_of,
+    errors_by_paths,
+    errors_by_world,
+    paths_of,
+    point_of,
+    side_in,
+    way_of,
+)
+from poise.problem.plan import Plan, kinds_of, plan_of
+from poise.problem.preference import Preference, preference_of
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
+_ROUNDING = 1e-9  # of the tolerance: the kernel's error and the measured one differ by rounding only
 _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
 
 
@@ -50,28 +61,31 @@ class Problem:
     Parameters
     ----------
     start
-        A legal pose: a single one, or a batch axis of poses that can be packed together.
+        A legal pose: a single one, or a batch axis of poses.
     goals
         At least one. The targets that they hold are examples and are not used here.
     free_root
         Whether the free root joint above the chain may move as well.
+    kinds
+        What of the goals is not their targets: plans are remembered by it. Worked out where it is not given.
     """
 
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
+    kinds: tuple[object, ...] = ()
 
-    def part(self, rows: Bools | slice) -> Problem:
-        """The problem of some of the starts; the same problem where there is only one start for all targets."""
-        return Problem(self.start[rows], self.goals, self.free_root) if self.start.shape else self
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            object.__setattr__(self, "kinds", kinds_of(self.goals))
 
-    def starting_at(self, q: Floats) -> Problem:
-        """The same problem from another legal configuration (nq,) of a single start."""
-        other = Problem(self.start.with_q(q), self.goals, self.free_root)
-        tree: Tree | None = self.__dict__.get("tree")
-        if tree is not None and tree.serves(other.start.q):
-            other.__dict__["tree"] = tree.starting_from(other.start)
-        return other
+    def part(self, rows: Bools | Ints | slice) -> Problem:
+        """The problem of some of the starts; the same where there is only one for all targets."""
+        return self.at(self.start[rows]) if self.start.shape else self
+
+    def at(self, start: Pose) -> Problem:
+        """The same problem from other starts."""
+        return Problem(start, self.goals, self.free_root, self.kinds)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -79,66 +93,92 @@ class Problem:
         return self.start.skeleton
 
     @cached_property
-    def tree(self) -> Tree:
-        """The joints that move for all goals, packed for the engine."""
-        return pack_tree(self.start, self.goals, free_root=self.free_root)
-
-    @cached_property
-    def chain(self) -> Chain | None:
-        """The chain of a single Position goal, for solvers that go from joint to joint; None where there is none."""
-        return None if isinstance(self._chain, UnsupportedError) else self._chain
-
-    def require_chain(self, solver: str) -> Chain:
-        """Return the chain, or raise UnsupportedError with the reason why there is none."""
-        if isinstance(self._chain, UnsupportedError):
-            raise UnsupportedError(f"{solver} {self._chain}")
-        return self._chain
-
-    @cached_property
-    def _chain(self) -> Chain | UnsupportedError:
-        if len(self.goals) != 1:
-            return UnsupportedError(f"solves one Position goal at a time; got {len(self.goals)} goals")
-        if not isinstance(self.goals[0], Position):
-            return UnsupportedError(f"solves Position goals; this is a {type(self.goals[0]).__name__}")
-        together = coupled_on_the_way(self.skeleton, self.goals[0], free_root=self.free_root)
-        if together is not None:
-            a, b = together
-            return UnsupportedError(
-                f"moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
-            )
-        return pack(self.start, self.goals[0], free_root=self.free_root)
+    def plan(self) -> Plan:
+        """What no pose changes, packed for the kernels; starts of one problem share it (see `groups_of`)."""
+        first = self.start[0] if self.start.shape else self.start
+        return plan_of(first, self.goals, self.kinds, free_root=self.free_root)
 
     @property
-    def sheared(self) -> bool:
-        """Whether the scale of some joint is not quite uniform, so that solvers see a slightly different geometry."""
-        return self.chain.sheared if self.chain is not None else self.tree.sheared
-
-    @cached_property
-    def measures(self) -> tuple[Measure, ...]:
-        """What is measured: one for each column of the errors."""
-        return measures_of(self.skeleton, self.goals)
-
-    @cached_property
-    def _paths(self) -> Paths | None:
-        return paths_of(self.start, self.goals)
-
-    @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that can move."""
-        if self.chain is not None:
-            return self.chain.joints
-        layout = tree_layout(self.skeleton, self.goals, free_root=self.free_root)
-        return tuple(self.skeleton.names[row] for row in layout.joints)
+        return self.plan.joints
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What is measured: the columns of the errors."""
+        return self.plan.measures
+
+    # --- into the frames and units of the plan, and back ------------------------------------------------------------
+
+    @cached_property
+    def bases(self) -> Floats:
+        """(1|k, 3, 4) world transforms of the row that everything hangs in, in the start poses."""
+        base = self.plan.layout.base
+        if base < 0:
+            return np.eye(3, 4)[None]
+        return self.start.world_of(self.skeleton.names[base]).affine.reshape(-1, 3, 4)
+
+    def kernel_targets(self, rows: Floats) -> Floats:
+        """World targets (k, W) of all goals as the kernels want them: base frame, kernel units, ordered as terms."""
+        out = np.empty((len(rows), self.plan.width))
+        self.put_targets(rows, self.plan.door_terms, out)
+        return out
+
+    def put_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
+        """The same, into columns of `out` that `terms` name; see kernels/tree/doors.py."""
+        bases = self.bases.reshape(-1, 12)
+        kernels.tree.doors.targets(for_kernel(rows), for_kernel(bases), self.plan.scale, self.plan.size, terms, out)
+
+    @cached_property
+    def starts(self) -> Floats:
+        """(1|k, nu) the start poses as the kernels see them."""
+        return self.plan.u_of(self.start.flat_q)
+
+    def q_of(self, u: Floats, moved: Bools) -> Floats:
+        """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's, bit for bit."""
+        return self.plan.q_of(u, moved, self.start.flat_q)
+
+    @cached_property
+    def preference(self) -> Preference:
+        """What the Near goals prefer; where several speak of a joint, the last one counts."""
+        return preference_of(self.plan, self.goals)
+
+    @property
+    def prefers(self) -> bool:
+        """Whether some configurations are nicer than others: those near a pose, or inside soft limits."""
+        return self.plan.soft or bool(self.preference.on.any())
+
+    # --- what is measured -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def paths(self) -> Paths | None:
+        """The way to what is measured, by the skeleton's own rows; None where only world transforms can tell."""
+        if self.start.translations is not None or self.start.scales is not None:
+            return None
+        return paths_of(self.skeleton, self.goals, self.kinds)
 
     def targets(self, goals: Sequence[Goal], k: int) -> Floats:
-        """The target rows (k, W) of goals of the same kinds. The target of a Pin is where the start has its joint."""
-        parts: list[Floats] = []
-        for goal in goals:
+        """The rows (k, W) of goals like these; a Pin's are where the start has its joint."""
+        return self.target_rows([goal.rows() for goal in goals if goal.width], (k,))
+
+    def target_rows(self, given: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+        """The same from the targets (..., width) of the goals that have one, for the batch axes `shape`."""
+        k, rows = math.prod(shape), iter(given)
+        out = np.zeros((k, sum(NUMBERS[measure.kind] for measure in self.measures)))
+        column = 0
+        for goal in self.goals:
             if isinstance(goal, Pin):
-                parts.append(np.broadcast_to(self._pinned(goal), (k, 7 if goal.rotation else 3)))
+                found = self._pinned(goal)
             elif goal.width:
-                parts.append(np.broadcast_to(goal.rows().reshape(-1, goal.width), (k, goal.width)))
-        return np.concatenate([np.zeros((k, 0)), *parts], axis=-1)
+                found = next(rows)
+                if found.shape[:-1] not in ((), shape):
+                    found = np.broadcast_to(found, (*shape, goal.width))
+                found = found.reshape(-1, goal.width)
+            else:
+                continue
+            out[:, column : column + found.shape[-1]] = found
+            column += found.shape[-1]
+        return out
 
     def _pinned(self, goal: Pin) -> Floats:
         at = self.start.world[goal.joint]
@@ -149,9 +189,9 @@ class Problem:
         """How far poses q (k, nq) are from targets (k, W): (k, c) distances [file units] and angles [rad]."""
         if not self.measures:
             return np.zeros((len(q), 0))
-        if self._paths is None:
+        if self.paths is None:
             return errors_by_world(self.posed(q), self.goals, targets)
-        return errors_by_paths(self._paths, q, targets)
+        return errors_by_paths(self.paths, q, targets)
 
     def posed(self, q: Floats) -> Pose:
         """The start pose with another q (k, nq); its translations and scales are kept."""
@@ -165,17 +205,30 @@ class Problem:
             distance = _ROBOT if robot else _CHARACTER * self._length or _ROBOT
         return Tolerance(float(distance), float((_ROBOT if robot else _CHARACTER) if angle is None else angle))
 
-    @cached_property
+    @property
     def _length(self) -> float:
         """The length of the chain at rest, or where it has none the size of the figure [file units]."""
-        if self.chain is not None and self.chain.links and 0 < self.chain.length < np.inf:
-            return self.chain.length
-        if self.chain is None:
-            longest = self.tree.lengths
-            if longest.size and 0 < longest.max() < np.inf:
-                return float(longest.max())
-        points = Pose(self.skeleton, self.skeleton.rest_q).world.positions
+        rest = Pose(self.skeleton, self.skeleton.rest_q)
+        own = remember(self.skeleton, "lengths", (self.kinds, self.free_root), lambda: self._rest_length(rest))
+        if own > 0:
+            return own
+        points = rest.world.positions
         return float(np.ptp(points, axis=0).max(initial=0.0))
+
+    def _rest_length(self, rest: Pose) -> float:
+        return plan_of(rest, self.goals, self.kinds, free_root=self.free_root).length
+
+    def allowed(self, tolerance: Tolerance) -> Floats:
+        """The largest error (c,) that counts as reached."""
+
+        def make() -> Floats:
+            return np.array([tolerance.distance if m.kind == POSITION else tolerance.angle for m in self.measures])
+
+        return remember(self.plan, "allowed", tolerance, make)
+
+    def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
+        """Which rows of errors (k, c) are within the tolerance, all of them."""
+        return np.all(errors <= self.allowed(tolerance) * (1 + _ROUNDING), axis=-1)
 
     def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
         """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""
@@ -199,18 +252,6 @@ class Problem:
                 begin = point_of(pose, measure, goal) if measure.kind == AIM else np.zeros(3)
                 aims[:, where] = begin + rotations.rotate(left, aim - begin)
         return aims
-
-
-def solved_together(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool) -> bool:
-    """Whether one packed problem serves every pose of a batch."""
-    goal = goals[0]
-    if (
-        len(goals) == 1
-        and isinstance(goal, Position)
-        and not coupled_on_the_way(start.skeleton, goal, free_root=free_root)
-    ):
-        return packs_together(start, goal, free_root=free_root)
-    return trees_together(start, goals, free_root=free_root)
 
 
 def _rows(value: Floats | None, k: int) -> Floats | None:

@@ -12,13 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from poise.errors import UnknownNameError, UnsupportedError
+from poise.maths.remember import remember
 
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats
     from poise.problem.problem import Problem, Tolerance
     from poise.solvers.base.capabilities import Capabilities
-    from poise.solvers.base.request import Request
-    from poise.solving.result import Answer
+    from poise.solvers.base.contract import Answer, Request
 
 
 class Solver(Protocol):
@@ -106,11 +106,8 @@ def named(name: str, **options: Any) -> Solver:
 
 def check(solver: Solver, problem: Problem, request: Request) -> None:
     """Raise UnsupportedError, with the reason, for a problem that the solver does not handle."""
-    known: dict[object, str | None] = problem.__dict__.setdefault("_refusals", {})  # calls are made in microseconds
     handles = solver.handles
     key = (solver.name, handles, request.prefer)
-    if key not in known:
-        known[key] = handles.refusal(solver.name, problem, request)
-    refusal = known[key]
+    refusal = remember(problem.plan, "refusals", key, lambda: handles.refusal(solver.name, problem, request))
     if refusal is not None:
         raise UnsupportedError(refusal)

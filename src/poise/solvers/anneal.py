@@ -18,13 +18,13 @@ from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, real
 from poise.maths.options import count, one_of
 from poise.problem.layout import POSITION
-from poise.problem.problem import Problem, Tolerance, solved_together
+from poise.problem.plan import groups_of
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import beyond_reach
 from poise.solvers.base.capabilities import Capabilities
+from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.base.perturb import DRAWS, scattered
-from poise.solvers.base.request import Request
 from poise.solving.checks import check_solver
-from poise.solving.judge import beyond_reach, met
-from poise.solving.result import Answer, Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class Anneal:
         for attempt in range(1, self.restarts + 1):
             if not len(missed):
                 break
-            again = self._elsewhere(_part(problem, missed), best.q[missed], attempt)
+            again = self._elsewhere(problem.part(missed), best.q[missed], attempt)
             found = _from_starts(self.inner, again, targets[missed], tolerance, silent)
             new_costs, done = _measured(again, found, targets[missed], tolerance)
             better = done | (new_costs < costs[missed])
@@ -136,11 +136,11 @@ class Anneal:
         joints = map(skeleton.index, problem.joints)
         rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled ones share a number
         draws = np.random.default_rng((self.seed, attempt)).random((len(rows), DRAWS))
-        length = float(problem.tree.unit.max())
+        length = problem.plan.unit
         starts = scattered(
             skeleton, q, rows, self.share(attempt), draws, length=length, moves=problem.free_root
         )  # fmt: skip
-        return Problem(problem.posed(starts), problem.goals, problem.free_root)
+        return problem.at(problem.posed(starts))
 
 
 def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
@@ -148,14 +148,7 @@ def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done
     missed = np.flatnonzero(~done)
     if not len(missed) or not problem.joints:
         return missed[:0]
-    return missed[beyond_reach(_part(problem, missed), targets[missed], tolerance) == 0]
-
-
-def _part(problem: Problem, rows: Ints) -> Problem:
-    """The problem of some of the targets."""
-    if not problem.start.shape:
-        return problem
-    return Problem(problem.start[rows], problem.goals, problem.free_root)
+    return missed[beyond_reach(problem.part(missed), targets[missed], tolerance) == 0]
 
 
 def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
@@ -165,27 +158,26 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     solver is asked.
     """
     errors = problem.errors(answer.q, targets)
-    size = problem.tree.size
+    size = problem.plan.size
     gains = [problem.goals[m.goal].weight / (size if m.kind == POSITION else 1.0) for m in problem.measures]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
-    return costs, answer.met if problem.sheared else met(problem, errors, tolerance)
+    return costs, answer.met if problem.plan.sheared else problem.met(errors, tolerance)
 
 
 def _from_starts(
     solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
 ) -> Answer:
-    """Solve each target from its own start; one by one where the starts do not pack together."""
-    if solved_together(problem.start, problem.goals, free_root=problem.free_root):
+    """Solve each target from its own start; group by group where their plans differ."""
+    groups = groups_of(problem.start, problem.goals, free_root=problem.free_root)
+    if groups is None:
         return solver.run(problem, targets, tolerance, request)
-    every = [
-        solver.run(Problem(problem.start[i], problem.goals, problem.free_root), targets[i : i + 1], tolerance, request)
-        for i in range(len(targets))
-    ]
+    every = [solver.run(problem.part(rows), targets[rows], tolerance, request) for rows in groups]
+    back = np.argsort(np.concatenate(groups))
     return Answer(
-        q=np.concatenate([answer.q for answer in every]),
-        met=np.concatenate([answer.met for answer in every]),
-        iterations=np.concatenate([answer.iterations for answer in every]),
-        joint_updates=np.concatenate([answer.joint_updates for answer in every]),
+        q=np.concatenate([answer.q for answer in every])[back],
+        met=np.concatenate([answer.met for answer in every])[back],
+        iterations=np.concatenate([answer.iterations for answer in every])[back],
+        joint_updates=np.concatenate([answer.joint_updates for answer in every])[back],
         trace=every[0].trace,
     )
 

@@ -17,9 +17,8 @@ from poise.maths.arrays import Floats, real
 from poise.maths.options import count, one_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
+from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import Options, TreeEngine, aims_within, standing_still, trace_of
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer
 
 if TYPE_CHECKING:
     from poise.jax.lanes import LaneProgram, LaneResult
@@ -92,26 +91,26 @@ class Autodiff:
         return Options(most, self.restarts, self.damping, 0.0, 1, _SETTLING if most and self.restarts else 0)
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W); see `Solver.run`. UnsupportedError where JAX is not installed."""
-        tree, k = problem.tree, len(targets)
+        """Solve for the targets (k, W), see `Solver.run`. UnsupportedError where JAX is not installed."""
+        plan, k = problem.plan, len(targets)
         if not problem.joints or not k:
             return standing_still(problem, targets, trace=request.trace)
         from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, and slow to import; says what to install)
 
         engine = TreeEngine(problem, tolerance, self.options)
-        aims, rows = aims_within(tree, tolerance), engine.kernel_targets(targets)
-        lanes = LaneProgram(tree, aims, rows, self.method, self.damping, request.trace)
+        aims, rows = aims_within(plan, tolerance), engine.kernel_targets(targets)
+        lanes = LaneProgram(plan, aims, rows, self.method, self.damping, request.trace)
         found = self._attempts(engine, lanes)
-        q = tree.q_of(found.u, found.iterations > 0)
+        q = problem.q_of(found.u, found.iterations > 0)
         history = None
         if lanes.history:
-            history = trace_of(tree, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
-        return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+            history = trace_of(problem, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
+        return Answer(q, found.met, found.iterations, found.iterations * len(plan.layout.dofs), history)
 
     def _attempts(self, engine: TreeEngine, lanes: LaneProgram) -> LaneResult:
         """From the start, then from elsewhere where that fell short; what nothing meets is brought to rest."""
-        tree, options = engine.problem.tree, self.options
-        starts = np.broadcast_to(tree.starts, (lanes.count, tree.layout.nu))
+        problem, plan, options = engine.problem, engine.problem.plan, self.options
+        starts = np.broadcast_to(problem.starts, (lanes.count, plan.layout.nu))
         rows = np.arange(lanes.count)
         found = lanes.solve(rows, starts, options.iterations, _GIVE_UP)
         near = lanes.within_reach()
@@ -119,7 +118,7 @@ class Autodiff:
             rows = np.flatnonzero(~found.met & near)
             if not len(rows):
                 break
-            elsewhere = tree.scattered(starts[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0))
+            elsewhere = plan.scattered(starts[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0))
             found = found.better(rows, lanes.solve(rows, elsewhere, options.iterations, _GIVE_UP))
         rows = np.flatnonzero(~found.met)
         if options.polish and len(rows):

@@ -20,11 +20,10 @@ from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
 from poise.maths.arrays import Floats, real, short
 from poise.maths.options import count, one_of
-from poise.problem.chain import GoalChain, goal_chain
+from poise.problem.chain import Chain, chain_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer, Trace
+from poise.solvers.base.contract import Answer, Request, Trace
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
 _DIRECTION = 2  # column of the weights
@@ -139,14 +138,14 @@ class CCD:
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W); see `Solver.run`."""
-        chain = goal_chain(problem, self.name)
+        """Solve for the targets (k, W), see `Solver.run`."""
+        chain = chain_of(problem, self.name)
         k, m = len(targets), len(chain.rows)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
         shared = (chain.kinds, chain.axes, chain.ranges, chain.limits)
-        where = (chain.frames, chain.tips, chain.reach, chain.starts, chain.to_kernel(targets))
+        where = (chain.frames, chain.tips, chain.reach, chain.starts(problem), chain.targets(problem, targets))
         results = (x, errors, counts, trace_x, trace_error)
         options = self._options(problem, chain, tolerance)
         if self._is_alone(problem, chain):
@@ -158,18 +157,18 @@ class CCD:
         if request.trace:
             done = int(counts[0, 0]) + 1
             lone = chain.weights.tolist() == [1.0, 0.0, 0.0]
-            scale = float(chain.unit[0]) if lone else math.sqrt(chain.weights.max())
-            history = Trace(trace_error[:done] * scale, chain.q_of(trace_x[:done], np.arange(done) > 0))
-        q = chain.q_of(x, counts[:, 1] > 0)
+            scale = chain.unit if lone else math.sqrt(chain.weights.max())
+            history = Trace(trace_error[:done] * scale, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
+        q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 
-    def _is_alone(self, problem: Problem, chain: GoalChain) -> bool:
+    def _is_alone(self, problem: Problem, chain: Chain) -> bool:
         """Whether the kernel for a point alone will do, which has no cap on what its finish turns."""
         plain = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
         capped = self.finish and self.max_turn < math.pi and self.hinge == "exact"
         return _is_lone(problem, chain) and plain and not capped
 
-    def _options(self, problem: Problem, chain: GoalChain, tolerance: Tolerance) -> Floats:
+    def _options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
         """The options as the kernels take them; see `Setup` there."""
         alone = self._is_alone(problem, chain)
         if self.hinge == "project" and not alone:
@@ -185,14 +184,14 @@ class CCD:
             *([self.hinge == "project"] if alone else [chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 
-    def _ease(self, problem: Problem, chain: GoalChain) -> Floats:
+    def _ease(self, problem: Problem, chain: Chain) -> Floats:
         """What its stiffness leaves of each joint's step."""
         if isinstance(self.stiffness, float):
             return np.full(len(chain.rows), 1.0 / (1.0 + self.stiffness))
         of_row = {problem.skeleton.index(name): mu for name, mu in self.stiffness}  # pyright: ignore[reportGeneralTypeIssues]
         return np.array([1.0 / (1.0 + of_row.get(row, 0.0)) for row in chain.rows])
 
-    def _shares(self, problem: Problem, chain: GoalChain) -> Floats:
+    def _shares(self, problem: Problem, chain: Chain) -> Floats:
         """(m, 3) which of the goals each joint serves."""
         shares = np.ones((len(chain.rows), 3))
         if self.direction_joints is None:
@@ -208,7 +207,7 @@ class CCD:
         return shares
 
 
-def _is_lone(problem: Problem, chain: GoalChain) -> bool:
+def _is_lone(problem: Problem, chain: Chain) -> bool:
     """Whether there is a position and nothing else."""
     return len(problem.goals) == 1 and not chain.weights[1:].any()
 

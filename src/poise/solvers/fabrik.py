@@ -19,14 +19,14 @@ from poise.kernels.codes import BALL
 from poise.maths.arrays import Floats, Ints, real
 from poise.maths.options import count
 from poise.model.skeleton import Kind
+from poise.problem.chain import Chain, chain_of
+from poise.problem.goals import Position
 from poise.problem.layout import POSITION
-from poise.problem.old_chain import Chain
-from poise.problem.packed import Tree
+from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
+from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.base.engine import Options, TreeEngine
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer, Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,49 +106,50 @@ class FABRIK:
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W); see `Solver.run`."""
-        if problem.chain is not None:
-            return self._reach(problem.chain, targets, tolerance, request)
+        """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a plan."""
+        if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
+            return self._reach(problem, chain_of(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):
             raise UnsupportedError(
                 "fabrik brings joints to points and turns none: hold one there with Pin(..., rotation=False)"
             )
         return self._reach_all(problem, targets, tolerance, request)
 
-    def _reach(self, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        k, m = len(targets), len(chain.links)
+    def _reach(self, problem: Problem, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        k, m = len(targets), len(chain.rows)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        allowed = tolerance.distance / float(chain.unit.max())
+        allowed = tolerance.distance / chain.unit
         limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
         solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
         solve(
-            chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts,
-            np.ascontiguousarray(chain.to_kernel(targets)),
+            chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips[:, :3].copy(),
+            chain.starts(problem),
+            np.ascontiguousarray(chain.targets(problem, targets)[:, :3]),
             np.array([allowed, self.iterations, self.bend, self.finish, self.restarts]), x, errors, counts, trace_x,
             trace_error,
         )  # fmt: skip
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            history = Trace(trace_error[:done] * float(chain.unit[0]), chain.q_of(trace_x[:done], np.arange(done) > 0))
-        q = chain.q_of(x, counts[:, 1] > 0)
+            history = Trace(trace_error[:done] * chain.unit, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
+        q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors <= allowed, counts[:, 0], counts[:, 1], history)
 
     def _reach_all(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree; what the sweeps leave is finished by the engine, each from where it was left."""
-        tree = problem.tree
-        aims, branches = np.ascontiguousarray(tree.kernel_targets(targets)), branches_of(tree)
-        k, nu = len(aims), tree.layout.nu
+        plan = problem.plan
+        aims, branches = np.ascontiguousarray(problem.kernel_targets(targets)), branches_of(plan)
+        k, nu = len(aims), plan.layout.nu
         sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
         u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
         rows = sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
-        allowed = tolerance.distance / float(tree.unit.max()) * _INSIDE
+        allowed = tolerance.distance / plan.unit * _INSIDE
         kernels.tree.fabrik_tree.solve(
-            tree.nodes, tree.frames, tree.layout.dofs, tree.limits, tree.terms, tree.aims, *branches,
-            np.ascontiguousarray(tree.starts), aims, np.array([allowed, sweeps, self.finish]), u, counts, trace_u,
+            plan.nodes, plan.frames, plan.layout.dofs, plan.limits, plan.terms, plan.aims, *branches,
+            np.ascontiguousarray(problem.starts), aims, np.array([allowed, sweeps, self.finish]), u, counts, trace_u,
             trace_error,
         )  # fmt: skip
         met, iterations, updates = counts[:, 2] > 0, counts[:, 0], counts[:, 1]
@@ -166,8 +167,8 @@ class FABRIK:
             if found.trace is not None:
                 errors = np.concatenate([errors, np.sqrt(found.trace[1:, 0])])
                 traced = np.concatenate([traced, found.trace[1:, 1:]])
-        history = Trace(errors, tree.q_of(traced, np.arange(len(traced)) > 0)) if request.trace else None
-        return Answer(tree.q_of(u, iterations > 0), met, iterations, updates, history)
+        history = Trace(errors, problem.q_of(traced, np.arange(len(traced)) > 0)) if request.trace else None
+        return Answer(problem.q_of(u, iterations > 0), met, iterations, updates, history)
 
 
 _INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
@@ -182,11 +183,11 @@ class Branches(NamedTuple):
     shares: Floats
 
 
-def branches_of(tree: Tree) -> Branches:
+def branches_of(plan: Plan) -> Branches:
     """Which bones each node of a tree has: to the nodes that hang on it, and to its goals' tips."""
-    nodes, terms = tree.layout.nodes, tree.layout.terms
+    nodes, terms = plan.layout.nodes, plan.layout.terms
     ends: list[list[tuple[int, int]]] = [[] for _ in nodes]
-    shares = np.append(np.zeros(len(nodes)), tree.aims[:, 7] ** 2)
+    shares = np.append(np.zeros(len(nodes)), plan.aims[:, 7] ** 2)
     for t, term in enumerate(terms):
         ends[term.node].append((1, t))
         shares[term.node] += shares[len(nodes) + t]

@@ -20,9 +20,8 @@ from poise.problem.arm import arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.alternatives import closest, every
 from poise.solvers.base.capabilities import Capabilities
+from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +87,7 @@ class LevenbergMarquardt:
 
     def engine(self, problem: Problem, tolerance: Tolerance) -> ArmEngine | TreeEngine:
         """The kernels that fit the problem."""
-        arm = arm_of(problem.tree)
+        arm = arm_of(problem)
         if arm is not None:
             return ArmEngine(problem, arm, tolerance, self.options)
         return TreeEngine(problem, tolerance, self.options)
@@ -104,7 +103,7 @@ class LevenbergMarquardt:
             return every(engine, targets, request, self.apart)
         steps = (self.iterations + 1) * (self.restarts + 1) + 3 * (self.options.polish + 1) if request.trace else 0
         found = engine.first(
-            engine.kernel_targets(targets), problem.tree.starts, threads=request.threads,
+            engine.kernel_targets(targets), problem.starts, threads=request.threads,
             trace=min(steps, _LONGEST_TRACE), progress=request.progress,
         )  # fmt: skip
         return answer_of(problem, found)

@@ -15,6 +15,7 @@ from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
 from poise.maths.arrays import Bools, Floats, Ints, finite, real
 from poise.maths.lanes import aligned, lane_width
 from poise.maths.options import one_of
+from poise.maths.remember import remember
 from poise.model.skeleton import Kind
 from poise.problem.goals import Pole
 from poise.problem.layout import POSITION
@@ -23,8 +24,7 @@ from poise.problem.limb_plane import plane_rows
 from poise.problem.limb_space import Bend, limb_rows
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer, Trace
+from poise.solvers.base.contract import Answer, Request, Trace
 
 _MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 
@@ -153,20 +153,18 @@ class TwoBone:
 
     def packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
         """The limb, where its joints stand in q, and its numbers; remembered, because long batches come in parts."""
-        known: dict[object, tuple[Limb, Ints, Floats]] = problem.__dict__.setdefault("_limbs", {})
-        if self not in known:
-            limb = limb_of(problem, self.mid, keep_tip=self.keep_tip)
-            skeleton = problem.skeleton
-            tip = column_of(skeleton, limb.tip) if limb.turns else -1
-            at = [column_of(skeleton, limb.first), column_of(skeleton, limb.middle), tip]
-            are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
-            rows = (
-                plane_rows(problem, limb, self.branch)
-                if limb.planar
-                else limb_rows(problem, limb, self.bend, self.branch)
-            )
-            known[self] = limb, np.array([*at, *are_angles], dtype=np.int64), rows
-        return known[self]
+        return remember(problem, "limbs", self, lambda: self._packed(problem))
+
+    def _packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
+        limb = limb_of(problem, self.mid, keep_tip=self.keep_tip)
+        skeleton = problem.skeleton
+        tip = column_of(skeleton, limb.tip) if limb.turns else -1
+        at = [column_of(skeleton, limb.first), column_of(skeleton, limb.middle), tip]
+        are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
+        rows = (
+            plane_rows(problem, limb, self.branch) if limb.planar else limb_rows(problem, limb, self.bend, self.branch)
+        )
+        return limb, np.array([*at, *are_angles], dtype=np.int64), rows
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""

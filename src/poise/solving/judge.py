@@ -1,4 +1,7 @@
-"""The judge: measures every answer by forward kinematics and says why a goal was missed. Solvers are not asked."""
+"""The judge: why a goal was missed, and by how much limits are exceeded. Solvers are not asked.
+
+How far goals are from being met is measured along the skeleton's own rows (problem/measure.py).
+"""
 
 from __future__ import annotations
 
@@ -12,40 +15,22 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.limits import hinge_axis
 from poise.model.limits.base.rows import nearest_turns
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, LookAt
 from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
 from poise.problem.measure import point_of
-from poise.problem.old_chain import Chain
-from poise.problem.packed import Tree
 from poise.problem.packing import offset_of
+from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import beyond_reach
 from poise.problem.residuals import side_rates, turn_rates
 from poise.solvers.base.status import Status
 
-_ROUNDING = 1e-9  # of the tolerance: the kernel's error and the judge's differ by rounding only
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
 _AT_LIMIT = 1e-9
+_LEGAL = 0.5e-9  # half of what Skeleton.legal leaves alone: beyond, that one decides
 _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
-
-
-class Verdict(NamedTuple):
-    """Errors (k, c), Status codes (k,), and the largest amount by which a limit is exceeded."""
-
-    errors: Floats
-    codes: Ints
-    violation: float
-
-
-def judge(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Verdict:
-    """Measure poses q (k, nq) against targets (k, W)."""
-    errors = problem.errors(q, targets)
-    missed = ~met(problem, errors, tolerance)
-    codes = np.full(len(q), int(Status.reached))
-    if missed.any():
-        rows = targets if len(targets) == 1 else targets[missed]
-        codes[missed] = why(problem.part(missed), q[missed], rows, tolerance)
-    return Verdict(errors, codes, largest_violation(problem.skeleton, q))
 
 
 def largest_violation(skeleton: Skeleton, q: Floats) -> float:
@@ -62,14 +47,13 @@ def largest_violation(skeleton: Skeleton, q: Floats) -> float:
     return worst
 
 
-def met(problem: Problem, errors: Floats, tolerance: Tolerance) -> Bools:
-    """Which rows of errors (k, c) are within the tolerance, all of them."""
-    return np.all(errors <= allowed(problem, tolerance) * (1 + _ROUNDING), axis=-1)
-
-
-def allowed(problem: Problem, tolerance: Tolerance) -> Floats:
-    """The largest error (c,) that counts as reached."""
-    return np.array([tolerance.distance if m.kind == POSITION else tolerance.angle for m in problem.measures])
+def legal_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
+    """The start (..., nq) moved inside its limits, the same value where it is legal; names of the joints that moved."""
+    rows = start.flat_q.copy()
+    if len(rows) and largest_violation(start.skeleton, rows) <= _LEGAL:
+        return start, ()
+    q, moved = start.skeleton.legal(start.q)
+    return (start.with_q(q), moved) if moved else (start, ())
 
 
 def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
@@ -81,42 +65,6 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> I
     codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
     codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
     return codes
-
-
-# --- lengths -----------------------------------------------------------------------------------------------------
-
-
-class Reach(NamedTuple):
-    """Of one position: its term in the tree; shortest, longest and wanted distance (k,) from its first joint."""
-
-    term: int
-    shortest: Floats
-    longest: Floats
-    wanted: Floats
-
-
-def reaches(problem: Problem, targets: Floats) -> list[Reach]:
-    """What lengths alone allow, for every position that is aimed at."""
-    tree = problem.tree
-    aims = tree.kernel_targets(targets)
-    found: list[Reach] = []
-    for i, term in enumerate(tree.layout.terms):
-        if term.kind == POSITION:
-            shortest, longest, origin = tree.reach(i)
-            column = int(tree.terms[i, 3])
-            away = aims[:, column : column + 3] - origin
-            found.append(Reach(i, shortest, longest, np.sqrt((away**2).sum(axis=-1))))
-    return found
-
-
-def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Ints:
-    """For each row of targets 0, or which position (counted from 1 in order of the terms) no pose can reach."""
-    slack = tolerance.distance / problem.tree.unit
-    found = np.zeros(len(targets), dtype=np.int64)
-    for n, reach in enumerate(reaches(problem, targets), start=1):
-        off = (reach.wanted > reach.longest + slack) | (reach.wanted < reach.shortest - slack)
-        found = np.where(off & (found == 0), n, found)
-    return found
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
@@ -138,44 +86,26 @@ class Standing(NamedTuple):
 
 
 def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
-    """What keeps poses q (k, nq) from their targets."""
-    if problem.chain is not None and not problem.chain.limits.any():
-        return _probed(problem.chain, q, targets)
-    return _by_gradient(problem, q, targets)
+    """What keeps poses q (k, nq) from their targets.
 
-
-def _probed(chain: Chain, q: Floats, targets: Floats) -> Standing:
-    """Try every joint of a chain alone, exactly."""
-    x = chain.motions_of(q)
-    aims = chain.to_kernel(targets)
-    found = np.zeros((len(x), len(chain.links), 2))
-    kernels.chain.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, chain.tips, aims, x, found)
-    errors = np.sqrt(((chain.tip_of(x) - aims) ** 2).sum(axis=-1))
-    stationary = (found[:, :, 0] >= (1 - _STATIONARY) * errors[:, None]).all(axis=1)
-    values = x[:, :, 0]
-    at_limit = np.logical_or(*_at_ends(values, chain.ranges))
-    helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
-    return Standing(stationary, _blocking(at_limit, helps), tuple(n.row for n in chain.links), values, chain.ranges)
-
-
-def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
-    """What each degree of freedom alone would gain, to first order of the residual: (J e)^2 / (J J) of |e|^2."""
-    tree = problem.tree
+    What each degree of freedom alone would gain, to first order of the residual, is (J e)^2 / (J J) of |e|^2.
+    """
+    plan = problem.plan
     jacobian, e = _residual(problem, q, targets)
     push = np.einsum("krd,kr->kd", jacobian, e)
     gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
     helps = gain > 2 * _STATIONARY * (e**2).sum(axis=1, keepdims=True)
-    low, high, at = tree.layout.dofs[:, 0], tree.layout.dofs[:, 1], tree.layout.dofs[:, 2].astype(np.int64)
-    values = np.where(at >= 0, tree.u_of(q)[:, at], 0.0)
+    low, high, at = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
+    values = np.where(at >= 0, plan.u_of(q)[:, at], 0.0)
     ranges = np.stack([low, high], axis=1)
     at_low, at_high = _at_ends(values, ranges)
     at_limit = (at_low | at_high) & (at >= 0)
     stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
     free = helps & ~stuck
-    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0 for limit in tree.limits]):
-        node, dofs = tree.layout.nodes[i], slice(tree.layout.nodes[i].dof, tree.layout.nodes[i].dof + 3)
-        turns = tree.u_of(q)[:, node.at : node.at + 4]
-        way, kept = _open_way(tree.limits[i], turns, push[:, dofs])
+    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0 for limit in plan.limits]):
+        node, dofs = plan.layout.nodes[i], slice(plan.layout.nodes[i].dof, plan.layout.nodes[i].dof + 3)
+        turns = plan.u_of(q)[:, node.at : node.at + 4]
+        way, kept = _open_way(plan.limits[i], turns, push[:, dofs])
         part = np.einsum("kd,krd->kr", way, jacobian[:, :, dofs])
         left = np.einsum("kd,kd->k", way, push[:, dofs]) ** 2 / np.maximum((part**2).sum(axis=1), 1e-300)
         opens = (way**2).sum(axis=1) > _STATIONARY**2
@@ -183,7 +113,7 @@ def _by_gradient(problem: Problem, q: Floats, targets: Floats) -> Standing:
         helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
         at_limit[:, node.dof] = stuck[:, node.dof] = kept
     stationary = ~free.any(axis=1)
-    owner = {node.dof + i: node.row for node in tree.layout.nodes for i in range(DOFS[node.kind])}
+    owner = {node.dof + i: node.row for node in plan.layout.nodes for i in range(DOFS[node.kind])}
     rows = tuple(owner[d] for d in range(len(low)))
     return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
 
@@ -216,40 +146,40 @@ def _blocking(at_limit: Bools, helps: Bools) -> Bools:
 
 def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Floats]:
     """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size."""
-    tree, pose = problem.tree, problem.posed(q)
+    plan, pose = problem.plan, problem.posed(q)
     blocks: list[Floats] = []
     errors: list[Floats] = []
     for measure in problem.measures:
         name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
-        jacobian = _tree_columns(tree, pose.jacobian(name, offset_of(goal)))
+        jacobian = _plan_columns(plan, pose.jacobian(name, offset_of(goal)))
         wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         if measure.kind == POSITION:
-            rates, left = jacobian[:, :3] / tree.size, (wanted - point_of(pose, measure, goal)) / tree.size
+            rates, left = jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
         elif measure.kind == POLE:
             limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
-            velocities = [_tree_columns(tree, pose.jacobian(joint))[:, :3] for joint in limb]
+            velocities = [_plan_columns(plan, pose.jacobian(joint))[:, :3] for joint in limb]
             rates, left = side_rates(pose, measure, wanted, velocities)
         else:
-            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(tree, goal))
+            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
         blocks.append(rates * goal.weight)
         errors.append(left * goal.weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 
-def _turning(tree: Tree, goal: Goal) -> Bools:
+def _turning(plan: Plan, goal: Goal) -> Bools:
     """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
-    rows = goal.shares(tree.skeleton) if isinstance(goal, LookAt) else None
-    out = np.zeros(len(tree.layout.dofs), dtype=bool)
-    for node in tree.layout.nodes:
+    rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
+    out = np.zeros(len(plan.layout.dofs), dtype=bool)
+    for node in plan.layout.nodes:
         out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
     return out
 
 
-def _tree_columns(tree: Tree, columns: Floats) -> Floats:
+def _plan_columns(plan: Plan, columns: Floats) -> Floats:
     """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
-    skeleton = tree.skeleton
-    out = np.zeros((*columns.shape[:2], len(tree.layout.dofs)))
-    for node in tree.layout.nodes:
+    skeleton = plan.skeleton
+    out = np.zeros((*columns.shape[:2], len(plan.layout.dofs)))
+    for node in plan.layout.nodes:
         if node.kind == FIXED:
             continue
         first = int(skeleton.v_start[node.row])

@@ -4,61 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise import kernels, solvers
+from poise import solvers
 from poise.errors import InputError
-from poise.kernels.codes import REACH_HEAD, REACH_WORK
-from poise.maths.arrays import Floats, Ints, finite
-from poise.maths.lanes import aligned, lane_width
-from poise.model.pose import Pose
-from poise.model.skeleton import Kind
-from poise.problem.arm import Arm, arm_of
+from poise.maths.arrays import Floats, finite
 from poise.problem.goals import Goal
 from poise.problem.layout import NUMBERS
-from poise.problem.measure import Paths, paths_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.engine import arm_settings
-from poise.solvers.base.request import Prefer, Request
-from poise.solvers.base.status import Status
-from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solving.judge import allowed, judge
-from poise.solving.result import Answer, Result, facts
-from poise.solving.run import request_of, run
+from poise.solvers.base.contract import Request
+from poise.solving.judge import legal_start
+from poise.solving.quick import quick_of, reach
+from poise.solving.result import Result
+from poise.solving.run import Settings, run
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _SHAPES = {3: frozenset({(3,)}), 4: frozenset({(4,), (3, 3)}), 7: frozenset({(7,), (4, 4), (3, 4)})}
-_later = Result.later
-
-
-@dataclass(frozen=True)
-class How:
-    """How each target is solved; see solve()."""
-
-    prefer: Prefer = "first"
-    seeds: int | None = None
-    threads: int | None = None
-
-    def request(
-        self,
-        shape: tuple[int, ...],
-        *,
-        threads: int | None,
-        trace: bool = False,
-        progress: Callable[[int], None] | None = None,
-    ) -> Request:
-        """The request for a batch of this shape."""
-        return request_of(shape, prefer=self.prefer, seeds=self.seeds, threads=threads, trace=trace, progress=progress)
-
-
-def _shape(goals: tuple[Goal, ...]) -> tuple[int, ...]:
-    return np.broadcast_shapes(*(goal.shape for goal in goals))
 
 
 class Prepared:
@@ -76,21 +42,27 @@ class Prepared:
         problem: Problem,
         solver: solvers.Solver,
         tolerance: Tolerance,
-        how: How,
+        settings: Settings,
         moved_inside: tuple[str, ...],
     ) -> None:
         self.problem = problem
         self.solver = solver
         self.tolerance = tolerance
-        self.how = how
+        self.settings = settings
         self.moved_inside = moved_inside
         self._q = np.array(problem.start.q)
-        self._shape = self._q.shape
-        self._quick = _quick_of(problem, solver, tolerance) if how.prefer == "first" else None
-        if self._quick is None:  # what cannot be done is said here, before any target
+        aimed = [goal for goal in problem.goals if goal.width]
+        self._shapes = _SHAPES[aimed[0].width] if len(aimed) == 1 == len(problem.goals) else frozenset()
+        self._quick = quick_of(problem, solver, tolerance, settings)
+
+    def refuse(self) -> Self:
+        """Say what cannot be done, before any target, by solving for none; return the same."""
+        problem, settings = self.problem, self.settings
+        if self._quick is None:
             nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
-            solvers.check(solver, problem, Request(how.prefer, how.seeds))
-            solver.run(problem, nothing, tolerance, Request(how.prefer, how.seeds))
+            solvers.check(self.solver, problem, Request(settings.prefer, settings.seeds))
+            self.solver.run(problem, nothing, self.tolerance, Request(settings.prefer, settings.seeds))
+        return self
 
     @property
     def quick(self) -> bool:
@@ -99,30 +71,29 @@ class Prepared:
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
+        began = perf_counter()
         quick = self._quick
-        if quick is not None and type(target) is _ARRAY and target.dtype is _FLOAT:
-            began = perf_counter()
-            solve, numbers, layout, shapes, anywhere = quick
-            shape = target.shape
-            if shape in shapes and (start is None or anywhere):
-                if start is None:
-                    q = self._q.copy()
-                elif type(start) is _ARRAY and start.dtype is _FLOAT and start.shape == self._shape:
-                    q = start.copy()
-                else:
-                    q = self._checked(start)
-                flat = target.ravel().copy()  # the caller may write into theirs before the rest is asked for
-                found = solve(numbers, layout, flat, q)
-                if found[0] >= 0:  # else there is something to say about the target, or the start is not legal
-                    later = (self if start is None else self._elsewhere, flat, shape, found)
-                    own = {"q": q, "reached": found[0] == 1, "seconds": perf_counter() - began, "_later": later}
-                    return _later(own)
-        return self._slowly(target, start)
+        if type(target) is _ARRAY and target.dtype is _FLOAT and target.shape in self._shapes:
+            if quick is not None and (start is None or quick.anywhere):
+                q = self._q.copy() if start is None else self._checked(start)
+                found = reach(quick, self if start is None else self._elsewhere, target, q, began)
+                if found is not None:
+                    return found
+            maker = self if start is None else self._at(start)
+            return maker.solve(self.problem.goals[0].parse(target).reshape(1, -1), began)
+        rows = parsed(self.problem.goals, target)
+        shape = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
+        maker = self if start is None else self._at(start)
+        targets = maker.problem.target_rows(rows, shape)
+        if not shape:
+            return maker.solve(targets, began)
+        request = self.settings.request(len(targets))
+        return run(maker.problem, targets, self.solver, self.tolerance, request, shape, maker.moved_inside, began)
 
     def _checked(self, start: ArrayLike) -> Floats:
         """The configuration to start from, a copy."""
         q = np.array(start if type(start) is _ARRAY else finite(start, "the start"), dtype=_FLOAT)
-        if q.shape != self._shape:
+        if q.shape != self._q.shape:
             raise InputError(
                 f"the start of a prepared problem is one configuration of {len(self._q)} numbers, not {q.shape}"
             )
@@ -135,58 +106,40 @@ class Prepared:
         other.moved_inside = ()
         return other
 
-    def facts(self, q: Floats, flat: Floats, shape: tuple[int, ...], found: tuple[Any, ...]) -> dict[str, Any]:
+    def facts(self, flat: Floats, shape: tuple[int, ...], found: tuple[Any, ...]) -> dict[str, Any]:
         """What a Result of a single target holds besides, found when somebody asks."""
-        target, (_, count, *errors) = flat.reshape(shape), found
-        problem, measures = self.problem, len(self.problem.measures)
-        targets = problem.goals[0].parse(target).reshape(1, -1)
-        verdict = judge(problem, q[None], targets, self.tolerance)._replace(errors=np.array([errors[:measures]]))
-        counts = np.array([count]), np.array([count * len(problem.joints)])
-        answer = Answer(q[None], verdict.codes == Status.reached, *counts)
-        goals = (problem.goals[0].with_target(target),)
-        return facts(
-            problem, goals, targets, answer, verdict, self.tolerance,
-            solver=self.solver.name, shape=(), moved_inside=self.moved_inside,
-        )  # fmt: skip
+        _, count, *errors = found
+        problem = self.problem
+        return {
+            "problem": problem,
+            "targets": problem.goals[0].parse(flat.reshape(shape)).reshape(1, -1),
+            "errors": np.array(errors[: len(problem.measures)]),
+            "iterations": np.array(count),
+            "joint_updates": np.array(count * len(problem.joints)),
+            "solver": self.solver.name,
+            "moved_inside": self.moved_inside,
+            "trace": None,
+            "solutions_q": None,
+            "tolerances": self.tolerance,
+        }
 
-    def _slowly(self, target: Any, start: ArrayLike | None) -> Result:
-        """The general way: any goals, any batch."""
-        began = perf_counter()
-        goals = with_targets(self.problem.goals, target)
-        if start is None:
-            return self.reach(goals, threads=self.how.threads, began=began)
-        skeleton = self.problem.skeleton
-        q, moved_inside = skeleton.legal(Pose(skeleton, self._checked(start)).q)
-        return self._from(q, moved_inside).reach(goals, threads=self.how.threads, began=began)
+    def solve(self, targets: Floats, began: float, goals: tuple[Goal, ...] | None = None) -> Result:
+        """Solve for one target (1, W), from the prepared pose."""
+        quick = quick_of(self.problem, self.solver, self.tolerance, self.settings)
+        if quick is not None:
+            found = reach(quick, self, targets[0], np.array(self.problem.start.q), began)
+            if found is not None:
+                if self.settings.progress is not None:
+                    self.settings.progress(1)
+                return found
+        request = self.settings.request(1)
+        return run(self.problem, targets, self.solver, self.tolerance, request, (), self.moved_inside, began, goals)
 
-    def _from(self, q: Floats, moved_inside: tuple[str, ...]) -> Prepared:
-        """The same from another start. What cannot be done was said already: only the fast way is made anew."""
-        problem = self.problem.starting_at(q)
-        if self._quick is not None:
-            return Prepared(problem, self.solver, self.tolerance, self.how, moved_inside)
-        other = copy(self)
-        other.problem, other.moved_inside = problem, moved_inside
-        return other
-
-    def reach(
-        self,
-        goals: tuple[Goal, ...],
-        *,
-        threads: int | None = None,
-        trace: bool = False,
-        progress: Callable[[int], None] | None = None,
-        began: float | None = None,
-    ) -> Result:
-        """Solve for goals that differ from the prepared ones in their targets only."""
-        began = perf_counter() if began is None else began
-        shape = _shape(goals)
-        if self._quick is not None and not shape and not trace:
-            result = self(np.array(goals[0].rows()))
-            if progress is not None:
-                progress(1)
-            return result
-        request = self.how.request(shape, threads=threads, trace=trace, progress=progress)
-        return run(self.problem, goals, self.solver, self.tolerance, request, shape, self.moved_inside, began)
+    def _at(self, start: ArrayLike) -> Prepared:
+        """The same from another start, moved inside its limits."""
+        problem = self.problem
+        pose, moved_inside = legal_start(problem.start.with_q(self._checked(start)))
+        return Prepared(problem.at(pose), self.solver, self.tolerance, self.settings, moved_inside)
 
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
@@ -210,7 +163,7 @@ class Prepared:
         if chunk < 1:
             raise InputError(f"chunk must be at least 1, not {chunk}")
         for part in _chunks(targets, chunk):
-            result = self._slowly(np.asarray(part), None)
+            result = self(np.asarray(part))
             if not result.shape:
                 raise InputError("stream() takes arrays of targets, one axis more than a single target has")
             if progress is not None:
@@ -233,80 +186,12 @@ def _chunks(targets: Any, chunk: int) -> Iterator[Any]:
         yield from _chunks(np.asarray(part), chunk)
 
 
-def with_targets(goals: tuple[Goal, ...], target: Any) -> tuple[Goal, ...]:
-    """The goals with new targets: one for a single goal, else a sequence with one for each goal that has one."""
+def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
+    """Targets as rows (..., width): one for a single goal, else a sequence with one for each goal that has one."""
     aimed = [goal for goal in goals if goal.width]
     if len(aimed) == 1:
-        return tuple(goal.with_target(target) if goal.width else goal for goal in goals)
+        return [aimed[0].parse(target)]
     if not isinstance(target, list | tuple) or len(target) != len(aimed):
         names = ", ".join(repr(goal.joint) for goal in aimed)  # pyright: ignore[reportAttributeAccessIssue]
         raise InputError(f"give a list of {len(aimed)} targets, one for each of: {names}")
-    given = iter(target)
-    return tuple(goal.with_target(next(given)) if goal.width else goal for goal in goals)
-
-
-class _Quick(NamedTuple):
-    """The arguments of kernels/arm/reach.py that stay the same, and what they are good for.
-
-    shapes    of a single target
-    anywhere  whether they serve every start: no joint that keeps still stands on the way
-    """
-
-    solve: Callable[[Floats, Ints, Floats, Floats], tuple[int, int, float, float]]
-    numbers: Floats
-    layout: Ints
-    shapes: frozenset[tuple[int, ...]]
-    anywhere: bool
-
-
-def _quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance) -> _Quick | None:
-    """The fast way for a serial arm on a skeleton of hinges and slides, or None."""
-    if not isinstance(solver, LevenbergMarquardt) or not problem.joints or problem.sheared:
-        return None
-    skeleton, tree = problem.skeleton, problem.tree
-    arm, paths = arm_of(tree), paths_of(problem.start, problem.goals)
-    if arm is None or paths is None or (skeleton.kinds >= Kind.BALL).any() or len(problem.goals) != 1:
-        return None
-    if (len(paths.used) + 7) * lane_width() > REACH_WORK or not problem.goals[0].width:
-        return None
-    ranges, q = skeleton.value_ranges, problem.start.q
-    if not ((ranges[:, 0] <= q) & (q <= ranges[:, 1])).all() or not solver.iterations:
-        return None  # the kernel takes no start that is outside by a rounding, and always iterates
-    settings = arm_settings(arm, float(tree.unit[0]), tolerance, solver.options)
-    parts = [
-        arm.links, arm.seeds, arm.poses, settings, _base(problem), arm.gains, skeleton.value_ranges, paths.table,
-        paths.asks, allowed(problem, tolerance),
-    ]  # fmt: skip
-    layout = _layout(problem, arm, paths)
-    numbers = aligned(sum(-(-part.size // 8) * 8 for part in parts))
-    at = 0
-    for i, part in enumerate(parts):
-        layout[6 + i] = at
-        numbers[at : at + part.size] = part.ravel()
-        at += -(-part.size // 8) * 8
-    solve = kernels.arm.reach.reach8 if lane_width() == 8 else kernels.arm.reach.reach4  # noqa: PLR2004
-    anywhere = set(paths.used.tolist()) <= {node.q_start for node in tree.layout.nodes}
-    return _Quick(solve, numbers, layout, _SHAPES[problem.goals[0].width], anywhere)
-
-
-def _base(problem: Problem) -> Floats:
-    """Position and rotation of the base, and kernel units in one file unit."""
-    tree = problem.tree
-    turn = tree.turn_to_kernel
-    back = np.array([1.0, 0.0, 0.0, 0.0]) if turn is None else turn[0] * np.array([1.0, -1.0, -1.0, -1.0])
-    return np.concatenate([tree.bases[0, :, 3], back, 1.0 / (tree.scale * tree.size)])
-
-
-def _layout(problem: Problem, arm: Arm, paths: Paths) -> Ints:
-    """The head of the layout, and behind it the whole numbers."""
-    columns = np.array([node.q_start for node in problem.tree.layout.nodes], dtype=np.int64)
-    lists = [columns, paths.spans.ravel(), paths.used]
-    layout = np.zeros(REACH_HEAD + sum(len(numbers) for numbers in lists), dtype=np.int64)
-    layout[:6] = arm.size, len(arm.seeds), len(paths.table), len(paths.spans), len(paths.used), problem.skeleton.nq
-    layout[19] = problem.goals[0].width
-    at = REACH_HEAD
-    for i, whole in enumerate(lists):
-        layout[16 + i] = at
-        layout[at : at + len(whole)] = whole
-        at += len(whole)
-    return layout
+    return [goal.parse(one) for goal, one in zip(aimed, target, strict=True)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,62 +18,17 @@ from poise.model.limits.base.rows import edges
 from poise.model.pose import Pose, blend_q
 from poise.model.skeleton import Kind
 from poise.problem.goals import Goal, LookAt, Near
-from poise.problem.layout import POSITION
+from poise.problem.layout import NUMBERS, POSITION, TERMS
+from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import beyond_reach, reaches
+from poise.solvers.base.contract import Trace
 from poise.solvers.base.status import Status as Status
-from poise.solving.judge import Verdict, beyond_reach, reaches, standing
+from poise.solving.judge import largest_violation, standing, why
 
-_new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
+_set = object.__setattr__  # a Result is frozen; this is how it is made
 _METRE_FROM = 0.1  # lengths below are written in millimetres
 _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
-
-
-class Trace(NamedTuple):
-    """Error and configuration at the start and after each iteration, a row for everything that was tried.
-
-    Parameters
-    ----------
-    errors
-        (rows,) [file units]. With more than one goal, or one that asks for a rotation or a direction, the root of the
-        weighted sum of squares, lengths in units of the rig's size.
-    q
-        (rows, nq) configurations.
-
-    Notes
-    -----
-    Restarts stand in it too, so that errors can rise; the answer is the row with the least error. Where the rig's scale
-    is not quite uniform, errors are those of the chain as the solver saw it.
-    """
-
-    errors: Floats
-    q: Floats
-
-
-class Answer(NamedTuple):
-    """What a solver returns. Errors, limits and status are then worked out from `q` by forward kinematics.
-
-    Parameters
-    ----------
-    q
-        (k, nq) the best configuration for each target; the start's own, bit for bit, where nothing had to move.
-    met
-        (k,) whether the solver thinks that it met its targets. The caller measures again and goes by that.
-    iterations
-        (k,) how many it took.
-    joint_updates
-        (k,) how often a single joint was turned or moved.
-    trace
-        The iterations, if they were asked for.
-    solutions
-        (s, nq) distinct poses that meet the one target, for prefer="all".
-    """
-
-    q: Floats
-    met: Bools
-    iterations: Ints
-    joint_updates: Ints
-    trace: Trace | None = None
-    solutions: Floats | None = None
 
 
 class Result:
@@ -95,21 +51,21 @@ class Result:
     violation
         The largest amount by which any limit is exceeded [rad, file units]; at most 1e-9.
     seconds
-        Time of the whole solve, measuring included.
+        Wall time of the call that made it.
     solver
         Name of the solver.
     moved_inside
         Names of the joints whose start was outside its limits and was moved inside first.
     trace
         Error and q after each iteration, if asked for; else None.
+    tolerances
+        The largest distance and angle that count as reached.
     problem
-        The start and the goals, packed.
+        The start and the goals.
     targets
         (k, W) the targets as rows: the numbers of all goals side by side.
     solutions_q
         (s, nq) the distinct solutions, nearest to the start first, for prefer="all"; else None.
-    parts
-        The results one by one, where each pose of a batch had to be packed on its own; else empty.
     """
 
     problem: Problem
@@ -126,37 +82,45 @@ class Result:
     solver: str
     moved_inside: tuple[str, ...]
     trace: Trace | None
-    parts: tuple[Result, ...]
     solutions_q: Floats | None
-    _tolerance: Tolerance
+    tolerances: Tolerance
 
-    def __init__(self, seconds: float, **found: Any) -> None:
-        """Keep `facts` and the time; made by the library only."""
-        self.__dict__.update(found, seconds=seconds)
+    def __init__(self, found: dict[str, Any]) -> None:
+        """Keep what was found; made by the library only.
 
-    @staticmethod
-    def later(known: dict[str, Any]) -> Result:
-        """A Result of which little is known so far, because working out the rest takes longer than a small solve.
-
-        `known["_later"]` is (maker, *found), and `maker.facts(q, *found)` has the rest.
+        `found["later"]`, if it is there, is (maker, *what): a small solve takes less time than working out all that a
+        Result can tell, and `maker.facts(*what)` has what is missing.
         """
-        result = _new(Result)
-        _set(result, "__dict__", known)
-        return result
+        _set(self, "__dict__", found)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there yet."""
+        """Called for what nobody has asked for yet: it is worked out now, and kept."""
         own = self.__dict__
-        later = own.get("_later")
-        if later is None and name in own:
+        later = own.get("later")
+        if later is not None and name in _FACTS:
+            maker, *what = later
+            for fact, value in maker.facts(*what).items():
+                own.setdefault(fact, value)
+            own.pop("later", None)
+            return getattr(self, name)
+        if name in own:
             return own[name]  # another thread has found out meanwhile
-        if later is None:
+        if name not in _ASKED:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        maker, *found = later
-        own.update(maker.facts(self.q, *found))
-        own.pop("_later", None)
-        return getattr(self, name)
+        own[name] = found = _ASKED[name](self)
+        return found
+
+    def shown(self, q: Floats, errors: Floats, *, reached: bool, **known: Any) -> Result:
+        """The same solve, but another pose q (nq,) is shown, with the errors (c,) that this one has."""
+        own = self.__dict__
+        kept = {name: own[name] for name in (*_FACTS, "later", "goals", "seconds") if name in own}
+        return Result(kept | known | {"q": q, "errors": errors, "reached": reached})
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "later" in self.__dict__:
+            self.problem  # noqa: B018  (works out the rest: what makes it stays here)
+        return dict(self.__dict__)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to {name!r}: a Result is what was found")
@@ -164,27 +128,22 @@ class Result:
     @property
     def tolerance(self) -> float:
         """The largest distance that counts as reached [file units]."""
-        return self._tolerance.distance
+        return self.tolerances.distance
 
     @property
     def angle_tolerance(self) -> float:
         """The largest angle that counts as reached [rad]."""
-        return self._tolerance.angle
+        return self.tolerances.angle
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Batch axes; () for a single problem."""
         return self.q.shape[:-1]
 
-    @property
-    def _flat_q(self) -> Floats:
-        """(k, nq); nq may be 0."""
-        return self.q.reshape(math.prod(self.shape), self.q.shape[-1])
-
     @cached_property
     def pose(self) -> Pose:
         """The best pose found; the start's own where it met the goals already."""
-        pose = self.problem.posed(self._flat_q)
+        pose = self.problem.posed(_flat_q(self))
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
         return Pose(pose.skeleton, self.q, *parts)
 
@@ -269,24 +228,24 @@ class Result:
         return self.problem.joints
 
     def __bool__(self) -> bool:
-        if self.codes.ndim:
+        if self.shape:
             raise InputError("a batch of results is neither true nor false; use result.reached.all() or .any()")
         return bool(self.reached)
 
     def __len__(self) -> int:
-        if not self.codes.ndim:
+        if not self.shape:
             message = "a single result has no length; a batch of results has"
             raise TypeError(message)
-        return len(self.codes)
+        return self.shape[0]
 
     def __repr__(self) -> str:
         return f"Result({self})"
 
     def require(self) -> Self:
         """Return the result itself if every goal is met; otherwise raise NotReachedError for the first that is not."""
-        missed = np.flatnonzero(self.codes.ravel() != Status.reached)
+        missed = np.flatnonzero(~np.ravel(self.reached))
         if len(missed):
-            which = f"target {missed[0]}: " if self.codes.ndim else ""
+            which = f"target {missed[0]}: " if self.shape else ""
             raise NotReachedError(which + self.message(int(missed[0])))
         return self
 
@@ -298,8 +257,6 @@ class Result:
         i
             Which problem of a batch.
         """
-        if self.parts:
-            return self.parts[i].message()
         status, left = Status(int(self.codes.ravel()[i])), self._left(i)
         if status == Status.out_of_reach:
             return f"out of reach: {self._beyond(i)}; {left} left"
@@ -311,10 +268,10 @@ class Result:
         return f"{status.name}: {left} left, {count} iteration{'' if count == 1 else 's'}"
 
     def __str__(self) -> str:
-        if self.codes.ndim:
-            done = int((self.codes == Status.reached).sum())
-            per = self.seconds / max(self.codes.size, 1) * 1e6
-            return f"{done} of {self.codes.size} reached, {per:.3g} us each ({self.solver}){self._priced()}"
+        if self.shape:
+            count, done = math.prod(self.shape), int(np.sum(self.reached))
+            per = self.seconds / max(count, 1) * 1e6
+            return f"{done} of {count} reached, {per:.3g} us each ({self.solver}){self._priced()}"
         return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self.solver}){self._priced()}"
 
     def _priced(self) -> str:
@@ -322,7 +279,7 @@ class Result:
         if not any(is_soft(limit) for limit in self.problem.skeleton.limits):
             return ""
         mean = " on average" if self.shape else ""
-        return f"; soft limits cost {np.mean(self.cost) if self.codes.size else 0.0:.3g}{mean}"
+        return f"; soft limits cost {np.mean(self.cost) if math.prod(self.shape) else 0.0:.3g}{mean}"
 
     def length(self, value: float) -> str:
         """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
@@ -334,7 +291,7 @@ class Result:
 
     def _left(self, i: int) -> str:
         """The largest distance and the largest angle left, as far as they are asked for."""
-        errors = self.errors.reshape(self.codes.size, len(self.problem.measures))[i]
+        errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
         is_position = np.array([m.kind == POSITION for m in self.problem.measures], dtype=bool)
         parts: list[str] = []
         if is_position.any():
@@ -345,18 +302,17 @@ class Result:
 
     def _row(self, i: int) -> tuple[Problem, Floats, Floats]:
         """Problem i, its q (1, nq) and its target (1, W)."""
-        q, row = self._flat_q, slice(i, i + 1)
+        q, row = _flat_q(self), slice(i, i + 1)
         return self.problem.part(row), q[row], self.targets[min(i, len(self.targets) - 1)][None]
 
     def _beyond(self, i: int) -> str:
         problem, _, target = self._row(i)
-        number = int(beyond_reach(problem, target, self._tolerance)[0])
+        number = int(beyond_reach(problem, target, self.tolerances)[0])
         reach = reaches(problem, target)[max(number - 1, 0)]
-        unit = float(problem.tree.unit[0])
-        shortest, longest = float(reach.shortest[0]), float(reach.longest[0])
+        unit, shortest, longest = problem.plan.unit, reach.shortest, reach.longest
         many = len(problem.goals) > 1
         what = (
-            f"the target of {problem.skeleton.names[problem.tree.layout.terms[reach.term].row]!r}"
+            f"the target of {problem.skeleton.names[problem.plan.layout.terms[reach.term].row]!r}"
             if many
             else "the target"
         )
@@ -400,40 +356,52 @@ class Result:
         return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
 
 
-def facts(
-    problem: Problem,
-    goals: tuple[Goal, ...],
-    targets: Floats,
-    answer: Answer,
-    verdict: Verdict,
-    tolerance: Tolerance,
-    *,
-    solver: str,
-    shape: tuple[int, ...] = (),
-    moved_inside: tuple[str, ...] = (),
-    parts: tuple[Result, ...] = (),
-) -> dict[str, Any]:
-    """What a Result holds, in the shape of the batch."""
-    codes = verdict.codes.reshape(shape)
-    reached = codes == Status.reached
-    return {
-        "problem": problem,
-        "goals": goals,
-        "targets": targets,
-        "q": answer.q.reshape(*shape, answer.q.shape[-1]),
-        "errors": verdict.errors.reshape(*shape, verdict.errors.shape[-1]),
-        "codes": codes,
-        "reached": reached if shape else bool(reached),
-        "violation": verdict.violation,
-        "iterations": answer.iterations.reshape(shape),
-        "joint_updates": answer.joint_updates.reshape(shape),
-        "solver": solver,
-        "moved_inside": moved_inside,
-        "trace": answer.trace,
-        "parts": parts,
-        "solutions_q": answer.solutions,
-        "_tolerance": tolerance,
-    }
+def _codes(result: Result) -> Ints:
+    """Status codes (...): why each target was missed that was."""
+    reached = np.ravel(result.reached)
+    codes = np.full(len(reached), int(Status.reached))
+    missed = np.flatnonzero(~reached)
+    problem, targets, q = result.problem, result.targets, _flat_q(result)
+    for rows in _sharing(problem, missed):
+        of_rows = targets if len(targets) == 1 else targets[rows]
+        codes[rows] = why(problem.part(rows), q[rows], of_rows, result.tolerances)
+    return codes.reshape(result.shape)
+
+
+def _sharing(problem: Problem, rows: Ints) -> list[Ints]:
+    """These rows of a batch in groups that share a plan; all of them where there is one start for all."""
+    if not len(rows):
+        return []
+    groups = groups_of(problem.start[rows], problem.goals, free_root=problem.free_root) if problem.start.shape else None
+    return [rows] if groups is None else [rows[group] for group in groups]
+
+
+def _flat_q(result: Result) -> Floats:
+    """(k, nq); nq may be 0."""
+    return result.q.reshape(math.prod(result.shape), result.q.shape[-1])
+
+
+def _goals(result: Result) -> tuple[Goal, ...]:
+    """The goals with the targets that were asked for."""
+    goals: list[Goal] = []
+    column = 0
+    for goal in result.problem.goals:
+        numbers = sum(NUMBERS[TERMS[measure]] for measure in goal.measures)  # a Pin has some, too, and no target
+        rows = result.targets[:, column : column + numbers]
+        goals.append(goal.with_target(rows.reshape(*result.shape, numbers)) if goal.width else goal)
+        column += numbers
+    return tuple(goals)
+
+
+_FACTS = frozenset({
+    "problem", "targets", "errors", "iterations", "joint_updates", "solver", "moved_inside", "trace", "solutions_q",
+    "tolerances",
+})  # fmt: skip
+_ASKED: dict[str, Callable[[Result], Any]] = {
+    "codes": _codes,
+    "violation": lambda result: largest_violation(result.problem.skeleton, _flat_q(result)),
+    "goals": _goals,
+}
 
 
 def _angle(value: float) -> str:

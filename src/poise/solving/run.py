@@ -1,12 +1,13 @@
-"""One packed problem: run the solver, correct for scale that is not quite uniform, judge."""
+"""One problem solved for its targets: run the solver, correct for scale that is not quite uniform, measure."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,74 +15,107 @@ from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats
 from poise.problem.goals import Goal
+from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.request import Prefer, Request
+from poise.solvers.base.contract import Answer, Prefer, Request
 from poise.solving.checks import check_request
-from poise.solving.judge import Verdict, judge, met
-from poise.solving.result import Answer, Result, facts
+from poise.solving.result import Result
 
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
-_CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and judged together
-_COLUMNS = ("q", "met", "iterations", "joint_updates")
+_CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
 
-def request_of(
-    shape: tuple[int, ...],
-    *,
-    prefer: Prefer,
-    seeds: int | None,
-    threads: int | None,
-    trace: bool,
-    progress: Callable[[int], None] | None,
-) -> Request:
-    """Check how a batch of this shape is to be solved, and choose the threads; InputError for what cannot be."""
-    check_request(prefer=prefer, seeds=seeds, threads=threads, progress=progress)
-    count = int(np.prod(shape))
-    if trace and count != 1:
-        raise InputError(f"trace=True keeps the iterations of one target; there are {count}")
-    if prefer == "all" and count != 1:
-        raise InputError(f'prefer="all" lists the solutions of one target; there are {count}')
-    if threads is None:
-        threads = (os.cpu_count() or 1) if count >= _WORTH_THREADS else 1
-    return Request(prefer, seeds, threads, trace, progress)
+@dataclass(frozen=True)
+class Settings:
+    """How targets are solved, whatever the solver: the arguments that solve() and prepare() share."""
+
+    prefer: Prefer = "first"
+    seeds: int | None = None
+    threads: int | None = None
+    trace: bool = False
+    progress: Callable[[int], None] | None = None
+
+    def __post_init__(self) -> None:
+        check_request(prefer=self.prefer, seeds=self.seeds, threads=self.threads, progress=self.progress)
+
+    def request(self, count: int) -> Request:
+        """The request for so many targets, threads chosen; InputError for what only a single one can have."""
+        if self.trace and count != 1:
+            raise InputError(f"trace=True keeps the iterations of one target; there are {count}")
+        if self.prefer == "all" and count != 1:
+            raise InputError(f'prefer="all" lists the solutions of one target; there are {count}')
+        threads = self.threads
+        if threads is None:
+            threads = (os.cpu_count() or 1) if count >= _WORTH_THREADS else 1
+        return Request(self.prefer, self.seeds, threads, self.trace, self.progress)
+
+
+class Found(NamedTuple):
+    """What a solver answered, and how far that is from the targets (k, c), measured by forward kinematics."""
+
+    answer: Answer
+    errors: Floats
 
 
 def run(
     problem: Problem,
-    goals: tuple[Goal, ...],
+    targets: Floats,
     solver: solvers.Solver,
     tolerance: Tolerance,
     request: Request,
     shape: tuple[int, ...],
     moved_inside: tuple[str, ...],
     began: float,
+    goals: tuple[Goal, ...] | None = None,
 ) -> Result:
-    """Solve a packed problem and judge the answer."""
-    solvers.check(solver, problem, request)
-    targets = problem.targets(goals, int(np.prod(shape)))
+    """Solve a problem for targets (k, W) and measure the answer. `goals` hold the targets, where somebody made them."""
+    found = solved(problem, targets, solver, tolerance, request)
+    reached = problem.met(found.errors, tolerance).reshape(shape)
+    answer = found.answer
+    return Result({
+        "problem": problem,
+        "targets": targets,
+        "q": answer.q.reshape(*shape, answer.q.shape[-1]),
+        "errors": found.errors.reshape(*shape, found.errors.shape[-1]),
+        "reached": reached if shape else bool(reached),
+        "iterations": answer.iterations.reshape(shape),
+        "joint_updates": answer.joint_updates.reshape(shape),
+        "solver": solver.name,
+        "moved_inside": moved_inside,
+        "trace": answer.trace,
+        "solutions_q": answer.solutions,
+        "tolerances": tolerance,
+        **({} if goals is None else {"goals": goals}),
+        "seconds": perf_counter() - began,
+    })  # fmt: skip
+
+
+def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request) -> Found:
+    """Solve and measure: all at once, part by part where there are many targets, group by group where plans differ."""
     progress = None if request.progress is None else _Progress(request.progress)
-    request = replace(request, progress=progress)
-
-    def part(rows: slice) -> tuple[Answer, Verdict]:
-        answer = solver.run(problem, targets[rows], tolerance, request)
-        _check_shape(answer, solver.name, (len(targets[rows]), problem.skeleton.nq))
-        if problem.sheared:
-            silent = replace(request, progress=None)
-            answer = _corrected(problem, solver, targets[rows], tolerance, silent, answer)
-        return answer, judge(problem, answer.q, targets[rows], tolerance)
-
-    if problem.start.shape or len(targets) <= _CHUNK or request.prefer != "first":
-        answer, verdict = part(slice(None))
+    request = request if progress is None else replace(request, progress=progress)
+    groups = groups_of(problem.start, problem.goals, free_root=problem.free_root) if problem.start.shape else None
+    if groups is not None:
+        found = _in_groups(groups, problem, targets, solver, tolerance, request)
+    elif problem.start.shape or len(targets) <= _CHUNK or request.prefer != "first":
+        found = _together(problem, targets, solver, tolerance, request)
     else:
-        threads, request = request.threads, replace(request, threads=1, progress=None)
-        answer, verdict = _joined(_in_parts(part, len(targets), threads, progress), len(targets))
+        found = _in_parts(problem, targets, solver, tolerance, request)
     if progress is not None and progress.told < len(targets):
         progress(len(targets) - progress.told)  # not every solver counts
-    found = facts(
-        problem, goals, targets, answer, verdict, tolerance, solver=solver.name, shape=shape, moved_inside=moved_inside
-    )
-    return Result(time.perf_counter() - began, **found)
+    return found
+
+
+def _together(
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+) -> Found:
+    solvers.check(solver, problem, request)
+    answer = solver.run(problem, targets, tolerance, request)
+    _check_shape(answer, solver.name, (len(targets), problem.skeleton.nq))
+    if problem.plan.sheared:
+        answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
+    return Found(answer, problem.errors(answer.q, targets))
 
 
 def _check_shape(answer: Answer, name: str, shape: tuple[int, int]) -> None:
@@ -104,35 +138,57 @@ class _Progress:
 
 
 def _in_parts(
-    part: Callable[[slice], tuple[Answer, Verdict]],
-    count: int,
-    threads: int,
-    progress: Callable[[int], None] | None,
-) -> Iterator[tuple[Answer, Verdict]]:
-    """Solve and judge a long batch part by part: what belongs together is still in the cache, and threads share it."""
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+) -> Found:
+    """Part by part: what belongs together is still in the processor's cache, and threads share the work."""
+    count, threads, progress = len(targets), request.threads, request.progress
     size = _CHUNK if threads == 1 else max(_LEAST, min(_CHUNK, -(-count // (2 * threads))))  # two parts or more each
     rows = [slice(first, min(first + size, count)) for first in range(0, count, size)]
-    with ThreadPoolExecutor(threads) as pool:
-        for done, found in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):
-            yield found
-            if progress is not None:
-                progress(done.stop - done.start)
+    alone = replace(request, threads=1, progress=None)
+
+    def part(each: slice) -> Found:
+        return _together(problem, targets[each], solver, tolerance, alone)
+
+    def found() -> Iterator[tuple[slice, Found]]:
+        with ThreadPoolExecutor(threads) as pool:
+            for done, one in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):
+                yield done, one
+                if progress is not None:
+                    progress(done.stop - done.start)
+
+    return _joined(found(), count)
 
 
-def _joined(parts: Iterable[tuple[Answer, Verdict]], count: int) -> tuple[Answer, Verdict]:
-    """One answer and verdict for all `count` targets; each part is copied and let go, its memory is the next one's."""
+def _in_groups(
+    groups: Iterable[np.ndarray],
+    problem: Problem,
+    targets: Floats,
+    solver: solvers.Solver,
+    tolerance: Tolerance,
+    request: Request,
+) -> Found:
+    """Group by group: the starts of each share a plan."""
+
+    def found() -> Iterator[tuple[np.ndarray, Found]]:
+        for rows in groups:
+            yield rows, _together(problem.part(rows), targets[rows], solver, tolerance, request)
+
+    return _joined(found(), len(targets))
+
+
+def _joined(parts: Iterable[tuple[slice | np.ndarray, Found]], count: int) -> Found:
+    """One answer for all `count` targets; each part is copied and let go, so that its memory is the next one's."""
     whole: dict[str, np.ndarray] = {}
-    worst, first = 0.0, 0
-    for answer, verdict in parts:
-        found = {name: getattr(answer, name) for name in _COLUMNS} | {"errors": verdict.errors, "codes": verdict.codes}
-        for name, rows in found.items():
+    trace = solutions = None
+    for rows, (answer, errors) in parts:
+        columns = {name: getattr(answer, name) for name in ("q", "met", "iterations", "joint_updates")}
+        for name, found in (columns | {"errors": errors}).items():
             if name not in whole:
-                whole[name] = np.empty((count, *rows.shape[1:]), dtype=rows.dtype)
-            whole[name][first : first + len(rows)] = rows
-        worst, first = max(worst, verdict.violation), first + len(answer.q)
-    return Answer(whole["q"], whole["met"], whole["iterations"], whole["joint_updates"]), Verdict(
-        whole["errors"], whole["codes"], worst
-    )
+                whole[name] = np.zeros((count, *found.shape[1:]), dtype=found.dtype)
+            whole[name][rows] = found
+        trace, solutions = trace or answer.trace, answer.solutions
+    errors = whole.pop("errors")
+    return Found(Answer(**whole, trace=trace, solutions=solutions), errors)
 
 
 def _corrected(
@@ -141,7 +197,7 @@ def _corrected(
     """Solve again for aims that make up for scale that is not quite uniform, while that is what is missing."""
     aims = targets.copy()
     for _ in range(_CORRECTIONS):
-        missed = answer.met & ~met(problem, problem.errors(answer.q, targets), tolerance)
+        missed = answer.met & ~problem.met(problem.errors(answer.q, targets), tolerance)
         if not missed.any():
             break
         aims[missed] = problem.corrected(aims, targets, answer.q)[missed]

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from poise import solvers
 from poise.errors import InputError, UnsupportedError
+from poise.maths.remember import remember
 from poise.model.pose import Pose
-from poise.problem.goals import GOALS, NAMES, Goal, Near, Place, Pole, Position
-from poise.problem.problem import Problem, solved_together
-from poise.solvers.base.request import Prefer, Request
-from poise.solvers.base.status import Status
+from poise.problem.goals import GOALS, NAMES, Goal, Place, Pole, Position
+from poise.problem.layout import NUMBERS
+from poise.problem.problem import Problem
+from poise.solvers.base.contract import Prefer, Request
 from poise.solving.checks import check_arguments
-from poise.solving.judge import Verdict
-from poise.solving.prepared import How, Prepared
+from poise.solving.judge import legal_start
+from poise.solving.prepared import Prepared
 from poise.solving.progress import bar
-from poise.solving.result import Answer, Result, facts
-from poise.solving.run import run
+from poise.solving.result import Result
+from poise.solving.run import Settings, run
 
 _KINDS = frozenset(GOALS)
 
@@ -94,29 +95,44 @@ def solve(
     A start outside its limits is first moved inside; `Result.moved_inside` names the joints. A start that meets its
     goals comes back unchanged, bit for bit.
     """
-    began = time.perf_counter()
+    began = perf_counter()
     check_arguments(start, solver, tolerance, angle_tolerance)
     wanted = checked_goals(goals)
     shape = _batch(start, wanted)
-    if progress is True:
-        with bar(int(np.prod(shape))) as report:
-            return solve(
-                start, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance,
-                free_root=free_root, prefer=prefer, seeds=seeds, threads=threads, trace=trace, progress=report,
-            )  # fmt: skip
-    progress = progress or None
-    how = How(prefer, seeds, threads)
-    request = how.request(shape, threads=threads, trace=trace, progress=progress)
-    chosen = chosen_solver(solver, start, wanted, prefer, free_root=free_root)
-    tolerances = (tolerance, angle_tolerance)
-    if not start.shape:
-        prepared = _remembered(start, wanted, chosen, tolerances, How(prefer, seeds), free_root=free_root)
-        return prepared.reach(wanted, threads=threads, trace=trace, progress=progress, began=began)
-    start, wanted, moved_inside = _flattened(start, wanted, shape)
-    if not solved_together(start, wanted, free_root=free_root):
-        return _one_by_one(start, wanted, chosen, tolerances, request, free_root, shape, moved_inside, began)
-    problem = Problem(start, wanted, free_root)
-    return run(problem, wanted, chosen, problem.tolerance(*tolerances), request, shape, moved_inside, began)
+    show = progress is True
+    settings = Settings(prefer, seeds, threads, trace, None if show else progress or None)
+    tolerances = tolerance, angle_tolerance
+    if not show:
+        return _solve(start, wanted, shape, solver, tolerances, settings, began, free_root=free_root)
+    with bar(math.prod(shape)) as report:
+        settings = replace(settings, progress=report)
+        return _solve(start, wanted, shape, solver, tolerances, settings, began, free_root=free_root)
+
+
+def _solve(
+    start: Pose,
+    goals: tuple[Goal, ...],
+    shape: tuple[int, ...],
+    solver: str | solvers.Solver,
+    tolerances: tuple[float | None, float | None],
+    settings: Settings,
+    began: float,
+    *,
+    free_root: bool,
+) -> Result:
+    """What solve() does once its arguments are checked."""
+    request = settings.request(math.prod(shape))
+    if not math.prod(shape):
+        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
+    start, moved_inside = legal_start(start)
+    problem = Problem(_flattened(start, shape), goals, free_root)
+    chosen = _chosen(solver, problem, settings.prefer)
+    tolerance = problem.tolerance(*tolerances)
+    targets = problem.target_rows([goal.rows() for goal in goals if goal.width], shape)
+    if not shape:
+        maker = Prepared(problem, chosen, tolerance, settings, moved_inside)
+        return maker.solve(targets, began, goals)
+    return run(problem, targets, chosen, tolerance, request, shape, moved_inside, began, goals)
 
 
 def prepare(
@@ -148,10 +164,13 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    chosen = chosen_solver(solver, start, wanted, prefer, free_root=free_root)
-    how = How(prefer, seeds, threads)
-    how.request((), threads=threads)
-    return prepared_problem(start, wanted, chosen, (tolerance, angle_tolerance), how, free_root=free_root)
+    settings = Settings(prefer, seeds, threads)
+    settings.request(1)
+    start, moved_inside = legal_start(start)
+    problem = Problem(start, wanted, free_root)
+    chosen = _chosen(solver, problem, prefer)
+    tolerance_ = problem.tolerance(tolerance, angle_tolerance)
+    return Prepared(problem, chosen, tolerance_, settings, moved_inside).refuse()
 
 
 def checked_goals(goals: Any) -> tuple[Goal, ...]:
@@ -171,31 +190,28 @@ def chosen_solver(
     free_root: bool = False,
 ) -> solvers.Solver:
     """The solver that is meant; "auto" is two_bone where the problem is a limb of two bones, else the engine."""
+    return solver if not isinstance(solver, str) else _chosen(solver, Problem(start, goals, free_root), prefer)
+
+
+def _chosen(solver: str | solvers.Solver, problem: Problem, prefer: Prefer) -> solvers.Solver:
     if not isinstance(solver, str):
         return solver
     if solver != "auto":
         return solvers.named(solver)
-    limb = prefer == "first" and not free_root and _bends_two(start, goals)
+    limb = prefer == "first" and not problem.free_root and _bends_two(problem)
     return solvers.named("two_bone" if limb else "levenberg_marquardt")
 
 
-def _bends_two(start: Pose, goals: tuple[Goal, ...]) -> bool:
-    """Whether two_bone takes the problem; remembered per skeleton for poses that give nothing but q."""
-    if [type(goal) for goal in goals if not isinstance(goal, Pole)] not in ([Position], [Place]):
+def _bends_two(problem: Problem) -> bool:
+    """Whether two_bone takes the problem: found by asking it to solve for no targets, once for a plan."""
+    tips = [type(goal) for goal in problem.goals if not isinstance(goal, Pole)]
+    if tips not in ([Position], [Place]):
         return False
-    if start.translations is not None or start.scales is not None:
-        return _takes("two_bone", start, goals)
-    known: dict[object, bool] = start.skeleton.__dict__.setdefault("_limbs_of_two", {})
-    key = tuple(_kind_of(goal) for goal in goals)
-    if key not in known:
-        known[key] = _takes("two_bone", start, goals)
-    return known[key]
+    return remember(problem.plan, "bends two", None, lambda: _takes("two_bone", problem))
 
 
-def _takes(name: str, start: Pose, goals: tuple[Goal, ...]) -> bool:
-    """Whether a solver would solve for these goals, found by asking it to solve for no targets."""
-    solver, problem = solvers.named(name), Problem(start, goals)
-    nothing = np.zeros((0, sum(goal.width for goal in goals)))
+def _takes(name: str, problem: Problem) -> bool:
+    solver, nothing = solvers.named(name), np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
     try:
         solvers.check(solver, problem, Request())
         solver.run(problem, nothing, problem.tolerance(None, None), Request())
@@ -214,106 +230,16 @@ def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
         raise InputError(f"a batch of {start.shape} start poses does not go with targets of shape {what}") from error
 
 
-def _flattened(
-    start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...]
-) -> tuple[Pose, tuple[Goal, ...], tuple[str, ...]]:
-    """Move a batch of starts inside its limits, and give starts and goals the same single batch axis."""
-    if not np.prod(shape):
-        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
-        return start, goals, ()
-    q, moved_inside = start.skeleton.legal(start.q)
-    start = start.with_q(q)
+def _flattened(start: Pose, shape: tuple[int, ...]) -> Pose:
+    """A batch of starts along one axis, one for each target; a single start stays as it is."""
+    if not start.shape:
+        return start
     rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
     assert rows[0] is not None
-    start = Pose(start.skeleton, rows[0][:, 0], rows[1], rows[2])
-    return start, tuple(_broadcast(goal, shape) for goal in goals), moved_inside
-
-
-def _remembered(
-    start: Pose,
-    goals: tuple[Goal, ...],
-    solver: solvers.Solver,
-    tolerances: tuple[float | None, float | None],
-    how: How,
-    *,
-    free_root: bool,
-) -> Prepared:
-    """The prepared problem of a pose: packing costs more than solving, and people solve from one pose repeatedly."""
-    key = (*(_kind_of(goal) for goal in goals), solver, tolerances, how, free_root)
-    last: tuple[object, Prepared] | None = start.__dict__.get("_prepared")
-    if last is not None and last[0] == key:
-        return last[1]
-    prepared = prepared_problem(start, goals, solver, tolerances, how, free_root=free_root)
-    start.__dict__["_prepared"] = (key, prepared)  # a Pose is frozen, so that this stays true
-    return prepared
-
-
-def _kind_of(goal: Goal) -> tuple[object, ...]:
-    """What of a goal is not its target."""
-    if isinstance(goal, Near):
-        return (goal,)
-    more = (getattr(goal, name, None) for name in ("axis", "offset", "over", "tip"))
-    return (type(goal), goal.measures, goal.joint, goal.root, goal.weight, *more)
-
-
-def prepared_problem(
-    start: Pose,
-    goals: tuple[Goal, ...],
-    solver: solvers.Solver,
-    tolerances: tuple[float | None, float | None],
-    how: How,
-    *,
-    free_root: bool,
-) -> Prepared:
-    """Move a single start inside its limits and pack the problem."""
-    q, moved_inside = start.skeleton.legal(start.q)
-    problem = Problem(start.with_q(q), goals, free_root)
-    return Prepared(problem, solver, problem.tolerance(*tolerances), how, moved_inside)
-
-
-def _broadcast(goal: Goal, shape: tuple[int, ...]) -> Goal:
-    if not goal.width or goal.shape == shape:
-        return goal
-    return goal.with_target(np.broadcast_to(goal.rows(), (*shape, goal.width)))
+    return Pose(start.skeleton, rows[0][:, 0], rows[1], rows[2])
 
 
 def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     if value is None:
         return None
     return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
-
-
-def _one_by_one(
-    start: Pose,
-    goals: tuple[Goal, ...],
-    solver: solvers.Solver,
-    tolerances: tuple[float | None, float | None],
-    request: Request,
-    free_root: bool,
-    shape: tuple[int, ...],
-    moved_inside: tuple[str, ...],
-    began: float,
-) -> Result:
-    """Solve each pose of a batch from a packing of its own: their lengths or scales differ."""
-    flat = [goal.with_target(goal.rows().reshape(-1, goal.width)) if goal.width else goal for goal in goals]
-    parts: list[Result] = []
-    silent = replace(request, progress=None)
-    for i in range(len(start)):
-        single = tuple(goal.with_target(goal.rows()[i]) if goal.width else goal for goal in flat)
-        problem = Problem(start[i], single, free_root)
-        parts.append(run(problem, single, solver, problem.tolerance(*tolerances), silent, (), (), time.perf_counter()))
-        if request.progress is not None:
-            request.progress(1)
-    whole = Problem(start, goals, free_root)
-    q, codes = np.stack([part.q for part in parts]), np.stack([part.codes for part in parts])
-    iterations, updates = (
-        np.stack([part.iterations for part in parts]),
-        np.stack([part.joint_updates for part in parts]),
-    )
-    answer = Answer(q, codes == Status.reached, iterations, updates, parts[0].trace, parts[0].solutions_q)
-    verdict = Verdict(np.stack([part.errors for part in parts]), codes, max(part.violation for part in parts))
-    found = facts(
-        whole, goals, np.concatenate([part.targets for part in parts]), answer, verdict, whole.tolerance(*tolerances),
-        solver=solver.name, shape=shape, moved_inside=moved_inside, parts=tuple(parts),
-    )  # fmt: skip
-    return Result(time.perf_counter() - began, **found)

@@ -17,12 +17,11 @@ from poise.maths.options import count
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.problem.goals import Goal
-from poise.solvers.base.request import Request
+from poise.solvers.base.contract import Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solving.judge import allowed, judge
 from poise.solving.pace import Approach
-from poise.solving.prepared import with_targets
-from poise.solving.result import Answer, Result, facts
+from poise.solving.prepared import parsed
+from poise.solving.result import Result
 from poise.solving.run import run
 from poise.solving.solve import checked_goals, chosen_solver, prepare
 
@@ -145,15 +144,13 @@ class Tracker:
 
         The Result is that of the pose shown. `seconds` is the time of the frame, `iterations` those of the frame.
         """
-        if self._quick and type(target) is np.ndarray:
-            self._turn_to(target.tobytes())
-            result = self._prepared(target, self._solved)
-        else:
-            goals = with_targets(self._prepared.problem.goals, target)
-            if any(goal.shape for goal in goals):
-                raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
-            self._turn_to(b"".join(goal.rows().tobytes() for goal in goals if goal.width))
-            result = self._solve(goals)
+        prepared = self._prepared
+        rows = parsed(prepared.problem.goals, target)
+        if any(row.ndim > 1 for row in rows):
+            raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
+        targets = prepared.problem.target_rows(rows, ())
+        self._turn_to(targets.tobytes())
+        result = prepared(rows[0], self._solved) if self._quick else self._solve(targets)
         self._last, self._solved = result, result.q
         if self._approach.instant:
             self._shown = result.q
@@ -162,8 +159,7 @@ class Tracker:
         if not 0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         self._shown = self._approach(self._shown, self._solved, seconds)
-        spent = int(result.iterations), int(result.joint_updates)
-        return self._judged(result, self._shown, *spent, result.seconds)
+        return result if self._shown is result.q else self._judged(result, self._shown, targets)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a whole path of targets, and return the poses that were shown as a Clip.
@@ -177,8 +173,7 @@ class Tracker:
         name
             Name of the clip.
         """
-        goals = with_targets(self._prepared.problem.goals, targets)
-        rows = [goal.rows() for goal in goals if goal.width]
+        rows = parsed(self._prepared.problem.goals, targets)
         frames = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
         if len(frames) != 1:
             raise InputError(f"clip() takes targets with one leading axis, a target for each frame, not {frames}")
@@ -198,28 +193,29 @@ class Tracker:
         if self.restart:
             self._solved = self._first
 
-    def _solve(self, goals: tuple[Goal, ...]) -> Result:
+    def _solve(self, targets: Floats) -> Result:
         """Solve, and go on from where that ended while the budget lasts and it pays."""
         began = perf_counter()
-        best = self._once(goals, self._solved, self.budget)
+        best = self._once(targets, self._solved, self.budget)
         used, updates = int(best.iterations), int(best.joint_updates)
         while not best.reached and self._in_slices and not self._is_spent(used, began):
-            more = self._once(goals, best.q, self.budget - used)
+            more = self._once(targets, best.q, self.budget - used)
             used, updates = used + int(more.iterations), updates + int(more.joint_updates)
             gains = self._left(more) < self._left(best) * _GAIN
             best = more if self._left(more) < self._left(best) else best
             if not gains:
                 break
-        return self._judged(best, best.q, used, updates, perf_counter() - began)
+        spent = {"iterations": np.array(used), "joint_updates": np.array(updates), "seconds": perf_counter() - began}
+        return best.shown(best.q, best.errors, reached=bool(best.reached), **spent)
 
-    def _once(self, goals: tuple[Goal, ...], q: Floats, most: int) -> Result:
+    def _once(self, targets: Floats, q: Floats, most: int) -> Result:
         """Run the solver from q."""
         prepared, solver = self._prepared, self.solver
-        problem = prepared.problem.starting_at(q)
+        problem = prepared.problem.at(prepared.problem.start.with_q(q))
         if self._in_slices:
             most = min(most if self.microseconds is None else _SLICE, solver.iterations)  # pyright: ignore[reportAttributeAccessIssue]
             solver = dataclasses.replace(solver, iterations=most)  # pyright: ignore[reportArgumentType]
-        return run(problem, goals, solver, prepared.tolerance, Request(), (), (), perf_counter())
+        return run(problem, targets, solver, prepared.tolerance, Request(), (), (), perf_counter())
 
     def _is_spent(self, used: int, began: float) -> bool:
         if self.microseconds is not None:
@@ -228,18 +224,15 @@ class Tracker:
 
     def _left(self, result: Result) -> float:
         """What is left of all goals, in tolerances."""
-        most = allowed(self._prepared.problem, self._prepared.tolerance)
+        most = self._prepared.problem.allowed(self._prepared.tolerance)
         return float(np.sqrt(((result.errors / np.where(most > 0, most, 1.0)) ** 2).sum()))
 
-    def _judged(self, found: Result, q: Floats, iterations: int, updates: int, seconds: float) -> Result:
+    def _judged(self, found: Result, q: Floats, targets: Floats) -> Result:
         """The Result of another pose for the same target, measured like every other."""
-        if q is found.q and iterations == found.iterations:
-            return found
-        tolerance = self._prepared.tolerance
-        verdict = judge(found.problem, q[None], found.targets, tolerance)
-        answer = Answer(q[None], np.array([not verdict.codes[0]]), np.array([iterations]), np.array([updates]))
-        known = facts(found.problem, found.goals, found.targets, answer, verdict, tolerance, solver=found.solver)
-        return Result(seconds, **known)
+        problem = self._prepared.problem
+        errors = problem.errors(q[None], targets)
+        reached = bool(problem.met(errors, self._prepared.tolerance)[0])
+        return found.shown(q, errors[0], reached=reached)
 
 
 def steady(

@@ -12,8 +12,8 @@ from poise.errors import InputError
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.problem.goals import Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
+from poise.solvers.base.contract import Prefer
 from poise.solvers.base.parameters import parameters, read_options
-from poise.solvers.base.request import Prefer
 from poise.solving.solve import chosen_solver
 
 Numbers = tuple[float, ...]

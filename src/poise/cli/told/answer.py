@@ -15,7 +15,7 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.problem.goals import Goal, JointGoal, Near, Orientation, Place, Position
-from poise.solvers.base.request import Prefer
+from poise.solvers.base.contract import Prefer
 from poise.solving.result import Result
 
 

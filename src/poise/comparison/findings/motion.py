@@ -67,5 +67,4 @@ def smoothness(task: Task, q: Floats) -> Smoothness:
 
 def _length(task: Task) -> float:
     """Of the chain [file units]; 1 where it has none."""
-    lengths = task.problem.tree.lengths
-    return float(lengths[0]) if lengths.size and 0 < lengths[0] < np.inf else 1.0
+    return task.problem.plan.length or 1.0

@@ -14,8 +14,8 @@ from poise import solvers
 from poise.comparison.trials.abilities import declared
 from poise.comparison.trials.task import Task
 from poise.maths.arrays import Bools, Floats
+from poise.solvers.base.contract import Request
 from poise.solvers.base.parameters import parameters, summary
-from poise.solvers.base.request import Request
 from poise.solving.solve import prepare, solve
 
 
@@ -146,7 +146,7 @@ class _OwnReady:
         if (begins == self.task.start.q).all():
             return np.asarray(self.solver.run(problem, rows, tolerance, Request()).met, dtype=bool)
         runs = [
-            self.solver.run(problem.starting_at(begin), row[None], tolerance, Request())
+            self.solver.run(problem.at(problem.start.with_q(begin)), row[None], tolerance, Request())
             for row, begin in zip(rows, begins, strict=True)
         ]
         return np.array([bool(run.met[0]) for run in runs])

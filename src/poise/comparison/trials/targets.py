@@ -90,9 +90,8 @@ class Source(NamedTuple):
     @property
     def length(self) -> float:
         """The longest reach [file units], or the size of the figure."""
-        lengths = self.problem.tree.lengths
-        if lengths.size and 0 < lengths[0] < np.inf:
-            return float(lengths[0])
+        if self.problem.plan.length > 0:
+            return self.problem.plan.length
         return float(np.ptp(self.problem.start.world.positions, axis=0).max(initial=0.0)) or 1.0
 
     def rows(self, q: Floats) -> Floats:

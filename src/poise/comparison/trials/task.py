@@ -12,7 +12,7 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.goals import Orientation, Place, Position
 from poise.problem.problem import Problem, Tolerance
-from poise.solving.judge import allowed, reaches
+from poise.problem.reach import reaches
 
 OneGoal: TypeAlias = Position | Orientation | Place
 LEVELS = (100.0, 10.0, 1.0)  # the three tolerances, in units of the finest
@@ -100,7 +100,7 @@ class Task:
     @cached_property
     def allowed(self) -> Floats:
         """The largest error (c,) that counts as solved at the finest level: a distance, an angle, or both."""
-        return allowed(self.problem, self.tolerance)
+        return self.problem.allowed(self.tolerance)
 
     def reach_shares(self, rows: Floats) -> Floats | None:
         """How far from the chain's first joint targets (k, W) are, as a share of the longest reach (k,).
@@ -108,6 +108,6 @@ class Task:
         None where the goal has no position or the reach no bound (a slide without limits).
         """
         found = reaches(self.problem, rows)
-        if not found or not np.isfinite(found[0].longest).all() or not (found[0].longest > 0).all():
+        if not found or not 0 < found[0].longest < np.inf:
             return None
         return found[0].wanted / found[0].longest

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import Engine
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer
 
 _CLOSEST, _ALL = 64, 512  # starts to try
 _SAME = 1e-3  # [rad, file units]: solutions that differ less are the same
@@ -21,10 +20,10 @@ def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
     """Of the solutions found from the start and the seeds, the one with the least sum of squared joint differences."""
     count = request.seeds or _CLOSEST
     chunk = max(_TOGETHER // count, 1)
-    tree = engine.problem.tree
-    u, met = np.zeros((len(targets), tree.layout.nu)), np.zeros(len(targets), dtype=bool)
+    problem, plan = engine.problem, engine.problem.plan
+    u, met = np.zeros((len(targets), plan.layout.nu)), np.zeros(len(targets), dtype=bool)
     iterations = np.zeros(len(targets), dtype=np.int64)
-    starts = np.broadcast_to(tree.starts, u.shape)
+    starts = np.broadcast_to(problem.starts, u.shape)
     for first in range(0, len(targets), chunk):
         rows = slice(first, first + chunk)
         u[rows], met[rows], iterations[rows] = _closest(
@@ -39,14 +38,14 @@ def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
         u[missed], met[missed] = found.u, found.met
         iterations[missed] += found.iterations
     moved = (u != starts).any(axis=-1)
-    return Answer(tree.q_of(u, moved), met, iterations, iterations * len(tree.layout.dofs))
+    return Answer(problem.q_of(u, moved), met, iterations, iterations * len(plan.layout.dofs))
 
 
 def _closest(engine: Engine, targets: Floats, starts: Floats, count: int, threads: int) -> tuple[Floats, Bools, Ints]:
-    tree = engine.problem.tree
+    plan = engine.problem.plan
     found, met, iterations = _attempts(engine, targets, starts, count, threads)
-    found = tree.turned_near(found, starts[:, None])
-    away = (tree.differences(found, starts[:, None]) ** 2).sum(axis=-1)
+    found = plan.turned_near(found, starts[:, None])
+    away = (plan.differences(found, starts[:, None]) ** 2).sum(axis=-1)
     best = np.where(met, away, np.inf).argmin(axis=1)
     chosen = np.take_along_axis(found, best[:, None, None], axis=1)[:, 0]
     return chosen, np.any(met, axis=1), np.sum(iterations, axis=1)
@@ -59,23 +58,23 @@ def every(engine: Engine, targets: Floats, request: Request, apart: float | None
     there are more degrees of freedom than the goals fix, solutions are whole families: then one for each cluster of
     radius `apart`, greedily, the nearest to the start first.
     """
-    tree = engine.problem.tree
+    problem, plan = engine.problem, engine.problem.plan
     count = request.seeds or _ALL
-    found, met, iterations = _attempts(engine, targets, tree.starts, count, request.threads)
-    u = tree.turned_near(found[met], tree.starts)
+    found, met, iterations = _attempts(engine, targets, problem.starts, count, request.threads)
+    u = plan.turned_near(found[met], problem.starts)
     if not len(u):
         answer = closest(engine, targets, replace(request, seeds=1))
         return answer._replace(solutions=answer.q[answer.met])
-    u = u[np.argsort((tree.differences(u, tree.starts) ** 2).sum(axis=-1), kind="stable")]
-    radius = apart or (_FAMILY if len(tree.layout.dofs) > 3 * len(tree.terms) else _SAME)
+    u = u[np.argsort((plan.differences(u, problem.starts) ** 2).sum(axis=-1), kind="stable")]
+    radius = apart or (_FAMILY if len(plan.layout.dofs) > 3 * len(plan.terms) else _SAME)
     chosen: list[Floats] = []
     while len(u):
         chosen.append(u[0])
-        u = u[tree.differences(u, u[0]).max(axis=-1) > radius]
+        u = u[plan.differences(u, u[0]).max(axis=-1) > radius]
     solutions = np.stack(chosen)
-    q = tree.q_of(solutions, (solutions != tree.starts[0]).any(axis=-1))
+    q = problem.q_of(solutions, (solutions != problem.starts[0]).any(axis=-1))
     total = iterations.sum(axis=1)
-    return Answer(q[:1], np.ones(1, dtype=bool), total, total * len(tree.layout.dofs), solutions=q)
+    return Answer(q[:1], np.ones(1, dtype=bool), total, total * len(plan.layout.dofs), solutions=q)
 
 
 def _attempts(engine: Engine, targets: Floats, starts: Floats, count: int, threads: int) -> tuple[Floats, Bools, Ints]:

@@ -11,7 +11,7 @@ from poise.model.limits import is_soft
 from poise.model.skeleton import Kind
 from poise.problem.goals import NAMES as ALL_GOALS
 from poise.problem.problem import Problem
-from poise.solvers.base.request import Request
+from poise.solvers.base.contract import Request
 
 ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
 ALL_PREFERENCES = ("first", "closest", "all")

@@ -18,9 +18,9 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.lanes import aligned, lane_width
 from poise.problem.arm import Arm, arm_targets
 from poise.problem.layout import POSITION, SLIDE
-from poise.problem.packed import Tree
+from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.solving.result import Answer, Trace
+from poise.solvers.base.contract import Answer, Trace
 
 _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
@@ -98,9 +98,9 @@ class ArmEngine:
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
         """Solve kernel targets (k, 7) from u (1|k, m)."""
-        arm, tree = self.arm, self.problem.tree
+        arm = self.arm
         k, m = len(targets), arm.size
-        settings = arm_settings(arm, float(tree.unit[0]), self.tolerance, options or self.options)
+        settings = arm_settings(arm, self.problem.plan.unit, self.tolerance, options or self.options)
         x, errors, counts = np.zeros((k, m)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history = np.zeros((trace, m + 1))
         from_x = np.ascontiguousarray(starts * arm.gains)
@@ -120,7 +120,7 @@ class ArmEngine:
         """Kernel values x (k, m) as u; dividing slides by their gain may round them over an end."""
         if (self.arm.gains == 1).all():
             return x
-        dofs = self.problem.tree.layout.dofs
+        dofs = self.problem.plan.layout.dofs
         return np.clip(x / self.arm.gains, dofs[:, 0], dofs[:, 1])
 
     def part(self, rows: Bools | slice) -> ArmEngine:
@@ -129,7 +129,7 @@ class ArmEngine:
 
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) as the kernels want them."""
-        return np.ascontiguousarray(arm_targets(self.arm, self.problem.tree, rows))
+        return np.ascontiguousarray(arm_targets(self.arm, self.problem, rows))
 
     def attempts(self, starts: Floats, count: int) -> Floats:
         """Where the first `count` attempts start, (k, count, m): the start itself, then the seeds."""
@@ -151,24 +151,24 @@ class TreeEngine:
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
         """Solve kernel targets (k, width) from u (1|k, nu)."""
-        tree, options = self.problem.tree, options or self.options
-        k, nu = len(targets), tree.layout.nu
-        pull = _PULL if tree.prefers else 0.0
+        problem, plan, options = self.problem, self.problem.plan, options or self.options
+        k, nu = len(targets), plan.layout.nu
+        pull = _PULL if problem.prefers else 0.0
         iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
         settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), np.ascontiguousarray(starts)
-        aims, seeds = aims_within(tree, self.tolerance), self.seeds
+        aims, seeds = aims_within(plan, self.tolerance), self.seeds
         from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
 
-        dofs = eased(tree)
-        size = work_size(len(tree.nodes), len(tree.layout.dofs), nu, 3 * len(tree.terms), targets.shape[1])
+        dofs = eased(plan)
+        size = work_size(len(plan.nodes), len(plan.layout.dofs), nu, 3 * len(plan.terms), targets.shape[1])
         solve = kernels.tree.many.solve8 if lane_width() == 8 else kernels.tree.many.solve4  # noqa: PLR2004
 
         def work(first: int, last: int) -> None:
             solve(
-                tree.nodes, tree.frames, dofs, tree.terms, aims, tree.paths, tree.row_ranges, targets,
-                starts, seeds, tree.near_u, tree.near_on, tree.limits, settings, aligned(size), first, last, u, errors,
+                plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges, targets,
+                starts, seeds, *problem.preference, plan.limits, settings, aligned(size), first, last, u, errors,
                 counts, history,
             )  # fmt: skip
 
@@ -178,7 +178,7 @@ class TreeEngine:
     @property
     def seeds(self) -> Floats:
         """(s, nd) numbers in 0..1 that say where to start again."""
-        return seeds_of(len(self.problem.tree.layout.dofs))
+        return seeds_of(len(self.problem.plan.layout.dofs))
 
     def part(self, rows: Bools | slice) -> TreeEngine:
         """The engine for some of the starts; the same where there is only one for all targets."""
@@ -186,34 +186,34 @@ class TreeEngine:
 
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) as the kernels want them."""
-        return np.ascontiguousarray(self.problem.tree.kernel_targets(rows))
+        return np.ascontiguousarray(self.problem.kernel_targets(rows))
 
     def attempts(self, starts: Floats, count: int) -> Floats:
         """Where the first `count` attempts start, (k, count, nu): the start itself, then elsewhere."""
-        tree, seeds = self.problem.tree, self.seeds
+        plan, seeds = self.problem.plan, self.seeds
         out = np.repeat(starts[:, None], count, axis=1)
         for i in range(1, count):
             share = min(0.25 * i, 2.0)
-            out[:, i] = tree.scattered(starts, seeds[(i - 1) % len(seeds)], share)
+            out[:, i] = plan.scattered(starts, seeds[(i - 1) % len(seeds)], share)
         return out
 
 
-def aims_within(tree: Tree, tolerance: Tolerance) -> Floats:
-    """The aims of a tree with their tolerances."""
-    aims = tree.aims.copy()
-    for i, term in enumerate(tree.layout.terms):
+def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
+    """The aims of a plan with their tolerances."""
+    aims = plan.aims.copy()
+    for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
-            aims[i, 8] = (tolerance.distance / float(tree.unit.max()) * _INSIDE) ** 2
+            aims[i, 8] = (tolerance.distance / plan.unit * _INSIDE) ** 2
         else:
             aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
     return aims
 
 
-def eased(tree: Tree) -> Floats:
+def eased(plan: Plan) -> Floats:
     """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter."""
-    dofs = tree.layout.dofs.copy()
-    for dof in {node.dof for node in tree.layout.nodes if node.kind == SLIDE}:
-        dofs[dof, 3] *= tree.size**2
+    dofs = plan.layout.dofs.copy()
+    for dof in {node.dof for node in plan.layout.nodes if node.kind == SLIDE}:
+        dofs[dof, 3] *= plan.size**2
     return dofs
 
 
@@ -231,18 +231,17 @@ Engine = ArmEngine | TreeEngine
 
 def answer_of(problem: Problem, found: Found) -> Answer:
     """What was found, as configurations of the skeleton."""
-    tree = problem.tree
-    history = None if found.trace is None else trace_of(tree, found.trace[:, 0], found.trace[:, 1:])
-    q = tree.q_of(found.u, found.iterations > 0)
-    return Answer(q, found.met, found.iterations, found.iterations * len(tree.layout.dofs), history)
+    history = None if found.trace is None else trace_of(problem, found.trace[:, 0], found.trace[:, 1:])
+    q = problem.q_of(found.u, found.iterations > 0)
+    return Answer(q, found.met, found.iterations, found.iterations * len(problem.plan.layout.dofs), history)
 
 
-def trace_of(tree: Tree, errors: Floats, u: Floats) -> Trace:
+def trace_of(problem: Problem, errors: Floats, u: Floats) -> Trace:
     """Weighted squared errors (t,) and configurations (t, nu) as a trace; of a lone position, distances."""
-    terms = tree.layout.terms
+    plan, terms = problem.plan, problem.plan.layout.terms
     lone = len(terms) == 1 and terms[0].kind == POSITION
-    scale = float(tree.unit[0]) / float(tree.aims[0, 7]) if lone else 1.0
-    return Trace(np.sqrt(errors) * scale, tree.q_of(u, np.arange(len(u)) > 0))
+    scale = plan.unit / float(plan.aims[0, 7]) if lone else 1.0
+    return Trace(np.sqrt(errors) * scale, problem.q_of(u, np.arange(len(u)) > 0))
 
 
 def standing_still(problem: Problem, targets: Floats, *, trace: bool) -> Answer:

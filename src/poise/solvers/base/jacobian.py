@@ -14,12 +14,11 @@ from poise.maths.arrays import Floats, real, short
 from poise.maths.lanes import aligned, lane_width
 from poise.maths.options import count
 from poise.problem.layout import POSITION
-from poise.problem.packed import Tree
+from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import ALL_GOALS, Capabilities
+from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import Found, aims_within, answer_of, eased, in_chunks, seeds_of, standing_still
-from poise.solvers.base.request import Request
-from poise.solving.result import Answer
 
 GOALS = tuple(goal for goal in ALL_GOALS if goal != "Near")
 _LONGEST_TRACE = 100_000
@@ -76,23 +75,23 @@ class JacobianMethod:
 
 
 def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Found:
-    tree = problem.tree
-    nd, nu, m = len(tree.layout.dofs), tree.layout.nu, 3 * len(tree.terms)
-    rows = np.ascontiguousarray(tree.kernel_targets(targets))
+    plan = problem.plan
+    nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.terms)
+    rows = np.ascontiguousarray(problem.kernel_targets(targets))
     k = len(rows)
     u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
     most = method.iterations + method.restarts + 2 if request.trace else 0
-    history, starts = np.zeros((min(most, _LONGEST_TRACE), nu + 1)), np.ascontiguousarray(tree.starts)
-    aims, dofs, seeds, settings = aims_within(tree, tolerance), eased(tree), seeds_of(nd), _settings(method)
-    clamps = _clamps(tree, method.clamp)
-    size = kernels.tree.arrays.work_size(len(tree.nodes), nd, nu, m, rows.shape[1])
+    history, starts = np.zeros((min(most, _LONGEST_TRACE), nu + 1)), np.ascontiguousarray(problem.starts)
+    aims, dofs, seeds, settings = aims_within(plan, tolerance), eased(plan), seeds_of(nd), _settings(method)
+    clamps = _clamps(plan, method.clamp)
+    size = kernels.tree.arrays.work_size(len(plan.nodes), nd, nu, m, rows.shape[1])
     more = kernels.tree.steps.scratch_size(nd, nu, m)
     solve = kernels.tree.steps.solve8 if lane_width() == 8 else kernels.tree.steps.solve4  # noqa: PLR2004
 
     def work(first: int, last: int) -> None:
         solve(
-            tree.nodes, tree.frames, dofs, tree.terms, aims, tree.paths, tree.row_ranges, rows, starts, seeds,
-            tree.near_u, tree.near_on, tree.limits, clamps, settings, aligned(size), aligned(more), first, last, u,
+            plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges, rows, starts, seeds,
+            *problem.preference, plan.limits, clamps, settings, aligned(size), aligned(more), first, last, u,
             errors, counts, history,
         )  # fmt: skip
 
@@ -111,16 +110,16 @@ def _settings(method: JacobianMethod) -> Floats:
     ], dtype=np.float64)  # fmt: skip
 
 
-def _clamps(tree: Tree, clamp: float) -> Floats:
+def _clamps(plan: Plan, clamp: float) -> Floats:
     """(t,) how much of each term's weighted residual a step looks at."""
-    most = np.full(len(tree.layout.terms), clamp)
-    for i, term in enumerate(tree.layout.terms):
+    most = np.full(len(plan.layout.terms), clamp)
+    for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
-            reach = float(tree.reach(i)[1].max())
+            reach = plan.reaches[i][1]
             most[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
         else:
             most[i] *= math.pi
-    return most * tree.aims[:, 7]
+    return most * plan.aims[:, 7]
 
 
 def above_zero(option: str, value: Any) -> float:

@@ -1,0 +1,140 @@
+# pyright: standard
+"""Into the frames and units of a plan, and back: what is given of q and of targets, and the q that comes out.
+
+u are the numbers of the joints that move, as the kernels see them. Most of them are numbers of q; a ball joint that a
+limit makes a hinge is an angle, and the places of a free root are in units of the rig's size.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.codes import BALL, DIRECTION, MOVE, ROTATION
+from poise.kernels.compiled import inline, kernel
+from poise.kernels.limits.angles import TURN, best_angle, twist_angle
+from poise.kernels.values.linear import Vec, about, conjugate, multiply, normalise, quat_in, rotate, sub, vec_in
+from poise.kernels.values.turns import quaternion_of
+
+
+@inline
+def hinge_angle(q, limits):
+    """The angle of a ball joint that is a hinge about limits[:3], in its range limits[3:5].
+
+    A soft range limits[5:7] chooses the turn that is inside it, or nearest to it: angles a turn apart are one pose.
+    """
+    angle = twist_angle(q, vec_in(limits, 0))
+    angle = angle - TURN if angle > math.pi else angle + TURN if angle <= -math.pi else angle
+    low, high = limits[5], limits[6]
+    if low <= high:
+        angle += TURN * math.floor((best_angle(angle, low, high) - angle) / TURN + 0.5)
+    return best_angle(angle, limits[3], limits[4])
+
+
+@kernel
+def starts(q, same, bent, limits, moves, gains, u):
+    """Fill u (k, nu) from configurations q (k, nq).
+
+    same    (p, 2)  columns of q and of u that hold the same number
+    bent    (h, 2)  where the quaternion of a ball that is a hinge begins in q, and where its angle stands in u
+    limits  (h, 7)  its axis, its range, and its soft range (the first above the second where there is none)
+    moves   (m, 2)  where the place of a free joint begins in q and in u
+    gains   (m,)    kernel units in one of its file units
+    """
+    for k in range(q.shape[0]):
+        for i in range(same.shape[0]):
+            u[k, same[i, 1]] = q[k, same[i, 0]]
+        for i in range(bent.shape[0]):
+            u[k, bent[i, 1]] = hinge_angle(quat_in(q[k], bent[i, 0]), limits[i])
+        for i in range(moves.shape[0]):
+            for j in range(3):
+                u[k, moves[i, 1] + j] = q[k, moves[i, 0] + j] * gains[i]
+
+
+@kernel
+def answers(u, moved, given, same, bent, limits, moves, gains, q):
+    """Fill q (k, nq) from u (k, nu) where `moved` (k,), else from what was given (1|k, nq), bit for bit."""
+    for k in range(u.shape[0]):
+        row = k if given.shape[0] > 1 else 0
+        for i in range(q.shape[1]):
+            q[k, i] = given[row, i]
+        if not moved[k]:
+            continue
+        for i in range(same.shape[0]):
+            q[k, same[i, 0]] = u[k, same[i, 1]]
+        for i in range(bent.shape[0]):
+            turn, first = about(vec_in(limits[i], 0), u[k, bent[i, 1]]), bent[i, 0]
+            q[k, first], q[k, first + 1], q[k, first + 2], q[k, first + 3] = turn.w, turn.x, turn.y, turn.z
+        for i in range(moves.shape[0]):
+            for j in range(3):
+                q[k, moves[i, 0] + j] = u[k, moves[i, 1] + j] / gains[i]
+
+
+@inline
+def base_turn(base, scale):
+    """The rotation from the world into a base, (12,) as world transforms are stored; its scale taken out."""
+    turn, _ = quaternion_of(base / scale, 4)
+    return conjugate(normalise(turn))
+
+
+@kernel
+def targets(rows, bases, scale, size, terms, out):
+    """Fill out (k, N) from world targets (k, W): in the frame of the base, in kernel units.
+
+    bases  (1|k, 12)  world transforms of the row that everything hangs in
+    terms  (t, 3)     kind, first column in `rows`, first column in `out`
+    """
+    unit = scale * size
+    turn = base_turn(bases[0], scale)
+    for k in range(rows.shape[0]):
+        base = bases[k if bases.shape[0] > 1 else 0]
+        if bases.shape[0] > 1:
+            turn = base_turn(base, scale)
+        for t in range(terms.shape[0]):
+            kind, first, to = terms[t, 0], terms[t, 1], terms[t, 2]
+            if kind == ROTATION:
+                r = multiply(turn, quat_in(rows[k], first))
+                out[k, to], out[k, to + 1], out[k, to + 2], out[k, to + 3] = r.w, r.x, r.y, r.z
+                continue
+            v = vec_in(rows[k], first)
+            if kind != DIRECTION:
+                v = sub(v, Vec(base[3], base[7], base[11]))
+                v = Vec(v.x / unit, v.y / unit, v.z / unit)
+            v = rotate(turn, v)
+            out[k, to], out[k, to + 1], out[k, to + 2] = v.x, v.y, v.z
+
+
+@kernel
+def motions(u, links, x):
+    """Fill the motions of a chain's links x (k, m, 4) from u (k, nu).
+
+    links  (m, 7)  kind, where it stands in u, ratio and offset of what it makes of its number, gain of a move, and the
+                   lowest and highest number
+    """
+    for k in range(u.shape[0]):
+        for i in range(links.shape[0]):
+            kind, at = int(links[i, 0]), int(links[i, 1])
+            if kind == BALL:
+                for j in range(4):
+                    x[k, i, j] = u[k, at + j]
+            elif kind == MOVE:
+                for j in range(3):
+                    x[k, i, j] = u[k, at + j] * links[i, 4]
+            else:
+                x[k, i, 0] = links[i, 2] * u[k, at] + links[i, 3]
+
+
+@kernel
+def numbers(x, links, u):
+    """Fill u (k, nu) from the motions of a chain's links x (k, m, 4); see `motions`."""
+    for k in range(x.shape[0]):
+        for i in range(links.shape[0]):
+            kind, at = int(links[i, 0]), int(links[i, 1])
+            if kind == BALL:
+                for j in range(4):
+                    u[k, at + j] = x[k, i, j]
+            elif kind == MOVE:
+                for j in range(3):
+                    u[k, at + j] = x[k, i, j] / links[i, 4]
+            else:
+                value = (x[k, i, 0] - links[i, 3]) / links[i, 2]
+                u[k, at] = min(max(value, links[i, 5]), links[i, 6])

@@ -1,0 +1,371 @@
+"""The plan of a problem: what no pose changes, packed once for the kernels and remembered with the skeleton.
+
+A start pose and targets are what changes: problem.py brings them into the plan's frames and units. The arrays are those
+that kernels/tree/arrays.py documents row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.kernels.codes import LIMIT, LIMIT_SOFT, NO_LIMIT
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints, for_kernel
+from poise.maths.remember import remember
+from poise.model.limits import Range, is_soft
+from poise.model.limits.base.rows import nearest_turns, turn_row
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.geometry import SIMILAR
+from poise.problem.goals import AnyGoal, Near
+from poise.problem.layout import (
+    BALL,
+    DOFS,
+    FIXED,
+    HINGE,
+    MOVE,
+    NUMBERS,
+    POSITION,
+    SIZES,
+    SLIDE,
+    Layout,
+    Measure,
+    Node,
+    columns,
+    coupled_pair,
+    layout_of,
+    measures_of,
+)
+from poise.problem.packing import geometry_of
+
+_UP = np.array([0.0, 0.0, 1.0])
+_OWN = ("joint", "root", "axis", "offset", "over", "tip")  # of a goal, besides its target
+_ROUNDING = 1e-12  # of a reach that is a sum of lengths
+
+
+def plan_of(start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *, free_root: bool) -> Plan:
+    """The plan for goals of these kinds, and for poses whose joints that keep still stand as in `start`, a single one.
+
+    UnsupportedError where scale above a joint that turns is not uniform, or where there is no free root to move.
+    """
+    skeleton = start.skeleton
+    layout = _layout(skeleton, kinds, goals, free_root=free_root)
+    still = still_part(start, layout)
+    key = (kinds, free_root, None if still is None else still.tobytes())
+    return remember(skeleton, "plans", key, lambda: _packed(start, goals, layout))
+
+
+def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
+    """What of goals is not their targets, nor the pose that a Near prefers."""
+    return tuple([_kind_of(goal) for goal in goals])
+
+
+def _kind_of(goal: AnyGoal) -> tuple[object, ...]:
+    if isinstance(goal, Near):
+        return ("Near",)
+    own = [getattr(goal, name, None) for name in _OWN]
+    return (type(goal), goal.measures, goal.weight, *own)
+
+
+def _layout(skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    return remember(skeleton, "layouts", (kinds, free_root), lambda: layout_of(skeleton, goals, free_root=free_root))
+
+
+def still_part(start: Pose, layout: Layout) -> Floats | None:
+    """(k, s) all numbers of start poses that stand in a plan: equal rows share one. None where there are none."""
+    parts: list[Floats] = []
+    if len(layout.still):
+        parts.append(start.flat_q[:, layout.still])
+    n = len(start.skeleton)
+    if start.translations is not None:
+        rows = [row for row in layout.below if start.skeleton.kinds[row] != Kind.FREE]  # theirs stand in q
+        parts.append(start.translations.reshape(-1, n, 3)[:, rows].reshape(-1, 3 * len(rows)))
+    if start.scales is not None:
+        rows = [*start.skeleton.way(layout.base), *layout.below]
+        parts.append(start.scales.reshape(-1, n, 3)[:, rows].reshape(-1, 3 * len(rows)))
+    return np.concatenate(parts, axis=1) if parts else None
+
+
+def groups_of(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool) -> list[Ints] | None:
+    """Rows of a batch of start poses that share a plan, group by group; None where all of them do."""
+    layout = _layout(start.skeleton, kinds_of(goals), goals, free_root=free_root)
+    still = still_part(start, layout)
+    if still is None or not len(still) or (still == still[0]).all():
+        return None
+    _, group = np.unique(still, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1)
+
+
+def _packed(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
+    skeleton = start.skeleton
+    found = geometry_of(start, layout, goals)
+    measures = measures_of(skeleton, goals)
+    return Plan(skeleton, layout, measures, found.frames, found.aims, found.size, found.scale, found.sheared)
+
+
+class Doors(NamedTuple):
+    """Where numbers of q stand in u: what kernels/tree/doors.py goes by."""
+
+    same: Ints
+    bent: Ints
+    limits: Floats
+    moves: Ints
+    gains: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The joints that move for a set of goals, packed for the kernels. n nodes, t terms.
+
+    measures  what is measured: the columns of the errors
+    frames    (1, n, 9)  see kernels/tree/arrays.py
+    aims      (t, 15)    the same, without the tolerances
+    size      file units in one kernel unit: a power of two
+    scale     the factor of the row that everything hangs in
+    sheared   whether any scale is not quite uniform: the kernels' tree is then a little off
+    """
+
+    skeleton: Skeleton
+    layout: Layout
+    measures: tuple[Measure, ...]
+    frames: Floats
+    aims: Floats
+    size: float
+    scale: float
+    sheared: bool
+
+    @cached_property
+    def unit(self) -> float:
+        """World units in one kernel unit."""
+        return abs(self.scale) * self.size
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints that can move."""
+        return tuple(self.skeleton.names[row] for row in self.layout.joints)
+
+    @cached_property
+    def coupled(self) -> tuple[str, str] | None:
+        """Two joints among those that move which share a number of q, if there are."""
+        return coupled_pair(self.skeleton, self.layout.nodes)
+
+    @cached_property
+    def nodes(self) -> Ints:
+        """(n, 4) parent, kind, where it begins in u and in the dofs."""
+        rows = [(node.parent, node.kind, node.at, node.dof) for node in self.layout.nodes]
+        return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+    @cached_property
+    def limits(self) -> Floats:
+        """(n, LIMIT) limits of balls and soft ones of any joint, see kernels/limits/rotations.py; zeros elsewhere.
+
+        The soft range of a coupled joint is one of its leader's number.
+        """
+        rows = np.zeros((len(self.layout.nodes), LIMIT))
+        for row, node in zip(rows, self.layout.nodes, strict=True):
+            limit = self.skeleton.limits[node.row]
+            if node.kind not in (FIXED, MOVE) and (node.kind == BALL or is_soft(limit)):
+                row[:] = turn_row(limit)
+                ratio, offset = self.skeleton.coupling_rows[node.row]
+                if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
+                    row[5:7] = np.sort((row[5:7] - offset) / ratio)
+        return rows
+
+    @cached_property
+    def soft(self) -> bool:
+        """Whether soft limits make some configurations nicer than others."""
+        return bool(self.limits[:, LIMIT_SOFT].any())
+
+    @cached_property
+    def terms(self) -> Ints:
+        """(t, 10) kind, node, first row, first number of a target, first and last of its path, and of a pole's limb.
+
+        Of its first joint and the one that bends: the nodes, and the last nodes of the path that move them.
+        """
+        rows: list[tuple[int, ...]] = []
+        number = way = 0
+        for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.paths, strict=True)):
+            limb = [(node, way + _count(self.layout.nodes, node)) for node in term.limb_nodes] or [(0, 0), (0, 0)]
+            (first, first_end), (middle, middle_end) = limb
+            ways = way, way + len(path), first, middle, first_end, middle_end
+            rows.append((term.kind, term.node, 3 * i, number, *ways))
+            number, way = number + NUMBERS[term.kind], way + len(path)
+        return np.array(rows, dtype=np.int64).reshape(-1, 10)
+
+    @cached_property
+    def paths(self) -> Ints:
+        """The moving nodes on the way to each term, one after the other."""
+        return np.array([node for path in self.layout.paths for node in path], dtype=np.int64)
+
+    @cached_property
+    def row_ranges(self) -> Ints:
+        """(nd, 2) first and last row of the residual that each dof moves."""
+        count = len(self.layout.dofs)
+        first, last = np.full(count, 3 * len(self.layout.terms)), np.zeros(count, dtype=np.int64)
+        for i, path in enumerate(self.layout.paths):
+            for node in (self.layout.nodes[j] for j in path):
+                dofs = slice(node.dof, node.dof + DOFS[node.kind])
+                first[dofs] = np.minimum(first[dofs], 3 * i)
+                last[dofs] = np.maximum(last[dofs], 3 * i + 3)
+        return np.stack([np.minimum(first, last), last], axis=1).astype(np.int64)
+
+    # --- lengths -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def reaches(self) -> tuple[tuple[float, float, Floats], ...]:
+        """Of each term the shortest and longest distance from its path's first node, and that node's origin (3,).
+
+        By lengths alone, a hair wider than they say, so that what lies outside is out of reach for sure; kernel
+        units, frame of the base.
+        """
+        return tuple(self._reach(i) for i in range(len(self.layout.terms)))
+
+    def _reach(self, i: int) -> tuple[float, float, Floats]:
+        path = self.layout.paths[i]
+        if not path:
+            return 0.0, 0.0, self.aims[i, :3]
+        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
+        spans = [self._span(node, end) for node, end in zip(path, ends, strict=True)]
+        longest = sum(spans)
+        turning = all(self.layout.nodes[node].kind in (HINGE, BALL) for node in path)
+        shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
+        margin = SIMILAR if self.sheared else _ROUNDING
+        return shortest * (1 - margin), longest * (1 + margin), self.frames[0, path[0], :3]
+
+    def _span(self, node: int, end: Floats) -> float:
+        """The most that a node can put between its origin and the next one's."""
+        kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof
+        if kind == MOVE:
+            return np.inf
+        if kind != SLIDE:
+            return float(np.sqrt((end**2).sum()))
+        ratio, offset = self.frames[0, node, 7:9].tolist()
+        values = [ratio * value + offset for value in self.layout.dofs[dof, :2].tolist()]
+        if not np.isfinite(values).all():
+            return np.inf
+        return max(float(np.sqrt(((end + _UP * value) ** 2).sum())) for value in values)
+
+    @cached_property
+    def length(self) -> float:
+        """The longest reach of the positions that are aimed at [file units]; 0 where there is none that ends."""
+        terms = [i for i, term in enumerate(self.layout.terms) if term.kind == POSITION]
+        longest = max((self.reaches[i][1] * self.unit for i in terms), default=0.0)
+        return longest if longest < np.inf else 0.0
+
+    # --- q and u -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def doors(self) -> Doors:
+        """Where numbers of q stand in u."""
+        s, nodes = self.skeleton, self.layout.nodes
+        balls = [n for n in nodes if n.kind == HINGE and s.kinds[n.row] >= Kind.BALL]
+        moves = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == MOVE]
+        return Doors(
+            same=np.stack(columns(nodes, s), axis=1),
+            bent=np.array([(n.q_start, n.at) for n in balls], dtype=np.int64).reshape(-1, 2),
+            limits=np.array([self._hinge_limits(n) for n in balls]).reshape(-1, 7),
+            moves=np.array([(n.q_start, n.at) for n, _ in moves], dtype=np.int64).reshape(-1, 2),
+            gains=np.array([gain for _, gain in moves], dtype=np.float64),
+        )
+
+    def _hinge_limits(self, node: Node) -> list[float]:
+        """The axis of a ball joint that a limit makes a hinge, its range, and its soft range (1 to 0: it has none)."""
+        limit, (low, high) = self.skeleton.limits[node.row], self.layout.dofs[node.dof, :2].tolist()
+        assert isinstance(limit, Range)
+        assert limit.axis is not None
+        return [*limit.axis, low, high, *((limit.low, limit.high) if limit.soft else (1.0, 0.0))]
+
+    def u_of(self, q: Floats) -> Floats:
+        """Configurations q (k, nq) as the kernels see them (k, nu)."""
+        u = np.zeros((len(q), self.layout.nu))
+        kernels.tree.doors.starts(for_kernel(q), *self.doors, u)
+        return u
+
+    def q_of(self, u: Floats, moved: Bools, starts: Floats) -> Floats:
+        """q (k, nq) with u (k, nu) put in where `moved` (k,); else that of `starts` (1|k, nq), bit for bit."""
+        q = np.empty((len(u), self.skeleton.nq))
+        kernels.tree.doors.answers(for_kernel(u), moved, for_kernel(starts), *self.doors, q)
+        return q
+
+    @cached_property
+    def door_terms(self) -> Ints:
+        """(t, 3) kind of each term, its first column among the targets, and among those of the kernels."""
+        columns_ = [
+            (term.kind, term.column, number) for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True)
+        ]
+        return np.array(columns_, dtype=np.int64).reshape(-1, 3)
+
+    @cached_property
+    def width(self) -> int:
+        """How many numbers of a target the kernels want."""
+        return sum(NUMBERS[term.kind] for term in self.layout.terms)
+
+    # --- configurations ------------------------------------------------------------------------------------------
+
+    def differences(self, u: Floats, v: Floats) -> Floats:
+        """How far each moving joint is apart (..., joints): angles [rad], slides in file, moves in kernel units."""
+        parts: list[Floats] = []
+        for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != FIXED):
+            a, b = u[..., node.at : node.at + SIZES[node.kind]], v[..., node.at : node.at + SIZES[node.kind]]
+            if node.kind == BALL:
+                left = rotations.multiply(*np.broadcast_arrays(a, rotations.inverse(b)))
+                parts.append(2 * np.arctan2(np.sqrt((left[..., 1:] ** 2).sum(axis=-1)), np.abs(left[..., 0])))
+            else:
+                parts.append(np.sqrt(((a - b) ** 2).sum(axis=-1)))
+        return np.stack(np.broadcast_arrays(*parts), axis=-1)
+
+    def turned_near(self, u: Floats, v: Floats) -> Floats:
+        """u with whole turns added to its hinges, where the limits allow, so that they come nearest to v.
+
+        Those of couplings stay: a whole turn of a leader is none of its followers.
+        """
+        u = u.copy()
+        coupled = {coupling.leader for coupling in self.skeleton.couplings if coupling}
+        for node in self.layout.nodes:
+            if node.kind != HINGE or node.row in coupled or self.skeleton.couplings[node.row]:
+                continue
+            low, high = self.layout.dofs[node.dof, :2]
+            turn = 2 * np.pi
+            best = u[..., node.at] + turn * np.round((v[..., node.at] - u[..., node.at]) / turn)
+            best = np.where(best > high, best - turn * np.ceil((best - high) / turn), best)
+            best = np.where(best < low, best + turn * np.ceil((low - best) / turn), best)
+            u[..., node.at] = np.where((best >= low) & (best <= high), best, u[..., node.at])
+        return u
+
+    def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
+        """Other starts (k, nu) for numbers in 0..1 (nd,): over arrays, as `scatter` in kernels/tree/many.py."""
+        u = starts.copy()
+        for node in self.layout.nodes:
+            low, high = self.layout.dofs[node.dof, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
+            if node.kind in (HINGE, SLIDE) and np.isfinite(high - low):
+                u[:, node.at] = low + seed[node.dof] * (high - low)
+            elif node.kind == HINGE:
+                turned = starts[:, node.at] + (2 * seed[node.dof] - 1) * np.pi
+                u[:, node.at] = np.clip(turned, low, high)
+            elif node.kind == BALL:
+                turn = 2 * seed[node.dof : node.dof + 3] - 1
+                angle = np.linalg.norm(turn)
+                where = slice(node.at, node.at + 4)
+                turned = rotations.about(turn / max(angle, 1e-12), share * angle)
+                u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
+        for node, limit in zip(self.layout.nodes, self.limits, strict=True):
+            if limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0:
+                where = slice(node.at, node.at + 4)
+                u[:, where] = nearest_turns(limit, u[:, where])
+        return u
+
+
+def _count(nodes: Sequence[Node], node: int) -> int:
+    """How many moving nodes lead from the base to `node`, itself included."""
+    count = 0
+    while node >= 0:
+        count += nodes[node].kind != FIXED
+        node = nodes[node].parent
+    return count

@@ -1,0 +1,85 @@
+"""What a solver is given besides the problem, and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from poise.maths.arrays import Bools, Floats, Ints
+
+Prefer = Literal["first", "closest", "all"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a solve is to be done, whatever the solver. A solver refuses what it cannot do.
+
+    Parameters
+    ----------
+    prefer
+        "first": the first pose found that meets the goals. "closest": of all poses found, the one nearest to the start.
+        "all": every distinct pose.
+    seeds
+        How many starts to try for "closest" and "all". None: the solver's own choice.
+    threads
+        How many threads may run at once.
+    trace
+        Whether the iterations of a single target are kept.
+    progress
+        A function that is called with the number of targets done since the last call.
+    """
+
+    prefer: Prefer = "first"
+    seeds: int | None = None
+    threads: int = 1
+    trace: bool = False
+    progress: Callable[[int], None] | None = None
+
+
+class Trace(NamedTuple):
+    """Error and configuration at the start and after each iteration, a row for everything that was tried.
+
+    Parameters
+    ----------
+    errors
+        (rows,) [file units]. With more than one goal, or one that asks for a rotation or a direction, the root of the
+        weighted sum of squares, lengths in units of the rig's size.
+    q
+        (rows, nq) configurations.
+
+    Notes
+    -----
+    Restarts stand in it too, so that errors can rise; the answer is the row with the least error. Where the rig's scale
+    is not quite uniform, errors are those of the chain as the solver saw it.
+    """
+
+    errors: Floats
+    q: Floats
+
+
+class Answer(NamedTuple):
+    """What a solver returns. Errors, limits and status are then worked out from `q` by forward kinematics.
+
+    Parameters
+    ----------
+    q
+        (k, nq) the best configuration for each target; the start's own, bit for bit, where nothing had to move.
+    met
+        (k,) whether the solver thinks that it met its targets. The caller measures again and goes by that.
+    iterations
+        (k,) how many it took.
+    joint_updates
+        (k,) how often a single joint was turned or moved.
+    trace
+        The iterations, if they were asked for.
+    solutions
+        (s, nq) distinct poses that meet the one target, for prefer="all".
+    """
+
+    q: Floats
+    met: Bools
+    iterations: Ints
+    joint_updates: Ints
+    trace: Trace | None = None
+    solutions: Floats | None = None
