@@ -126,8 +126,16 @@ class Problem:
 
     def put_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
         """The same, into columns of `out` that `terms` name; see kernels/tree/doors.py."""
-        bases = self.bases.reshape(-1, 12)
-        kernels.tree.doors.targets(for_kernel(rows), for_kernel(bases), self.plan.scale, self.plan.size, terms, out)
+        unit = self.plan.scale * self.plan.size
+        kernels.tree.doors.targets(for_kernel(rows), self._rigid_bases, unit, terms, out)
+
+    @cached_property
+    def _rigid_bases(self) -> Floats:
+        """(1|k, 12) the bases without their scale."""
+        bases = np.array(self.bases)
+        if self.plan.scale != 1.0:
+            bases[..., :3] /= self.plan.scale
+        return bases.reshape(-1, 12)
 
     @cached_property
     def starts(self) -> Floats:

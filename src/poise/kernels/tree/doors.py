@@ -70,25 +70,25 @@ def answers(u, moved, given, same, bent, limits, moves, gains, q):
 
 
 @inline
-def base_turn(base, scale):
-    """The rotation from the world into a base, (12,) as world transforms are stored; its scale taken out."""
-    turn, _ = quaternion_of(base / scale, 4)
+def base_turn(base):
+    """The rotation from the world into a base, (12,) as world transforms are stored, without scale."""
+    turn, _ = quaternion_of(base, 4)
     return conjugate(normalise(turn))
 
 
 @kernel
-def targets(rows, bases, scale, size, terms, out):
+def targets(rows, bases, unit, terms, out):
     """Fill out (k, N) from world targets (k, W): in the frame of the base, in kernel units.
 
-    bases  (1|k, 12)  world transforms of the row that everything hangs in
+    bases  (1|k, 12)  world transforms of the row that everything hangs in, its scale taken out
+    unit   world units in one kernel unit; negative where that scale mirrors
     terms  (t, 3)     kind, first column in `rows`, first column in `out`
     """
-    unit = scale * size
-    turn = base_turn(bases[0], scale)
+    turn = base_turn(bases[0])
     for k in range(rows.shape[0]):
         base = bases[k if bases.shape[0] > 1 else 0]
         if bases.shape[0] > 1:
-            turn = base_turn(base, scale)
+            turn = base_turn(base)
         for t in range(terms.shape[0]):
             kind, first, to = terms[t, 0], terms[t, 1], terms[t, 2]
             if kind == ROTATION:
