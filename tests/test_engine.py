@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import poise
 from poise import Aim, Coupling, Direction, LookAt, Near, Orientation, Place, Pole, Position, Range, Status
+from tests.contracts.trees import goals_at, near_q, rotated, some_limits
 from tests.reference import slow_kinematics
 from tests.reference.kernel_tree import pole_angle
 from tests.strategies import (
@@ -32,15 +33,6 @@ ROOT = Path(__file__).parent.parent
 
 def rest(skeleton):
     return poise.Pose(skeleton, skeleton.rest_q)
-
-
-def near_q(rng, skeleton, q, amount):
-    """Another legal configuration, every joint of which differs by up to about `amount`."""
-    out = q + rng.uniform(-amount, amount, size=q.shape)
-    for columns in skeleton.turn_columns:
-        turn = Rotation.from_rotvec(rng.uniform(-amount, amount, size=3)) * Rotation.from_quat(np.roll(q[columns], -1))
-        out[columns] = np.roll(turn.as_quat(), 1)
-    return skeleton.legal(out)[0]
 
 
 def slow_errors(skeleton, q, goals):
@@ -69,33 +61,6 @@ def slow_errors(skeleton, q, goals):
     return np.array(out)
 
 
-def goals_at(rng, pose, count, *, look=True):
-    """Goals of random kinds for random joints, met by this pose."""
-    goals = []
-    for joint in rng.choice(pose.skeleton.names, size=count, replace=False):
-        at = pose.world[joint]
-        axis, offset = rng.normal(size=(2, 3))
-        weight = float(rng.uniform(0.5, 2))
-        point = at.positions + at.affine[:, :3] @ offset
-        ahead = point + rng.uniform(0.5, 3) * rotated(at.rotations, axis)
-        every = [
-            Position(joint, at.positions, weight=weight),
-            Position(joint, point, offset=offset, weight=weight),
-            Orientation(joint, at.rotations, weight=weight),
-            Place(joint, at.positions, at.rotations, weight=weight),
-            Place(joint, point, at.rotations, offset=offset, weight=weight),
-            Direction(joint, rotated(at.rotations, axis), axis=axis, weight=weight),
-            Aim(joint, ahead, axis=axis, offset=offset, weight=weight),
-        ]
-        if look:
-            every.append(LookAt(joint, ahead, axis=axis, offset=offset, weight=weight))
-        above = pose.skeleton.ancestors(joint)
-        if len(above) > 1:  # the joint is then the tip of a limb
-            every.append(Pole(above[-1], pose.world[above[-1]].positions, root=above[0], tip=joint, weight=weight))
-        goals.append(every[rng.integers(len(every))])
-    return goals
-
-
 def moved_goal(goal, before, after):
     """A goal that is met before, for where its joint is after."""
     if isinstance(goal, Pole):
@@ -109,22 +74,6 @@ def moved_goal(goal, before, after):
     if isinstance(goal, Place):
         return goal.with_target((point, after.rotations))
     return goal.with_target(point if isinstance(goal, Position) else after.rotations)
-
-
-def rotated(quaternion, vector):
-    return Rotation.from_quat(np.roll(quaternion, -1)).apply(vector)
-
-
-def some_limits(rng, s, q):
-    """Ranges for about half of the joints, the configuration q inside."""
-    limits = {}
-    for name in s.names:
-        joint = s[name]
-        if joint.kind in (1, 2) and joint.coupling is None and rng.random() < 0.5:
-            value = q[s.q_start[joint.row]]
-            limits[name] = Range(value - rng.uniform(0, 1), value + rng.uniform(0, 1))
-    coupled = {name for name in s.names if s[name].coupling}
-    return s.limited({name: limit for name, limit in limits.items() if name not in coupled})
 
 
 @given(seeds)

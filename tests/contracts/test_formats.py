@@ -15,6 +15,8 @@ from poise import Kind, Pose
 from poise.io import formats as folder
 from poise.io import samples
 from poise.io.registry import formats
+from tests.contracts.clips import MOTIONS, VERBS, walk
+from tests.contracts.test_inputs import arrays_in
 from tests.strategies import rng_of
 
 MODULES = {
@@ -180,6 +182,29 @@ class TestWriting:
         for joint in wanted.skeleton.names:
             there = pose.world[joint].positions
             np.testing.assert_allclose(there, wanted.world[joint].positions, atol=1e-4)
+
+    @pytest.mark.parametrize("what", [*VERBS, *MOTIONS])
+    def test_a_clip_comes_back_as_it_was(self, name, suffix, tmp_path, what):
+        """What each verb makes of a clip, and motions of every kind: places at every time; or it is refused whole."""
+        clip = MOTIONS[what]() if what in MOTIONS else VERBS[what](walk())
+        path, before = tmp_path / f"clip{suffix}", arrays_in(clip)
+        try:
+            poise.save(clip, path)
+        except poise.UnsupportedError:
+            assert list(tmp_path.iterdir()) == []
+            return
+        finally:
+            assert arrays_in(clip) == before
+        data = path.read_bytes()
+        poise.save(clip, path)
+        assert path.read_bytes() == data
+        if (name, suffix) in READ:
+            clips = loaded(path).clips
+            again = next((other for other in clips if other.name == clip.name), clips[0])
+            assert again.duration == pytest.approx(clip.duration, rel=1e-5)
+            for joint in set(clip.skeleton.names) - {"Body"}:  # a mesh that hangs beside the figure
+                there = again.at(clip.times).world[joint].positions
+                np.testing.assert_allclose(there, clip.poses.world[joint].positions, atol=2e-5)
 
 
 def things():

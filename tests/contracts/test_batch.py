@@ -1,0 +1,101 @@
+"""A batch gives the bits of its parts: whatever its size, its order, its company and the threads."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from poise.solving import run as running
+from tests.contracts.cases import SOLVERS
+from tests.contracts.problems import BITS, PAIRS, PROBLEMS, RACED, ROWS, accepted, answer, same_bits
+from tests.contracts.trees import any_problem
+from tests.strategies import rng_of, seeds
+
+SIZES = (1, 7, 8, 9, ROWS)
+
+
+def rows_of(whole, rows):
+    """What a result says of some rows: an object with the arrays that are compared."""
+    return SimpleNamespace(**{name: getattr(whole, name)[rows] for name in BITS})
+
+
+@pytest.mark.parametrize(("problem", "name"), PAIRS)
+class TestTargets:
+    def test_parts_of_any_size_in_any_order(self, problem, name):
+        whole = answer(problem, name)
+        for size in SIZES if whole is not None else ():
+            rows = rng_of(size).permutation(ROWS)[:size]
+            same_bits(PROBLEMS[problem].solved(name, rows), rows_of(whole, rows))
+
+    def test_each_alone(self, problem, name):
+        """A lone target is no batch of one; on a serial arm the engine then takes another way."""
+        whole = answer(problem, name)
+        if whole is None or (problem in RACED and whole.solver == "levenberg_marquardt"):
+            return
+        for row in range(ROWS):
+            one = PROBLEMS[problem].solved(name, row)
+            assert one.shape == ()
+            same_bits(one, rows_of(whole, row))
+            assert one.message() == whole.message(row)
+
+    def test_threads_and_parts_that_they_share(self, problem, name, monkeypatch):
+        whole = answer(problem, name)
+        monkeypatch.setattr(running, "_CHUNK", 8)
+        monkeypatch.setattr(running, "_LEAST", 4)
+        for threads in (1, 2) if whole is not None else ():
+            same_bits(PROBLEMS[problem].solved(name, slice(None), threads=threads), whole)
+
+    def test_prepared(self, problem, name):
+        whole = answer(problem, name)
+        if whole is not None:
+            reach, rows = PROBLEMS[problem].prepared(name), rng_of(1).permutation(ROWS)
+            same_bits(reach(PROBLEMS[problem].targets(rows)), rows_of(whole, rows))
+
+    def test_axes_of_a_batch(self, problem, name):
+        whole = answer(problem, name)
+        if whole is not None:
+            rows = np.arange(ROWS - 1).reshape(3, 1, 6)
+            same_bits(PROBLEMS[problem].solved(name, rows), rows_of(whole, rows))
+
+    def test_of_starts(self, problem, name):
+        """Starts side by side, each with a target of its own, or all with the same."""
+        asked = PROBLEMS[problem]
+        if not accepted(problem, name):
+            return
+        s, rows = asked.start.skeleton, np.array([0, 3, 5, 8, 13])
+        starts = asked.start.with_q(s.legal(asked.start.q + 0.2 * rng_of(4).normal(size=(len(rows), s.nq)))[0])
+        for wanted in (rows, 5):
+            whole = asked.solved(name, wanted, starts)
+            for i, row in enumerate(np.broadcast_to(wanted, rows.shape)):
+                same_bits(rows_of(asked.solved(name, [row], starts[[i]]), 0), rows_of(whole, i))
+            same_bits(asked.solved(name, np.flip(wanted), starts[::-1]), rows_of(whole, slice(None, None, -1)))
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_is_asked_enough(name):
+    """No contract is kept by refusing everything: each solver takes problems of points, those of several kinds."""
+    taken = [problem for problem, other in PAIRS if other == name and accepted(problem, name)]
+    assert len(taken) >= 6, taken
+
+
+@given(seed=seeds)
+@settings(max_examples=25)
+def test_any_goals_of_any_tree(seed):
+    asked = any_problem(rng_of(seed))
+    whole, backwards = (asked.solved("levenberg_marquardt", rows) for rows in (slice(None), slice(None, None, -1)))
+    same_bits(backwards, rows_of(whole, slice(None, None, -1)))
+    for row in (0, ROWS - 1):
+        same_bits(rows_of(asked.solved("levenberg_marquardt", [row]), 0), rows_of(whole, row))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_nearest_solution(problem):
+    """Looked for among many, it is found alike alone, also on a serial arm."""
+    asked, rows = PROBLEMS[problem], np.array([0, 3, 8])
+    whole = asked.solved("levenberg_marquardt", rows, prefer="closest", seeds=16)
+    same_bits(asked.prepared("levenberg_marquardt", prefer="closest", seeds=16)(asked.targets(rows)), whole)
+    for i, row in enumerate(rows):
+        same_bits(asked.solved("levenberg_marquardt", row, prefer="closest", seeds=16), rows_of(whole, i))
