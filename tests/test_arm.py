@@ -44,30 +44,6 @@ def same(a, b):
 
 
 class TestBatches:
-    @pytest.mark.parametrize("width", [3, 4, 7])
-    def test_a_batch_gives_the_bits_of_its_parts(self, width):
-        rows = places(1000)
-        rows[::50, :3] *= 3  # some are out of reach
-        goal = {3: Position("tool", rows[:, :3]), 4: Orientation("tool", rows[:, 3:]), 7: goal_of(rows)}[width]
-        every = poise.solve(START, goal, threads=1)
-        assert every.reached.mean() > 0.9
-        for size in (1, 7, 8, 9, 1000):
-            chosen = rng_of(size).permutation(1000)[:size]
-            some = goal.with_target(goal.rows()[chosen])
-            for result in (poise.solve(START, some, threads=2), poise.prepare(START, some)(some.rows())):
-                np.testing.assert_array_equal(result.q, every.q[chosen])
-                np.testing.assert_array_equal(result.errors, every.errors[chosen])
-                np.testing.assert_array_equal(result.codes, every.codes[chosen])
-                np.testing.assert_array_equal(result.iterations, every.iterations[chosen])
-        one = goal.with_target(goal.rows()[50:51])
-        np.testing.assert_array_equal(poise.solve(START, one, trace=True).q, every.q[50:51])
-
-    def test_threads_and_chunks_change_nothing(self):
-        goal = Position("tool", np.tile(places(2500)[:, :3], (5, 1)))
-        one, two = (poise.solve(START, goal, threads=n) for n in (1, 2))
-        same(one, two)
-        np.testing.assert_array_equal(one.q[:2500], one.q[-2500:])
-
     def test_an_empty_batch(self):
         for rows in (np.zeros((0, 7)), np.zeros((3, 0, 7))):
             for result in (

@@ -334,12 +334,3 @@ def test_sizes_do_not_matter(size):
         return poise.solve(rest(s), Place("tip", at.positions * unit, at.rotations), solver="ccd").pose.q
 
     np.testing.assert_array_equal(solved(size), solved(1.0))
-
-
-def test_a_batch_gives_the_bits_of_single_solves():
-    s = straight_chain(5).limited({"j2": LIMITS["swing-twist"]})
-    at = poise.Pose(s, random_q(rng_of(3), s, 6)).world["tip"]
-    batch = poise.solve(rest(s), Place("tip", at.positions, at.rotations), solver="ccd")
-    for i in range(6):
-        one = poise.solve(rest(s), Place("tip", at.positions[i], at.rotations[i]), solver="ccd")
-        np.testing.assert_array_equal(one.pose.q, batch.pose.q[i])

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import Aim, Coupling, Direction, LookAt, Near, Orientation, Place, Pole, Position, Range, Status
+from poise import Aim, Coupling, Direction, LookAt, Near, Orientation, Place, Pole, Position, Range
 from tests.contracts.trees import goals_at, near_q, rotated, some_limits
 from tests.reference import slow_kinematics
 from tests.reference.kernel_tree import pole_angle
@@ -120,64 +120,6 @@ def test_most_goals_near_the_start_are_reached():
         goals = [moved_goal(goal, start.world[goal.joint], world[goal.joint]) for goal in goals]
         reached += poise.solve(start, goals, solver="levenberg_marquardt").reached
     assert reached == 100
-
-
-@pytest.mark.parametrize("free", [False, True])
-def test_a_batch_gives_the_bits_of_its_parts(free):
-    """Several goals on balls and hinges, whatever the batch's size and order and the threads."""
-    rng = rng_of(1)
-    s = figure(free=free)
-    start = rest(s)
-    k = 300
-    q = np.array([near_q(rng, s, start.q, 0.5) for _ in range(k)])
-    q[:, s.q_slice("hip")] = start.q[s.q_slice("hip")] if not free else q[:, s.q_slice("hip")]
-    q[::10, s.q_slice("l_knee")] -= 2.0  # beyond its limit: such feet cannot be reached by all
-    poses = poise.Pose(s, q)
-    goals = [
-        Position("l_foot", poses.world["l_foot"].positions),
-        Place("r_foot", poses.world["r_foot"].positions, poses.world["r_foot"].rotations),
-        Direction("head", rng.normal(size=(k, 3)), axis=(0, 1, 0)),
-    ]
-    every = poise.solve(start, goals, free_root=free, threads=1)
-    assert every.reached.mean() > 0.8
-    for size in (1, 7, 8, 9, k):
-        rows = rng.permutation(k)[:size]
-        some = [goal.with_target(goal.rows()[rows]) for goal in goals]
-        for result in (
-            poise.solve(start, some, free_root=free, threads=2),
-            poise.prepare(start, goals, free_root=free)([goal.rows() for goal in some]),
-        ):
-            np.testing.assert_array_equal(result.q, every.q[rows])
-            np.testing.assert_array_equal(result.errors, every.errors[rows])
-            np.testing.assert_array_equal(result.codes, every.codes[rows])
-            np.testing.assert_array_equal(result.iterations, every.iterations[rows])
-    traced = poise.solve(start, [goal.with_target(goal.rows()[3]) for goal in goals], free_root=free, trace=True)
-    np.testing.assert_array_equal(traced.q, every.q[3])  # a tree's single target takes the same way
-    np.testing.assert_array_equal(traced.errors, every.errors[3])
-
-
-def test_starts_and_targets_side_by_side_are_solved_alone():
-    """Also where the starts differ above the joints that move, and where some are missed."""
-    rng = rng_of(2)
-    for s in (straight_chain(5), generic_arm()):
-        starts = poise.Pose(s, s.legal(random_q(rng, s, 9))[0])
-        tip = s.names[-1]
-        places = rng.uniform(-2, 2, size=(9, 3))
-        places[4] = 9.0
-        for goal in (Position(tip, places, root="j1"), Place(tip, places, unit_quaternions(rng, 9), root="j1")):
-            for prefer in ("first", "closest"):
-                batch = poise.solve(starts, goal, solver="levenberg_marquardt", prefer=prefer)
-                assert batch.codes[4] == Status.out_of_reach
-                for i in range(9):
-                    one = poise.solve(
-                        starts[i : i + 1],
-                        goal.with_target(goal.rows()[i : i + 1]),
-                        solver="levenberg_marquardt",
-                        prefer=prefer,
-                    )
-                    np.testing.assert_array_equal(one.q[0], batch.q[i])
-                    assert one.codes[0] == batch.codes[i]
-                    assert one.message(0) == batch.message(i)
 
 
 @pytest.mark.parametrize("away", [0.0, 1e-9])

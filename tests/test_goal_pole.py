@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,51 +134,6 @@ class TestWithoutASide:
             assert missed_by(result.pose, goals[1], "j0", "tip") <= result.angle_tolerance
 
 
-@pytest.mark.parametrize("unit", [1 / 1024, 1024.0])
-def test_a_power_of_two_of_the_unit_changes_no_bit(unit):
-    large = straight_chain(2, length=unit)
-    targets, poles = rng_of(4).normal(size=(2, 20, 3)) * 0.7
-    a = poise.solve(bent(), [Position("tip", targets), Pole("j1", poles)])
-    start = Pose(large, bent().q)
-    b = poise.solve(start, [Position("tip", targets * unit), Pole("j1", poles * unit)])
-    np.testing.assert_array_equal(a.q, b.q)
-    np.testing.assert_array_equal(a.errors[:, 1], b.errors[:, 1])
-
-
-def test_a_batch_gives_the_bits_of_its_parts():
-    targets, poles = rng_of(1).normal(size=(2, 80, 3)) * [[[0.6]], [[2]]]
-    whole = poise.solve(bent(), [Position("tip", targets), Pole("j1", poles)])
-    assert whole.reached.all()
-    for rows in ([5], [3, 79, 0], range(20, 60)):
-        part = poise.solve(bent(), [Position("tip", targets[list(rows)]), Pole("j1", poles[list(rows)])])
-        np.testing.assert_array_equal(part.q, whole.q[list(rows)])
-    follow = poise.prepare(bent(), [Position("tip", targets[0]), Pole("j1", poles[0])])
-    np.testing.assert_array_equal(follow([targets[9], poles[9]]).q, whole.q[9])
-
-
-def test_another_tip_is_another_limb():
-    """Three joints in a line of balls: the same joint and pole, with different ends."""
-    s = straight_chain(4)
-    start = Pose(s, random_q(rng_of(3), s))
-    for tip in ("j2", "j3", "tip", "j2"):
-        result = poise.solve(start, Pole("j1", [3, 1, 2], tip=tip))
-        assert result.reached
-        assert missed_by(result.pose, Pole("j1", [3, 1, 2]), "j0", tip) <= result.angle_tolerance
-
-
-def test_scale_that_is_not_quite_uniform_is_made_up_for():
-    s = poise.Skeleton.build(
-        ["root", "a", "b", "tip"], [-1, 0, 1, 2], [0, 3, 3, 0], offsets=[(0, 0, 0), (0, 0, 0), (0, 1, 0), (0, 1, 0)],
-        scales=[[1.0004, 1.0, 1.0], [1.0] * 3, [1.0] * 3, [1.0] * 3],
-    )  # fmt: skip
-    start = Pose(s, bent().q)
-    poles = rng_of(2).normal(size=(20, 3)) * 3
-    goals = [Position("tip", [0.5, 1.2, 0.3]), Pole("b", poles)]
-    result = poise.solve(start, goals, tolerance=1e-6, angle_tolerance=1e-6)
-    assert result.problem.sheared
-    assert result.reached.all()
-
-
 @pytest.mark.parametrize("name", ["knight_kaykit.glb", "mixamo_human_makehuman.glb"])
 def test_both_legs_of_real_rigs(data, name):
     """Feet lifted, knees turned outwards, at once."""
@@ -220,10 +173,6 @@ class TestValue:
                 Pole("LeftLeg", wrong)
         with pytest.raises(InputError, match="^the weight of 'LeftLeg' must be"):
             Pole("LeftLeg", [0, 0, 1], weight=0)
-
-    def test_it_survives_pickling(self):
-        goal = pickle.loads(pickle.dumps(Pole("knee", [1, 2, 3], root="hip", tip="foot", weight=2)))  # noqa: S301
-        assert (goal.joint, goal.root, goal.tip, goal.weight) == ("knee", "hip", "foot", 2)
 
     def test_ccd_says_that_it_is_not_for_it(self):
         with pytest.raises(poise.UnsupportedError, match="ccd solves .* goals, not Pole"):

@@ -165,21 +165,6 @@ class TestClosest:
         assert away(nearest.q) <= away(every.solutions.q).min() + 1e-3  # tolerances bend q where the arm is stretched
         assert away(nearest.q) <= away(first.q[0]) + 1e-3
 
-    def test_a_batch_gives_the_bits_of_its_parts(self):
-        rng = rng_of(2)
-        at = poise.Pose(UR5, rng.uniform(-2, 2, size=(20, 6))).world["tool"]
-        rows = np.concatenate([at.positions, at.rotations], axis=1)
-        rows[5, :3] = 9.0
-        pose, goal = poise.Pose(UR5, UR5.rest_q + 0.1), Place("tool", rows[:, :3], rows[:, 3:])
-        every = poise.solve(pose, goal, prefer="closest", threads=2)
-        assert every.reached.sum() == 19
-        for i in range(20):
-            for one in (goal.with_target(rows[i]), goal.with_target(rows[i : i + 1])):
-                result = poise.solve(pose, one, prefer="closest")
-                np.testing.assert_array_equal(np.ravel(result.q), every.q[i])
-        prepared = poise.prepare(pose, goal, prefer="closest")
-        np.testing.assert_array_equal(prepared(rows[::-1]).q, every.q[::-1])
-
     def test_whole_turns_towards_the_start(self):
         """Hinges without limits: the answer stands at the turn nearest to the start."""
         s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3)

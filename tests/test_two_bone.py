@@ -491,17 +491,6 @@ class TestNumbers:
             np.testing.assert_array_equal(one.pose.q, whole.pose.q[i])
             assert one.status == whole.status[i]
 
-    def test_batches_of_starts_are_each_solved_from_their_own(self):
-        rng = rng_of(4)
-        s = leg(knee=Range(-1, 2.5, axis=(1, 0, 0))).skeleton
-        starts = poise.Pose(s, np.tile(s.rest_q, (13, 1))).q.copy()
-        starts[:, :4] = unit_quaternions(rng, 13)
-        starts[:, 4:8] = rotations.about(np.array([1.0, 0, 0]), rng.uniform(-1, 2.5, size=13))
-        targets = rng.normal(size=(13, 3)) + bones(leg())[0]
-        whole = solved(poise.Pose(s, starts), targets)
-        for i in range(13):
-            np.testing.assert_array_equal(solved(poise.Pose(s, starts[i]), targets[i]).pose.q, whole.pose.q[i])
-
     @given(seeds)
     @settings(max_examples=30)
     def test_a_start_that_meets_its_target_stays(self, seed):

@@ -11,7 +11,7 @@ import poise
 from poise import Clip, Grounder, Kind, LevenbergMarquardt, Pose, Position, Terrain, Tracker
 from poise.io import samples
 from poise.maths import rotations
-from tests.strategies import generic_arm
+from tests.strategies import generic_arm, rng_of
 
 FRAMES = 31
 
@@ -45,10 +45,11 @@ def stretched(amounts, joints=("LeftArm", "LeftForeArm", "LeftHand")):
 
 
 @cache
-def grown():
-    """The walk of a figure that grows: the scale of its hips changes from frame to frame."""
+def grown(noise=0.0):
+    """The walk of a figure that grows: its hips' scale changes from frame to frame, uniform but for some noise."""
     clip, scales = translated(), np.ones((FRAMES, len(walk().skeleton), 3))
     scales[:, 0] *= np.linspace(0.9, 1.2, FRAMES)[:, None]
+    scales *= 1 + noise * rng_of(1).uniform(-1, 1, size=scales.shape)
     return Clip(clip.times, dataclasses.replace(clip.poses, scales=scales), clip.name)
 
 
@@ -67,6 +68,7 @@ MOTIONS = {
     "lengths of every frame": lambda: stretched(np.linspace(0.8, 1.3, FRAMES)),
     "one length of every frame": lambda: stretched(np.linspace(0.8, 1.3, FRAMES), ("LeftForeArm",)),
     "scale": grown,
+    "nearly uniform scale": lambda: grown(3e-4),
     "an arm": swung,
 }
 

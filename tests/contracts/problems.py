@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 import poise
-from poise import Place, Position, Range
+from poise import Kind, Place, Position, Range
 from poise.io import samples
 from poise.problem.goals import GOALS
 from tests.contracts.cases import SOLVERS, asked, chain, goal_for, limb, posed, rest
@@ -18,7 +18,13 @@ from tests.strategies import figure, generic_arm, rng_of
 ROWS = 19  # targets of a problem: two groups of lanes and some
 FAR = (3, 11)  # those that are out of reach, where a goal has a place
 BITS = ("q", "errors", "iterations", "codes")  # what of two results has to be the same
-RACED = ("arm to places", "arm to points", "hinges", "slides")  # a lone target of a serial arm starts from many places
+RACED = (
+    "arm to places",
+    "arm to turns",
+    "arm to points",
+    "hinges",
+    "slides",
+)  # a lone target of a serial arm starts from many places
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +127,14 @@ def _foot_and_knee():
     return Problem(start, (Position("LeftFoot", _around(start, "LeftFoot", 0.3, 2)), poise.Pole("LeftLeg", knee)))
 
 
+def _hands():
+    hands = (f"{side}Hand" for side in ("Left", "Right"))
+    return tuple(Position(hand, _around(_figure(), hand, 0.2, 4), root="Spine") for hand in hands)
+
+
 def _hands_and_a_look():
     start = _figure()
-    hands = [Position(f"{side}Hand", _around(start, f"{side}Hand", 0.2, 4), root="Spine") for side in ("Left", "Right")]
-    return Problem(start, (*hands, poise.LookAt("Head", _around(start, "Head", 2.0, 5)), poise.Pin("RightFoot")))
+    return Problem(start, (*_hands(), poise.LookAt("Head", _around(start, "Head", 2.0, 5)), poise.Pin("RightFoot")))
 
 
 def _free_figure():
@@ -167,9 +177,11 @@ def _goal(kind):
 
 def _all():
     yield "arm to places", _arm(lambda at, turns: Place("tool", at, turns))
+    yield "arm to turns", _arm(lambda _, turns: poise.Orientation("tool", turns))
     yield "arm to points", _arm(lambda at, _: Position("tool", at, offset=(0.0, 0.125, 0.0)))
     yield "hinges", _to_the_tip(chain("hinges", "Range", 3))
     yield "slides", _to_the_tip(chain("slides", "Range", 3))
+    yield "a knee that is a hinge", _to_the_tip(limb(Kind.HINGE, Range(-0.1, 2.0)), tip="hand")
     yield "two balls", _to_the_tip(chain("balls", "none", 2))
     yield "seven balls", _to_the_tip(chain("balls", "none", 7))
     yield "balls with an axis", _to_the_tip(chain("balls", "hinge", 3))
@@ -182,6 +194,7 @@ def _all():
     yield "nearly uniform scale", _scaled(3, 4e-4)
     yield "a leg", Problem(_figure(), (Position("LeftFoot", _around(_figure(), "LeftFoot", 0.3, 2)),))
     yield "a leg and its side", _foot_and_knee()
+    yield "two hands", Problem(_figure(), _hands())
     yield "two hands and a look", _hands_and_a_look()
     yield "a free figure", _free_figure()
     yield from ((kind.__name__, _goal(kind)) for kind in GOALS)

@@ -99,3 +99,5 @@ def test_the_nearest_solution(problem):
     same_bits(asked.prepared("levenberg_marquardt", prefer="closest", seeds=16)(asked.targets(rows)), whole)
     for i, row in enumerate(rows):
         same_bits(asked.solved("levenberg_marquardt", row, prefer="closest", seeds=16), rows_of(whole, i))
+    starts = asked.start.with_q(np.tile(asked.start.q, (3, 1)))
+    same_bits(asked.solved("levenberg_marquardt", rows, starts, prefer="closest", seeds=16), whole)

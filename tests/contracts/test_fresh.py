@@ -92,6 +92,7 @@ def test_what_is_remembered_of_other_goals_is_not_used(name):
         *([poise.Position("LeftFoot", point, root=root)] for root in ("LeftLeg", "LeftUpLeg", "Hips")),
         *([poise.Position(joint, point)] for joint in ("LeftLeg", "LeftToe", "RightFoot")),
         *([poise.Aim("LeftFoot", ahead, axis=axis)] for axis in np.eye(3)),
+        *([poise.Aim("LeftFoot", ahead, axis=(0, 1, 0), offset=offset)] for offset in ((0, 0.125, 0), (0.25, 0, 0))),
         *([poise.LookAt("Head", ahead, over={"Neck": share, "Head": 1})] for share in (1, 2)),
         *([plain, poise.Pole("LeftLeg", knee + way)] for way in np.eye(3)),
         *([poise.Pole("Spine", ahead, root="Hips", tip=tip)] for tip in ("Chest", "Neck")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -85,7 +86,27 @@ def test_it_is_a_frozen_value(kind):
         np.testing.assert_array_equal(kept.rows(), goal.rows())
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, np.inf, np.nan])
+def test_it_survives_pickling(kind):
+    start, bent, _ = case(kind)
+    goal = again(kind, start, bent, weight=2.5)
+    same = pickle.loads(pickle.dumps(goal))  # noqa: S301
+    for parameter in parameters(kind):
+        mine, theirs = getattr(same, parameter.name), getattr(goal, parameter.name)
+        np.testing.assert_array_equal(getattr(mine, "q", mine), getattr(theirs, "q", theirs))
+    np.testing.assert_array_equal(same.rows(), goal.rows())
+
+
+def test_scale_that_is_not_quite_uniform_is_made_up_for(kind):
+    """Exported animation carries scale noise: the kernels' aim is then a little off, the answer is not."""
+    start, _, goal = case(kind)
+    scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(3, 3))
+    noisy = poise.Pose(start.skeleton, start.q, scales=scales)
+    met = poise.solve(noisy, goal, solver=SOLVER, tolerance=1e-6, angle_tolerance=1e-6)
+    assert met.problem.sheared
+    assert met.reached
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.inf, np.nan, "much"])
 def test_a_weight_is_above_zero(kind, weight):
     start, bent, _ = case(kind)
     with pytest.raises(poise.InputError, match="weight"):
@@ -141,19 +162,6 @@ def test_where_it_is_met_nothing_moves(kind):
     if goal.measures:
         np.testing.assert_array_equal(result.pose.q, there.q)
         assert result.iterations == 0
-
-
-def test_a_result_does_not_depend_on_the_batch(kind):
-    start, _, goal = case(kind)
-    if not goal.width:
-        return
-    rows = batch_of(goal, 12)
-    batch = poise.solve(start, goal.with_target(rows), solver=SOLVER)
-    backwards = poise.solve(start, goal.with_target(rows[::-1]), solver=SOLVER)
-    np.testing.assert_array_equal(backwards.pose.q[::-1], batch.pose.q)
-    np.testing.assert_array_equal(backwards.errors[::-1], batch.errors)
-    assert batch.errors.shape == (12, len(goal.measures))
-    assert batch.reached.mean() > 0.5
 
 
 def test_prepared_and_followed_it_is_the_same(kind):

@@ -10,7 +10,6 @@ import poise
 from poise import EulerBox, Kind, Position, Range, Status, SwingTwist, solvers
 from poise.problem import goals
 from poise.solvers.base.parameters import parameters
-from poise.solving import run as running
 from tests.contracts.cases import (
     CHAINS,
     LENGTHS,
@@ -65,44 +64,6 @@ class TestChains:
         if "slides" not in joints and joints != "mixed":
             assert result.status[1] == Status.out_of_reach
 
-    def test_a_batch_gives_the_bits_of_single_solves(self, name, joints, limits):
-        """A lone target on a serial arm starts from several places at once: there a batch of one is compared."""
-        s = chain(joints, limits, 3)
-        targets = targets_of(s)
-        batch = asked(rest(s), Position("tip", targets), name, tolerance=TOLERANCE)
-        if batch is None:
-            return
-        backwards = asked(rest(s), Position("tip", targets[::-1, None]), name, tolerance=TOLERANCE)
-        np.testing.assert_array_equal(backwards.pose.q[::-1, 0], batch.pose.q)
-        np.testing.assert_array_equal(backwards.iterations[::-1, 0], batch.iterations)
-        raced = batch.solver == "levenberg_marquardt" and joints in ("hinges", "slides")
-        for i, target in enumerate(targets):
-            one = asked(rest(s), Position("tip", target[None] if raced else target), name, tolerance=TOLERANCE)
-            np.testing.assert_array_equal(one.pose.q.reshape(-1), batch.pose.q[i])
-            assert one.errors.reshape(-1) == batch.errors[i]
-            assert int(np.ravel(one.status)[0]) == batch.status[i]
-
-    def test_units_do_not_matter(self, name, joints, limits):
-        """A power of two scales without rounding: the same bits. Any other finds the same with other roundings."""
-
-        def solved(unit):
-            s = chain(joints, limits, 3, unit)
-            found = asked(rest(s), Position("tip", targets_of(s)), name, tolerance=TOLERANCE * unit)
-            if found is None:
-                return None
-            return found.pose.world.positions / unit, found.errors[:, 0] / unit, found.status
-
-        plain = solved(1.0)
-        if plain is None:
-            return
-        for unit in (2.0**-10, 2.0**10):
-            for mine, other in zip(solved(unit), plain, strict=True):
-                np.testing.assert_array_equal(mine, other)
-        for unit in (1e-3, 1e3):
-            _, errors, status = solved(unit)
-            np.testing.assert_array_equal(status == Status.reached, plain[2] == Status.reached)
-            np.testing.assert_allclose(errors, plain[1], atol=TOLERANCE, rtol=0.1)
-
     @pytest.mark.parametrize("scale", [0.01, 4.0, -1.0, -2.5])
     def test_scaled_and_mirrored_parents(self, name, joints, limits, scale):
         s = chain(joints, limits, 3, scales=[[scale] * 3, [1] * 3, [0.5] * 3, [3, 1, 2]])
@@ -111,20 +72,6 @@ class TestChains:
         if result is not None:
             assert_honest(result, "tip", targets)
             assert result.reached[4]
-
-    def test_the_same_call_gives_the_same_bits_whatever_the_threads(self, name, joints, limits, monkeypatch):
-        monkeypatch.setattr(running, "_CHUNK", 8)
-        monkeypatch.setattr(running, "_LEAST", 4)
-        s = chain(joints, limits, 2)
-        goal = Position("tip", np.concatenate([targets_of(s), rng_of(1).normal(size=(12, 3))]))
-        first = asked(rest(s), goal, name, threads=1)
-        if first is None:
-            return
-        for threads in (1, 2):
-            again = asked(rest(s), goal, name, threads=threads)
-            np.testing.assert_array_equal(again.pose.q, first.pose.q)
-            np.testing.assert_array_equal(again.errors, first.errors)
-            np.testing.assert_array_equal(again.iterations, first.iterations)
 
 
 @settings(max_examples=25)
@@ -236,6 +183,7 @@ def test_empty_batches(name):
         result = poise.solve(start, Position("tip", target), solver=name)
         assert result.errors.shape == (0, 1)
         assert result.pose.q.shape == (0, s.nq)
+        assert "0 of 0 reached" in str(result)
 
 
 # --- what a solver says that it handles --------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from tests.contracts.clips import VERBS, walk
 from tests.contracts.elsewhere import in_units, lengths_in, placed
 from tests.contracts.problems import PAIRS, PROBLEMS, answer
 from tests.contracts.trees import any_problem
+from tests.ground.clips import clip_of
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 QUARTER = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)  # from y up to z up
@@ -90,6 +91,18 @@ def test_any_goals_of_any_tree(kinds, seed, power):
 
 
 # --- whole clips -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["plant_feet", "lock_feet", "Grounder"])
+def test_verbs_on_real_motion(verb, data):
+    """In millimetres of another file's unit, and with z up: where joints are differs by a millionth of a figure."""
+    _, clip = clip_of(data, "run_mass")
+    usual, size = VERBS[verb](clip).poses.world.positions, np.linalg.norm(clip.skeleton.A[1:, :3], axis=-1).sum()
+    small, upright = VERBS[verb](in_units(clip, 0.001)), VERBS[verb](placed(clip, QUARTER, np.zeros(3)))
+    np.testing.assert_allclose(small.poses.world.positions / 0.001, usual, rtol=0, atol=1e-6 * size)
+    np.testing.assert_allclose(
+        upright.poses.world.positions, rotations.rotate(QUARTER, usual), rtol=0, atol=1e-6 * size
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)

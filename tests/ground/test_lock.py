@@ -11,8 +11,7 @@ import poise
 from poise import Clip, Terrain, UnsupportedError, lock_feet, plant_feet
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import ANKLE, HIP, motion_of, turning
-from poise.maths import rotations
-from tests.ground.clips import TRAVELLING, clip_of, in_units, upright_along_z
+from tests.ground.clips import TRAVELLING, clip_of
 from tests.ground.motions import load
 
 MORE = ("jumping_jacks_cmu1", "mocapbank", "jesse_dance_rokoko")
@@ -95,16 +94,6 @@ def test_the_floor_is_the_clips_own(data):
     low, high = (lock_feet(Clip(clip.times, clip.poses.with_q(clip.poses.q + up * rise))) for up in (500.0, 2000.0))
     moved = high.poses.world.positions - low.poses.world.positions
     np.testing.assert_allclose(moved, np.broadcast_to([0.0, 1500.0, 0.0], moved.shape), atol=1e-6)
-
-
-def test_units_and_the_up_axis_do_not_matter(data):
-    clip, plain = clip_of(data, "run_mass")[1], locked(data, "run_mass")
-    small, turned = lock_feet(in_units(clip, 0.001)), lock_feet(upright_along_z(clip))
-    positions = plain.poses.world.positions
-    size = 1.7 * plain.figure.metre
-    assert np.abs(1000.0 * small.poses.world.positions - positions).max() <= 1e-6 * size
-    quarter = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)
-    assert np.abs(turned.poses.world.positions - rotations.rotate(quarter, positions)).max() <= 1e-6 * size
 
 
 def test_it_is_planting_on_that_floor(data):
