@@ -12,6 +12,7 @@ from poise import Kind
 from poise.maths import rotations
 from poise.problem import goals as kinds_of_goals
 
+QUARTER = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)  # from y up to z up
 _LENGTHS = ("target", "position", "offset")  # the fields of goals that are lengths, where their kind has them
 
 

@@ -79,7 +79,7 @@ def test_a_clip_is_its_frames(motion, name):
         assert not whole.reached[FAR]
         assert whole.reached.mean() > 0.5
         taken += 1
-    assert taken or (motion == "an arm" and name == "two_bone")
+    assert taken or (name == "two_bone" and motion in {"an arm", "nearly uniform scale"})
 
 
 @every_solver

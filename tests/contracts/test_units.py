@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from poise.maths import rotations
 from tests.contracts.clips import VERBS, walk
-from tests.contracts.elsewhere import in_units, lengths_in, placed
+from tests.contracts.elsewhere import QUARTER, in_units, lengths_in, placed
 from tests.contracts.problems import PAIRS, PROBLEMS, answer
 from tests.contracts.trees import any_problem
 from tests.ground.clips import clip_of
 from tests.strategies import rng_of, seeds, unit_quaternions
 
-QUARTER = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)  # from y up to z up
 every_pair = pytest.mark.parametrize(("problem", "name"), PAIRS)
 
 
@@ -60,9 +59,12 @@ def test_turned(problem, name):
         assert_alike(asked.solved(name, slice(None)), usual, 1.0)
 
 
-@every_pair
+@pytest.mark.parametrize(("problem", "name"), [pair for pair in PAIRS if pair[0] != "arm to places"])
 def test_elsewhere(problem, name):
-    """Rig and targets shifted as one, by a length or two of the rig."""
+    """Rig and targets shifted as one, by a length or two of the rig.
+
+    Not asked of an arm that is brought to places: what a radian counts beside a length depends on where it stands.
+    """
     usual = answer(problem, name)
     for shift in ((0, 0, 4), (3, -1, 2)) if usual is not None else ():
         asked = PROBLEMS[problem].placed(np.array([1.0, 0, 0, 0]), np.array(shift))
@@ -81,11 +83,11 @@ def assert_alike(one, other, unit):
     assert one.violation <= 1e-9
 
 
-@pytest.mark.parametrize("kinds", [(0, 1, 3, 4), (0, 1, 2, 3, 4)], ids=["turning", "sliding too"])
 @given(seed=seeds, power=st.integers(-30, 30))
 @settings(max_examples=25)
-def test_any_goals_of_any_tree(kinds, seed, power):
-    asked, unit = any_problem(rng_of(seed), kinds=kinds), 2.0**power
+def test_any_goals_of_any_tree(seed, power):
+    """Of joints that turn or are free; whether a slide stands at its end is judged in units of the file."""
+    asked, unit = any_problem(rng_of(seed), kinds=(0, 1, 3, 4)), 2.0**power
     usual = asked.solved("levenberg_marquardt", slice(None))
     assert_same_bits(asked.in_units(unit).solved("levenberg_marquardt", slice(None)), usual, unit)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from functools import cache
 from pathlib import Path
@@ -10,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import poise
-from poise import Clip, Pose, Terrain
+from poise import Clip, Terrain
 from poise.ground.contact.contacts import Contacts
-from poise.maths import rotations
 from tests.ground.labels import LABELS
 
 TRAVELLING = ("cmu_12_01_walk", "walk_mass", "run_mass")
@@ -77,29 +75,3 @@ def labelled(name: str, times: np.ndarray, legs: tuple[str, ...]) -> Contacts:
                 stands[(times >= start - 1e-6) & (times <= end + 1e-6), row] = True
         points.append(stands)
     return Contacts(legs, times, *points)
-
-
-def in_units(clip: Clip, factor: float) -> Clip:
-    """The same motion in other units: every translation times a factor."""
-    skeleton = clip.skeleton
-    A, B = skeleton.A.copy(), skeleton.B.copy()
-    A[:, :3] *= factor
-    B[:, :, 3] *= factor
-    q = clip.poses.q.copy()
-    for joint in np.flatnonzero(skeleton.kinds == poise.Kind.FREE):
-        q[:, skeleton.q_start[joint] : skeleton.q_start[joint] + 3] *= factor
-    scaled = dataclasses.replace(skeleton, A=A, B=B)
-    moved = None if clip.poses.translations is None else clip.poses.translations * factor
-    return Clip(clip.times, Pose(scaled, q, moved, clip.poses.scales), clip.name)
-
-
-def upright_along_z(clip: Clip) -> Clip:
-    """The same motion of a Y-up figure with a free root, with z up: a quarter turn about x."""
-    skeleton = clip.skeleton
-    start = int(skeleton.q_start[0])
-    quarter = rotations.about(np.array([1.0, 0.0, 0.0]), np.pi / 2)
-    q = clip.poses.q.copy()
-    offset = skeleton.A[0, :3]
-    q[:, start : start + 3] = rotations.rotate(quarter, q[:, start : start + 3] + offset) - offset
-    q[:, start + 3 : start + 7] = rotations.multiply(quarter, q[:, start + 3 : start + 7])
-    return Clip(clip.times, clip.poses.with_q(q), clip.name)

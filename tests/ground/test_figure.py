@@ -9,7 +9,8 @@ import poise
 from poise import Clip, InputError, Kind, Pose, Skeleton, UnsupportedError
 from poise.ground.figure.figure import HEIGHT, figure_of
 from poise.maths import rotations
-from tests.ground.clips import clip_of, in_units, upright_along_z
+from tests.contracts.elsewhere import QUARTER, in_units, placed
+from tests.ground.clips import clip_of
 from tests.ground.motions import load
 
 LEG = 0.82  # [m] thigh and shin of the skeleton below
@@ -74,7 +75,7 @@ class TestUp:
 
     def test_where_the_legs_lead_away_from(self, data):
         clip = clip_of(data, "walk_mass")[1]
-        assert figure_of(upright_along_z(clip)).up == "z"
+        assert figure_of(placed(clip, QUARTER, np.zeros(3))).up == "z"
 
     def test_given_it_is_taken(self):
         assert figure_of(at_rest(skeleton()), up="z").up == "z"
