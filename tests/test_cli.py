@@ -239,9 +239,9 @@ def expected_classes(folder: Path):
 
 FORKED = """
 import json, os, sys, tempfile
-import poise.rig
+from poise.io import registry
 from poise.cli import main
-poise.rig.formats()
+registry.formats()
 for arguments in json.load(sys.stdin):
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         child = os.fork()
@@ -298,8 +298,8 @@ def test_no_file_outside_the_folder_is_opened(data):
     """Watched from inside by an audit hook: what a malformed file names is never opened, and no socket is made."""
     code = (
         "import sys, json\n"
-        "import poise, poise.rig\n"
-        "poise.rig.formats()\n"
+        "import poise\nfrom poise.io import registry\n"
+        "registry.formats()\n"
         "seen = []\n"
         "sys.addaudithook(lambda event, args: seen.append((event, str(args[0]))) "
         "if event in ('open', 'socket.__new__', 'socket.connect') else None)\n"

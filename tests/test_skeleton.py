@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import poise
-from poise.model.skeleton import unique_names
+from poise.model.joints import unique_names
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
 FIXED, HINGE, SLIDE, BALL, FREE = poise.Kind

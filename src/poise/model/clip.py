@@ -179,7 +179,8 @@ class KeyedClip(Clip):
     """
 
     def __init__(self, skeleton: Skeleton, tracks: tuple[Track, ...], name: str = "") -> None:
-        self.__dict__.update(_skeleton=skeleton, tracks=tracks, name=name)
+        for field, value in (("_skeleton", skeleton), ("tracks", tracks), ("name", name)):
+            object.__setattr__(self, field, value)  # the clip is frozen
 
     tracks: tuple[Track, ...]
     _skeleton: Skeleton

@@ -10,9 +10,9 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.kernels import codes
-from poise.maths.arrays import Floats, Ints, finite
+from poise.maths.arrays import Floats, Ints, finite, short
 from poise.maths.rotations import normalised
-from poise.model.limits import Limit, unit_axis
+from poise.model.limits import NAMES, Limit, Range, hinge_axis, unit_axis
 
 _UNIT = 1e-12  # a squared length this near to one is one to rounding
 
@@ -204,3 +204,28 @@ def _rows(n: int, values: Any, what: str, width: int) -> Floats:
     if array.shape != (n, width):
         raise InputError(f"{what} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
     return array
+
+
+def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
+    """The limit of a joint of this kind; InputError where it is none, or none for such a joint."""
+    if limit is None:
+        return None
+    if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
+        known = ", ".join(NAMES)
+        message = f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {short(limit)}"
+        raise InputError(message)
+    if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
+        message = (
+            f"{name!r} is a {kind.name.lower()}; a {type(limit).__name__} is for ball joints, a Range for this one"
+        )
+        raise InputError(message)
+    if kind in (Kind.HINGE, Kind.SLIDE) and hinge_axis(limit) is not None:
+        message = f"{name!r} is a {kind.name.lower()} and has its axis already; give its Range without one"
+        raise InputError(message)
+    if kind in (Kind.BALL, Kind.FREE) and isinstance(limit, Range) and limit.axis is None:
+        message = f"{name!r} is a {kind.name.lower()} joint; its Range needs axis=(x, y, z) to make it a hinge"
+        raise InputError(message)
+    if kind == Kind.FIXED:
+        message = f"{name!r} is fixed; a limit means nothing there"
+        raise InputError(message)
+    return limit

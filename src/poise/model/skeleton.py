@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError, UnknownNameError, listed
-from poise.maths.arrays import Floats, Ints, finite, frozen, short
-from poise.model.joints import Coupling, Joint, Kind, affine, check_tree, composed, rigid, unique_names, unit_axes
-from poise.model.limits import NAMES as LIMIT_NAMES
-from poise.model.limits import Limit, Range, hinge_axis
+from poise.maths.arrays import Floats, Ints, finite, frozen
+from poise.model import joints
+from poise.model.joints import Coupling, Joint, Kind
+from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
@@ -127,19 +127,19 @@ class Skeleton:
         **metadata
             Further fields of the skeleton.
         """
-        names = unique_names(names)
+        names = joints.unique_names(names)
         n = len(names)
         kinds_ = np.array([int(kind) for kind in kinds], dtype=np.int64)
         parents_ = np.array([int(parent) for parent in parents], dtype=np.int64)
-        check_tree(names, parents_, kinds_)
-        couplings_ = composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
+        joints.check_tree(names, parents_, kinds_)
+        couplings_ = joints.composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
         skeleton = cls(
             names=names,
             parents=parents_,
             kinds=kinds_,
-            axes=unit_axes(names, kinds_, axes),
-            A=rigid(n, offsets, rotations),
-            B=affine(n, scales),
+            axes=joints.unit_axes(names, kinds_, axes),
+            A=joints.rigid(n, offsets, rotations),
+            B=joints.affine(n, scales),
             rest_q=np.zeros(0),
             limits=(None,) * n,
             couplings=couplings_,
@@ -360,7 +360,7 @@ class Skeleton:
         rows = list(self.limits)
         for pattern, limit in limits.items():
             for i in self._matching(pattern):
-                rows[i] = _checked(self.names[i], Kind(self.kinds[i]), limit)
+                rows[i] = joints.checked_limit(self.names[i], Kind(self.kinds[i]), limit)
         skeleton = dataclasses.replace(self, limits=tuple(rows))
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
 
@@ -408,30 +408,6 @@ class Skeleton:
         if not rows:
             raise UnknownNameError("joint", pattern, [*self.names, *self.aliases])
         return [i for i in rows if self.kinds[i] != Kind.FIXED]
-
-
-def _checked(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
-    if limit is None:
-        return None
-    if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
-        known = ", ".join(LIMIT_NAMES)
-        message = f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {short(limit)}"
-        raise InputError(message)
-    if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
-        message = (
-            f"{name!r} is a {kind.name.lower()}; a {type(limit).__name__} is for ball joints, a Range for this one"
-        )
-        raise InputError(message)
-    if kind in (Kind.HINGE, Kind.SLIDE) and hinge_axis(limit) is not None:
-        message = f"{name!r} is a {kind.name.lower()} and has its axis already; give its Range without one"
-        raise InputError(message)
-    if kind in (Kind.BALL, Kind.FREE) and isinstance(limit, Range) and limit.axis is None:
-        message = f"{name!r} is a {kind.name.lower()} joint; its Range needs axis=(x, y, z) to make it a hinge"
-        raise InputError(message)
-    if kind == Kind.FIXED:
-        message = f"{name!r} is fixed; a limit means nothing there"
-        raise InputError(message)
-    return limit
 
 
 def _same(a: Any, b: Any) -> bool:

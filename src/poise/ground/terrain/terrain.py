@@ -7,64 +7,27 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
+from poise.ground.terrain.answers import Ground, Hits
+from poise.ground.terrain.arguments import finite_number, level_direction, positive_number, unit_directions
 from poise.ground.terrain.files.map_reading import map_of
 from poise.ground.terrain.files.mesh_files import UPS, read_mesh, suffix_of
 from poise.ground.terrain.function import Function
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.surface import Normal, Surface
-from poise.maths.arrays import Bools, Floats, finite, real, short
+from poise.maths.arrays import Floats, finite, short
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them
 _STEP = 0.5  # metres of such a figure: what it may step up to, see `Terrain.mesh`
 _STEEPEST = 89.0  # degrees that a slope may have
 _SEEDS = 2**32
-
-
-class Ground(NamedTuple):
-    """The ground at points (..., 3): what `Terrain.sample` gives.
-
-    Parameters
-    ----------
-    heights
-        (...) along the up axis.
-    normals
-        (..., 3) of unit length, on the upper side.
-    inside
-        (...) False over holes and beyond edges, where heights and normals are those of the nearest ground.
-    """
-
-    heights: Floats
-    normals: Floats
-    inside: Bools
-
-
-class Hits(NamedTuple):
-    """Where rays (..., 3) first meet the ground: what `Terrain.hit` gives.
-
-    Parameters
-    ----------
-    points
-        (..., 3); the ray's origin where it misses.
-    normals
-        (..., 3) of the upper side, whichever side was hit; up where the ray misses.
-    distances
-        (...) along the ray; infinite where it misses.
-    hit
-        (...) whether the ray meets the ground.
-    """
-
-    points: Floats
-    normals: Floats
-    distances: Floats
-    hit: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +67,7 @@ class Terrain:
             message = f'up is "y" or "z"; got {short(self.up)}'
             raise InputError(message)
         if self.unit is not None:
-            object.__setattr__(self, "unit", _positive(self.unit, "the unit of a terrain"))
+            object.__setattr__(self, "unit", positive_number(self.unit, "the unit of a terrain"))
 
     # --- questions ------------------------------------------------------------------------------
 
@@ -163,7 +126,7 @@ class Terrain:
         Beyond the edges of a height map or mesh and over holes there is nothing to hit.
         """
         start, heading = np.broadcast_arrays(
-            finite(origins, "origins", last=3), _unit(finite(directions, "directions", last=3))
+            finite(origins, "origins", last=3), unit_directions(finite(directions, "directions", last=3))
         )
         rays, ways = np.stack(self._inwards(start), axis=1), np.stack(self._turned(heading), axis=1)
         distances, normals = np.empty(len(rays)), np.empty((len(rays), 3))
@@ -181,13 +144,13 @@ class Terrain:
 
     def scaled(self, factor: float) -> Terrain:
         """Return the ground `factor` times as large, about the origin of the frame. The unit stays."""
-        factor = _positive(factor, "the factor of a terrain's size")
+        factor = positive_number(factor, "the factor of a terrain's size")
         storey = _STEP if self.storey is None else self.storey
         return dataclasses.replace(self, scale=self.scale * factor, lift=self.lift * factor, storey=storey * factor)
 
     def lifted(self, offset: float) -> Terrain:
         """Return the ground higher by `offset`."""
-        return dataclasses.replace(self, lift=self.lift + _number(offset, "the offset of a terrain"))
+        return dataclasses.replace(self, lift=self.lift + finite_number(offset, "the offset of a terrain"))
 
     def turned(self, up: str) -> Terrain:
         """Return the same ground for points of the frame whose up axis is `up`."""
@@ -195,7 +158,7 @@ class Terrain:
 
     def for_figure(self, height: float) -> Terrain:
         """Return the ground in the lengths of a clip whose figure is `height` tall; its unit is then 1."""
-        metre = _positive(height, "the height of a figure") / FIGURE
+        metre = positive_number(height, "the height of a figure") / FIGURE
         ground = self.scaled(metre if self.unit is None else self.unit)
         storey = _STEP * metre if self.storey is None else ground.storey
         return dataclasses.replace(ground, unit=1.0, storey=storey)
@@ -230,7 +193,7 @@ class Terrain:
     @staticmethod
     def flat(height: float = 0.0, *, up: str = "y", unit: float | None = None) -> Terrain:
         """Level ground."""
-        return Terrain(Plane(_number(height, "the height of flat ground")), up, unit)
+        return Terrain(Plane(finite_number(height, "the height of flat ground")), up, unit)
 
     @staticmethod
     def slope(
@@ -248,11 +211,11 @@ class Terrain:
         up, unit
             As for the class.
         """
-        angle = _number(degrees, "the steepness of a slope")
+        angle = finite_number(degrees, "the steepness of a slope")
         if abs(angle) > _STEEPEST:
             message = f"a slope is -{_STEEPEST:g} to {_STEEPEST:g} degrees steep; got {angle:g}"
             raise InputError(message)
-        x, y = _level(direction, up)
+        x, y = level_direction(direction, up)
         steepness = math.tan(math.radians(angle))
         return Terrain(Plane(0.0, steepness * x, steepness * y), up, unit)
 
@@ -286,10 +249,10 @@ class Terrain:
         -----
         An edge belongs to the tread behind it. Normals are those of treads, up; a ray may also hit a riser.
         """
-        going = _positive(going, "the going of stairs")
-        rise = _number(rise, "the rise of stairs")
-        first = 0.5 * going if start is None else _number(start, "the start of stairs")
-        x, y = _level(direction, up)
+        going = positive_number(going, "the going of stairs")
+        rise = finite_number(rise, "the rise of stairs")
+        first = 0.5 * going if start is None else finite_number(start, "the start of stairs")
+        x, y = level_direction(direction, up)
         return Terrain(Stairs(rise, going, x, y, first), up, unit)
 
     @staticmethod
@@ -318,8 +281,8 @@ class Terrain:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
             message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {short(seed)}"
             raise InputError(message)
-        amplitude = _number(amplitude, "the amplitude of noise")
-        return Terrain(Noise(amplitude, _positive(wavelength, "the wavelength of noise"), int(seed)), up, unit)
+        amplitude = finite_number(amplitude, "the amplitude of noise")
+        return Terrain(Noise(amplitude, positive_number(wavelength, "the wavelength of noise"), int(seed)), up, unit)
 
     @staticmethod
     def heightmap(
@@ -402,7 +365,7 @@ class Terrain:
         nobody stands on; undersides are ground only where nothing else is.
         """
         frame = UPS[suffix_of(path)] if up is None else up
-        step = None if storey is None else _positive(storey, "the storey of a mesh")
+        step = None if storey is None else positive_number(storey, "the storey of a mesh")
         terrain = Terrain(Plane(0.0), frame, unit, storey=step)  # checks what was given before a file is read
         return dataclasses.replace(terrain, surface=read_mesh(path, frame))
 
@@ -437,50 +400,8 @@ class Terrain:
         if not callable(f) or not (normal is None or callable(normal)):
             message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"
             raise InputError(message)
-        return Terrain(Function(f, up, normal, _positive(step, "the step of a terrain function")), up, unit)
+        return Terrain(Function(f, up, normal, positive_number(step, "the step of a terrain function")), up, unit)
 
 
 def _parts(n: int) -> Iterator[slice]:
     return (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE))
-
-
-def _number(value: Any, what: str) -> float:
-    number = real(value, what)
-    if not math.isfinite(number):
-        message = f"{what} must be finite; got {number:g}"
-        raise InputError(message)
-    return number
-
-
-def _positive(value: Any, what: str) -> float:
-    number = _number(value, what)
-    if number <= 0.0:
-        message = f"{what} must be more than 0; got {number:g}"
-        raise InputError(message)
-    return number
-
-
-def _level(direction: ArrayLike | None, up: str) -> tuple[float, float]:
-    """Unit plan direction (x, y) in the frame of surfaces of a direction in the frame whose up axis is `up`."""
-    if direction is None:
-        return 0.0, -1.0
-    given = finite(direction, "a direction", last=3)
-    if given.shape != (3,):
-        message = f"a direction is three numbers; got an array of shape {given.shape}"
-        raise InputError(message)
-    x, y = (given[0], -given[2]) if up == "y" else (given[0], given[1])
-    if x == 0.0 and y == 0.0:
-        message = f"the direction {short(given.tolist())} has no level part; up is {up}"
-        raise InputError(message)
-    largest = max(abs(x), abs(y))  # first, so that squares of huge or tiny numbers stay representable
-    x, y = x / largest, y / largest
-    return float(x / math.hypot(x, y)), float(y / math.hypot(x, y))
-
-
-def _unit(directions: Floats) -> Floats:
-    largest = np.abs(directions).max(axis=-1, keepdims=True, initial=0.0)
-    if (largest == 0.0).any():
-        message = "a ray needs a direction; one here has zero length"
-        raise InputError(message)
-    scaled = directions / largest
-    return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))

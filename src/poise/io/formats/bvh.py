@@ -20,9 +20,10 @@ from poise.io.bvh.write import text_of
 from poise.io.files import read_bytes, write_atomically
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
+from poise.model.joints import unique_names
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
-from poise.model.skeleton import Kind, Skeleton, unique_names
+from poise.model.skeleton import Kind, Skeleton
 
 NAME = "BVH"
 SUFFIXES = (".bvh",)

@@ -12,7 +12,7 @@ from poise.io.gltf.json import BrokenError, Json, index, numbers, text
 from poise.io.gltf.notes import Notes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.skeleton import unique_names
+from poise.model.joints import unique_names
 
 MOST_NODES = 65_536
 _ORTHOGONAL = 1e-6  # cosine between the columns of a matrix; files print matrices with about 7 digits

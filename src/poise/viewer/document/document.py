@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from poise import solvers
 from poise.errors import InputError, UnknownNameError
+from poise.maths.remember import remember
 from poise.model.limits import Limit, Range, hinge_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -128,20 +129,19 @@ class Document:
         """The skeleton that is solved on: the limits as far as the mode keeps them; one value per skeleton and mode."""
         if self.mode == "limits":
             return self.skeleton
-        known: dict[str, Skeleton] = self.skeleton.__dict__.setdefault("_by_mode", {})
-        if self.mode not in known:
-            known[self.mode] = _kept(self.skeleton, _hinges_only if self.mode == "hinge" else _no_limit)
-        return known[self.mode]
+        keeps = _hinges_only if self.mode == "hinge" else _no_limit
+        return remember(self.skeleton, "viewed in a mode", self.mode, lambda: _kept(self.skeleton, keeps))
 
     @property
     def started(self) -> Pose:
         """The start pose on the skeleton that is solved on, inside its limits; the same value while neither changes."""
-        known: Pose | None = self.start.__dict__.get("_started")
-        if known is None or known.skeleton is not self.working:
-            inside = self.working.legal(self.start.q)[0]
-            known = dataclasses.replace(self.start, skeleton=self.working, q=inside)
-            self.start.__dict__["_started"] = known  # poses are compared by identity to see what has changed
-        return known
+        working = self.working
+
+        def made() -> Pose:
+            return dataclasses.replace(self.start, skeleton=working, q=working.legal(self.start.q)[0])
+
+        # Poses are compared by identity to see what has changed, and skeletons here too: the pose keeps its own alive.
+        return remember(self.start, "started", id(working), made, most=1)
 
     @property
     def active(self) -> tuple[ChainTarget, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from poise.ground.plant import Planted, plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import terrain_of
 from poise.io import samples
+from poise.maths.remember import remember
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -54,11 +55,7 @@ class Land:
 
 def land_of(rig: Rig, words: str) -> Land:
     """The ground of these words; a rig remembers its last. InputError or FileError where they name none."""
-    last: tuple[str, Land] | None = rig.__dict__.get("_land")
-    if last is None or last[0] != words:
-        last = (words, _land(rig, words))
-        rig.__dict__["_land"] = last
-    return last[1]
+    return remember(rig, "land", words, lambda: _land(rig, words), most=1)
 
 
 def _land(rig: Rig, words: str) -> Land:
@@ -78,11 +75,8 @@ def _ground_up(rig: Rig) -> str:
 def ground_mesh(rig: Rig, words: str, pose: Pose) -> bytes:
     """The ground of these words as a mesh (GLB), some heights of the figure around a pose; a rig remembers its last."""
     land, centre = land_of(rig, words), vector(pose.world.positions[0])
-    last: tuple[object, bytes] | None = rig.__dict__.get("_ground_mesh")
-    if last is None or last[0] != (land, centre):
-        last = ((land, centre), terrain_glb(land.terrain, centre, _AROUND * land.height))
-        rig.__dict__["_ground_mesh"] = last
-    return last[1]
+    made = partial(terrain_glb, land.terrain, centre, _AROUND * land.height)
+    return remember(rig, "ground as a mesh", (land, centre), made, most=1)
 
 
 def planted(rig: Rig, clip: Clip, words: str) -> Planted:

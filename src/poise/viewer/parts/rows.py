@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
+from poise.maths.remember import remember
 from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Kind, Skeleton
 
@@ -35,10 +36,7 @@ class Drawn(NamedTuple):
 
 def drawn(skeleton: Skeleton) -> Drawn:
     """What of the joints' maps no pose changes; remembered per skeleton."""
-    known: dict[str, Drawn] = skeleton.__dict__.setdefault("_drawn", {})
-    if "rest" not in known:
-        known["rest"] = _drawn(skeleton)
-    return known["rest"]
+    return remember(skeleton, "drawn", None, lambda: _drawn(skeleton))
 
 
 def _drawn(skeleton: Skeleton) -> Drawn:

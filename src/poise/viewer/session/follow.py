@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from poise.maths.remember import remember
 from poise.model.clip import Clip
 from poise.viewer.document.document import Document
 from poise.viewer.document.landscape import ground_mesh, planted
@@ -41,13 +42,13 @@ def send_model(session: Session) -> None:
 
 def _model(document: Document) -> Model:
     """The model with the formats that it can be saved as; a rig remembers its last, for pages that are loaded again."""
-    last: tuple[object, Model] | None = document.rig.__dict__.get("_model")
-    if last is None or last[0] != document.places:
+
+    def made() -> Model:
         model = model_of(document.rig, document.places)
         message = {**model.message, "formats": [*formats_of(document.rig), "html"]}
-        last = (document.places, Model(message, model.asset, model.notes))
-        document.rig.__dict__["_model"] = last
-    return last[1]
+        return Model(message, model.asset, model.notes)
+
+    return remember(document.rig, "model of the page", document.places, made, most=1)
 
 
 def send_terrain(session: Session) -> None:
