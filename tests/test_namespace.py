@@ -73,6 +73,24 @@ def test_importing_poise_imports_nothing_heavy():
     assert not set(HEAVY) & set(found)
 
 
+def test_the_names_one_solves_with_import_no_parts_of_python_that_a_single_solve_has_no_use_for():
+    code = "import sys, numpy; before = set(sys.modules); import poise; poise.load, poise.solve, poise.Position\n"
+    found = set(fresh(code + "print(*set(sys.modules) - before)"))
+    assert "poise.solving.solve" in found
+    unused = {
+        "concurrent.futures",
+        "difflib",
+        "email",
+        "importlib.metadata",
+        "logging",
+        "random",
+        "tempfile",
+        "tomllib",
+    }
+    assert not unused & found
+    assert not set(HEAVY) & found
+
+
 def test_reading_a_file_and_making_goals_does_not_import_what_solves_or_shows():
     code = (
         "import sys, poise; before = set(sys.modules)\n"

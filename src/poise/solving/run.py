@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import NamedTuple
@@ -150,6 +149,8 @@ def _in_parts(
         return _together(problem, targets[each], solver, tolerance, alone)
 
     def found() -> Iterator[tuple[slice, Found]]:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
+
         with ThreadPoolExecutor(threads) as pool:
             for done, one in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):
                 yield done, one

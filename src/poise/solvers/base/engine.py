@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -68,6 +67,8 @@ def in_chunks(
             if progress is not None:
                 progress(done)
         return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
+
     with ThreadPoolExecutor(min(threads, len(starts))) as pool:
         for done in pool.map(do, starts):
             if progress is not None:
