@@ -21,14 +21,6 @@ PACKAGE = ROOT / "src" / "poise"
 MOST_ON_TOP, MOST_IN_A_ROOM, MOST_LINES = 4, 15, 420
 REGISTRIES = ("solvers", "problem/goals", "io/formats", "viewer/scenes", "comparison/peers/adapters")
 
-# What is not as it should be yet, each with the reason. Nothing may be added.
-KERNELS = "rooms of kernels are still being divided, and their words with them"
-PACKING = "problem, solvers and solving are being packed anew"
-ALLOWED = {
-    "one meaning": {"Aim", "Frames", "Kind", "Limb", "Links", "Plane", "Room", "Setup", "Tree"},  # KERNELS, PACKING
-    "short": {"solving/result.py"},  # PACKING
-    "remembered": {"problem/", "solvers/", "solving/", "model/kinematics.py"},  # PACKING
-}
 # A pose is made in every step of a loop: its fields are set all at once.
 OWN_FIELDS = {"model/pose.py": "unchecked", "solving/result.py": "Result"}
 
@@ -81,8 +73,7 @@ def rooms_are_small(package: Path) -> list[str]:
 def files_are_short(package: Path) -> list[str]:
     """At most 420 lines."""
     counts = {each.path: each.text.count("\n") for each in sources(package)}
-    too_long = {path: count for path, count in counts.items() if count > MOST_LINES and path not in ALLOWED["short"]}
-    return [f"{path} has {count} lines" for path, count in too_long.items()]
+    return [f"{path} has {count} lines" for path, count in counts.items() if count > MOST_LINES]
 
 
 def private_names_stay_at_home(package: Path) -> list[str]:
@@ -126,15 +117,14 @@ def a_class_name_means_one_thing(package: Path) -> list[str]:
         for node in each.tree.body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(each.path)
-    double = {name: paths for name, paths in places.items() if len(paths) > 1}
-    return [f"{name}: {', '.join(paths)}" for name, paths in double.items() if name not in ALLOWED["one meaning"]]
+    return [f"{name}: {', '.join(paths)}" for name, paths in places.items() if len(paths) > 1]
 
 
 def what_is_remembered_is_in_one_place(package: Path) -> list[str]:
     """`__dict__` is for maths/remember.py, for what is unpickled, and for values that set their own fields."""
     found: list[str] = []
     for each in sources(package):
-        if each.path == "maths/remember.py" or each.path.startswith(tuple(ALLOWED["remembered"])):
+        if each.path == "maths/remember.py":
             continue
         for node, inside in nodes(each.tree):
             is_one = isinstance(node, ast.Attribute) and node.attr == "__dict__"

@@ -27,7 +27,8 @@ from poise.model.pose import Pose
 from poise.problem.goals import Goal, Orientation, Place, Position
 from poise.problem.problem import Problem
 from poise.solvers import Solver, named, names
-from poise.solving.checks import check_arguments, check_solver
+from poise.solvers.base.contract import check_solver
+from poise.solving.checks import check_arguments
 from poise.solving.solve import checked_goals
 
 Targets = Literal["reachable", "path", "given"]

@@ -36,7 +36,7 @@ class Limb(NamedTuple):
     turns: bool
 
 
-class Frames(NamedTuple):
+class LimbFrames(NamedTuple):
     """World position (k, 3) of a joint, the rotation (k, 4) of the frame that it turns in, and its motion (k, 4)."""
 
     position: Floats
@@ -157,7 +157,7 @@ def angles_of(problem: Problem, row: int) -> Floats:
     return nearest_angle(angle, low, high)
 
 
-def frames_of(problem: Problem, row: int) -> Frames:
+def frames_of(problem: Problem, row: int) -> LimbFrames:
     """Where a joint is in the start poses, and what it turns in."""
     skeleton, start = problem.skeleton, problem.start
     n, parent = len(skeleton), int(skeleton.parents[row])
@@ -173,7 +173,7 @@ def frames_of(problem: Problem, row: int) -> Frames:
         motion = rotations.about(skeleton.axes[row], start.flat_q[:, at])
     if skeleton.kinds[row] == Kind.FIXED:
         motion = np.broadcast_to(rotations.IDENTITY, (len(position), 4))
-    return Frames(position, turn, motion)
+    return LimbFrames(position, turn, motion)
 
 
 def length(v: Floats) -> Floats:

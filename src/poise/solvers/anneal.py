@@ -22,9 +22,8 @@ from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.contract import Answer, Request, Trace, check_solver
 from poise.solvers.base.perturb import DRAWS, scattered
-from poise.solving.checks import check_solver
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from poise.maths.options import count, one_of
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.solvers.base.contract import check_solver
 
 
 def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None) -> None:
@@ -41,14 +42,6 @@ def check_start(start: Any) -> None:
         example = "clip.poses[0]" if isinstance(start, Clip) else "rig.rest"
         what = "" if isinstance(start, Rig | Clip) else " as the start"
         raise InputError(f"give a Pose, such as {example}, not a {type(start).__name__}{what}")
-
-
-def check_solver(solver: Any) -> None:
-    """The solver is a name or a value with `name`, `handles` and `run`, not its class."""
-    if isinstance(solver, type):
-        raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
-    if not isinstance(solver, str) and not all(hasattr(solver, what) for what in ("name", "handles", "run")):
-        raise InputError(f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {short(solver)}")
 
 
 def check_tolerance(tolerance: Any) -> None:

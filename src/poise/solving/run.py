@@ -50,7 +50,7 @@ class Settings:
         return Request(self.prefer, self.seeds, threads, self.trace, self.progress)
 
 
-class Found(NamedTuple):
+class Judged(NamedTuple):
     """What a solver answered, and how far that is from the targets (k, c), measured by forward kinematics."""
 
     answer: Answer
@@ -90,7 +90,7 @@ def run(
     })  # fmt: skip
 
 
-def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request) -> Found:
+def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request) -> Judged:
     """Solve and measure: all at once, part by part where there are many targets, group by group where plans differ."""
     progress = None if request.progress is None else _Progress(request.progress)
     request = request if progress is None else replace(request, progress=progress)
@@ -108,13 +108,13 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
 
 def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
-) -> Found:
+) -> Judged:
     solvers.check(solver, problem, request)
     answer = solver.run(problem, targets, tolerance, request)
     _check_shape(answer, solver.name, (len(targets), problem.skeleton.nq))
     if problem.plan.sheared:
         answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
-    return Found(answer, problem.errors(answer.q, targets))
+    return Judged(answer, problem.errors(answer.q, targets))
 
 
 def _check_shape(answer: Answer, name: str, shape: tuple[int, int]) -> None:
@@ -138,17 +138,17 @@ class _Progress:
 
 def _in_parts(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
-) -> Found:
+) -> Judged:
     """Part by part: what belongs together is still in the processor's cache, and threads share the work."""
     count, threads, progress = len(targets), request.threads, request.progress
     size = _CHUNK if threads == 1 else max(_LEAST, min(_CHUNK, -(-count // (2 * threads))))  # two parts or more each
     rows = [slice(first, min(first + size, count)) for first in range(0, count, size)]
     alone = replace(request, threads=1, progress=None)
 
-    def part(each: slice) -> Found:
+    def part(each: slice) -> Judged:
         return _together(problem, targets[each], solver, tolerance, alone)
 
-    def found() -> Iterator[tuple[slice, Found]]:
+    def found() -> Iterator[tuple[slice, Judged]]:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
 
         with ThreadPoolExecutor(threads) as pool:
@@ -167,17 +167,17 @@ def _in_groups(
     solver: solvers.Solver,
     tolerance: Tolerance,
     request: Request,
-) -> Found:
+) -> Judged:
     """Group by group: the starts of each share a plan."""
 
-    def found() -> Iterator[tuple[np.ndarray, Found]]:
+    def found() -> Iterator[tuple[np.ndarray, Judged]]:
         for rows in groups:
             yield rows, _together(problem.part(rows), targets[rows], solver, tolerance, request)
 
     return _joined(found(), len(targets))
 
 
-def _joined(parts: Iterable[tuple[slice | np.ndarray, Found]], count: int) -> Found:
+def _joined(parts: Iterable[tuple[slice | np.ndarray, Judged]], count: int) -> Judged:
     """One answer for all `count` targets; each part is copied and let go, so that its memory is the next one's."""
     whole: dict[str, np.ndarray] = {}
     trace = solutions = None
@@ -189,7 +189,7 @@ def _joined(parts: Iterable[tuple[slice | np.ndarray, Found]], count: int) -> Fo
             whole[name][rows] = found
         trace, solutions = trace or answer.trace, answer.solutions
     errors = whole.pop("errors")
-    return Found(Answer(**whole, trace=trace, solutions=solutions), errors)
+    return Judged(Answer(**whole, trace=trace, solutions=solutions), errors)
 
 
 def _corrected(

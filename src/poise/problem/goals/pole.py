@@ -14,7 +14,7 @@ from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
-class Limb(NamedTuple):
+class LimbRows(NamedTuple):
     """Rows of a limb's first joint, of the joint that bends, and of its tip."""
 
     first: int
@@ -75,7 +75,7 @@ class Pole(PointTarget):
         """Return the same goal for other points."""
         return type(self)(self.joint, value, root=self.root, tip=self.tip, weight=self.weight)
 
-    def limb(self, skeleton: Skeleton) -> Limb:
+    def limb(self, skeleton: Skeleton) -> LimbRows:
         """The limb on a skeleton; InputError where `joint` does not stand inside it."""
         middle = skeleton.index(self.joint)
         tip = skeleton.index(self.tip) if self.tip is not None else self._only_child(skeleton, middle)
@@ -87,7 +87,7 @@ class Pole(PointTarget):
                 f"and the tip, {skeleton.names[tip]!r}; name root= and tip="
             )
             raise InputError(message)
-        return Limb(chain[0], middle, tip)
+        return LimbRows(chain[0], middle, tip)
 
     def _only_child(self, skeleton: Skeleton, row: int) -> int:
         children = skeleton.children[row]

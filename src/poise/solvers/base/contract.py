@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.errors import InputError
+from poise.maths.arrays import Bools, Floats, Ints, short
 
 Prefer = Literal["first", "closest", "all"]
 
@@ -83,3 +84,11 @@ class Answer(NamedTuple):
     joint_updates: Ints
     trace: Trace | None = None
     solutions: Floats | None = None
+
+
+def check_solver(solver: Any) -> None:
+    """The solver is a name or a value with `name`, `handles` and `run`, not its class."""
+    if isinstance(solver, type):
+        raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
+    if not isinstance(solver, str) and not all(hasattr(solver, what) for what in ("name", "handles", "run")):
+        raise InputError(f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {short(solver)}")
