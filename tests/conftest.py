@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import webbrowser
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -21,6 +22,35 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     from tests.compile_once import compile_once
 
     compile_once()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="run long tests too, not only where their file is named")
+
+
+def pytest_collection_modifyitems(session, config, items):
+    """Leave out what is long, unless all is asked for or its file is named on the command line."""
+    for item in items:
+        if "autodiff" in cases_of(item):
+            item.add_marker("long")  # JAX compiles for seconds
+            if find_spec("jax") is None:
+                item.add_marker(pytest.mark.skip("JAX is not installed: scripts/test --all, or pip install jax"))
+    if not config.getoption("all"):
+        quick = {item for item in items if not item.get_closest_marker("long") or session.isinitpath(item.path)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in quick])
+        items[:] = [item for item in items if item in quick]
+
+
+def cases_of(item):
+    """The words of a test's parameters."""
+    case = getattr(item, "callspec", None)
+    return [] if case is None else case.id.split("-")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was left out, so that nobody takes the quick suite for all of it."""
+    if not config.getoption("all"):
+        terminalreporter.write_line("long tests were left out: pytest --all runs them, too")
 
 
 @pytest.fixture(scope="session")

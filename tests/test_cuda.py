@@ -21,6 +21,8 @@ from tests.cuda_build import NOT_HERE
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.tree_cases import settings, solve, work_of
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 ENTRIES = ("place_arm", "solve_arms", "solve_trees")
 CAPABILITIES = ("8.0", "9.0")  # A100, H100

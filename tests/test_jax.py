@@ -19,6 +19,8 @@ from poise import Aim, Autodiff, Direction, LookAt, Orientation, Place, Position
 from poise.problem.problem import Problem
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 
+pytestmark = pytest.mark.long
+
 EPS = 1e-6
 
 

@@ -7,10 +7,13 @@ import resource
 import time
 
 import numpy as np
+import pytest
 
 import poise
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of
+
+pytestmark = pytest.mark.long
 
 SECONDS = float(os.environ.get("POISE_SOAK_SECONDS", "5"))
 WARM = 200  # solves after which the compiler and the caches have taken their memory

@@ -1,6 +1,6 @@
 """The adapters of other libraries: what they solve is judged by our forward kinematics beside their own claims.
 
-A library that is not installed is skipped with the sentence that says how to get it; scripts/setup installs all.
+A library that is not installed is skipped with the sentence that says how to get it; scripts/test --all installs all.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ class Scores:
         return 100 * self.reached / TARGETS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_peer_comes_in_quietly_and_solves_what_it_says(name, data, capfd):
     """One test for each library, because importing it takes longest."""
@@ -152,6 +153,7 @@ def test_a_peer_comes_in_quietly_and_solves_what_it_says(name, data, capfd):
     assert state() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["optik", "pinocchio", "roboticstoolbox"])
 def test_a_tip_that_is_there_or_turned_already(name):
     """No rotation left, to the last bit: some libraries' own formulas divide by it."""
@@ -166,6 +168,7 @@ def test_a_tip_that_is_there_or_turned_already(name):
         np.testing.assert_allclose(arm.reached(found), target, rtol=0, atol=2e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mink", "optik", "pinocchio", "roboticstoolbox"])
 def test_a_straight_chain_bends(name):
     s = straight_chain(4, Kind.BALL)
@@ -176,6 +179,7 @@ def test_a_straight_chain_bends(name):
     np.testing.assert_allclose(arm.reached(found)[:3, 3], target, rtol=0, atol=2e-4)
 
 
+@pytest.mark.long
 def test_slides_are_solved_and_refused_by_what_only_turns():
     s = poise.Skeleton.build(
         ["turn", "slide", "lift", "tip"], [-1, 0, 1, 2], [1, 2, 2, 0],
@@ -237,6 +241,7 @@ def test_without_the_libraries_each_says_how_to_get_it(monkeypatch, tmp_path, ar
     assert missing["mink"].endswith("pip install mink daqp")
 
 
+@pytest.mark.long
 def test_a_library_that_cannot_be_imported_says_so(monkeypatch, arm):
     here("optik")
     monkeypatch.setitem(sys.modules, "optik", None)
@@ -255,6 +260,7 @@ def test_three_without_node_says_so(monkeypatch, tmp_path):
     assert "needs node" in peers.named("three").missing()
 
 
+@pytest.mark.long
 def test_three_that_breaks_says_why(monkeypatch, tmp_path, arm):
     here("three")
     (tmp_path / "node_modules" / "three").mkdir(parents=True)
@@ -264,6 +270,7 @@ def test_three_that_breaks_says_why(monkeypatch, tmp_path, arm):
         peers.named("three")(arm, "Position", CLOSE)
 
 
+@pytest.mark.long
 def test_three_that_is_gone_says_so_and_a_place_is_refused(arm):
     made = here("three")(arm, "Position", CLOSE)
     assert re.fullmatch(r"three\.js 0\.\d+\.\d+ CCDIKSolver", made.label)
@@ -276,6 +283,7 @@ def test_three_that_is_gone_says_so_and_a_place_is_refused(arm):
         peers.named("three")(arm, "Place", CLOSE)
 
 
+@pytest.mark.long
 def test_three_writes_quaternions_of_length_zero_and_nulls():
     start = balls()
     made = here("three")(serial(start, Position("tip", NOWHERE)), "Position", CLOSE)

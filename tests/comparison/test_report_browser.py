@@ -8,6 +8,8 @@ import poise
 from poise.io import samples
 from tests.comparison.reports import compared
 
+pytestmark = pytest.mark.long
+
 OVERLAPS = """
 () => [...document.querySelectorAll("svg")].flatMap((svg) => {
   const boxes = [...svg.querySelectorAll("text")].map((text) => [text.getBoundingClientRect(), text.textContent]);

@@ -22,7 +22,7 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")  # its alt text
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """The built site: of POISE_SITE, as scripts/test builds it, else built here, once for all workers."""
+    """The built site: of POISE_SITE, as scripts/test --all builds it, else built here, once for all workers."""
     if "POISE_SITE" in os.environ:
         return Path(os.environ["POISE_SITE"])
     base = tmp_path_factory.getbasetemp()

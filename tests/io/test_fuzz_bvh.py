@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 
 from poise.io.formats import bvh
 from tests.io.fuzzing import mutated, outcomes
+
+pytestmark = pytest.mark.long
 
 number = st.one_of(
     st.floats(-200, 200).map(repr), st.sampled_from(["nan", "1e999", "1e300", ".5", "-.5e-016", "x", "1_0", "0", "- 1"])

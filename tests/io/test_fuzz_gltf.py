@@ -7,6 +7,7 @@ import json
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from poise.errors import FileError, UnsupportedError
@@ -14,6 +15,8 @@ from poise.io.formats import gltf
 from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.gltf_samples import arm, arm_arrays, content, glb, saved_arm, with_arrays
 from tests.patience import no_hang
+
+pytestmark = pytest.mark.long
 
 ODD = st.one_of(
     st.sampled_from(

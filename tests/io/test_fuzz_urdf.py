@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 
 from poise.io.formats import urdf
 from tests.io.fuzzing import mutated, outcomes
+
+pytestmark = pytest.mark.long
 
 number = st.one_of(
     st.floats(-3, 3).map(repr), st.sampled_from(["nan", "inf", "-inf", "1e999", "1e300", ".5", "x", "1 2", "", "0"])

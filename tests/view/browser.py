@@ -19,9 +19,7 @@ import numpy as np
 from poise.maths import rotations
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-MISSING = (
-    "no chromium: browser tests are skipped; scripts/test installs Debian's where it may (apt-get install chromium)"
-)
+MISSING = "no chromium: browser tests are skipped; scripts/test --all installs Debian's (apt-get install chromium)"
 ARGUMENTS = (
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc",

@@ -138,6 +138,7 @@ def test_frames_that_do_not_fit_are_refused(page, walk, frames, times):
         offline_page(model_of(walk[0]), frames, times, "", page=page)
 
 
+@pytest.mark.long
 def test_a_browser_plays_it_and_nothing_gets_out(chromium, page, walk, tmp_path):
     file = tmp_path / "walk.html"
     file.write_text(made(page, walk, "A <walk>", extras={"said": "</script>"}), encoding="utf-8")

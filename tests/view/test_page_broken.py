@@ -10,6 +10,8 @@ from poise.viewer.document.document import document_of
 from poise.viewer.solving import Solving
 from tests.view.browser import Tab, assert_shown_is_solved
 
+pytestmark = pytest.mark.long
+
 OVER = "document.querySelector('[data-testid=session-over]')"
 
 

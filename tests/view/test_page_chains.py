@@ -12,6 +12,8 @@ from poise.io import samples
 from poise.viewer.document.document import document_of
 from tests.view.browser import assert_shown_is_solved
 
+pytestmark = pytest.mark.long
+
 JOINTS = "[...document.querySelectorAll('.joint:not([hidden])')].map((row) => row.dataset.joint)"
 
 

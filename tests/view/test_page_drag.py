@@ -16,6 +16,8 @@ from poise.viewer.document.document import Gizmo, document_of
 from poise.viewer.protocol import POSE
 from tests.view.browser import assert_shown_is_solved
 
+pytestmark = pytest.mark.long
+
 CIRCLE = [(60 * np.sin(a), 60 * np.cos(a) - 60) for a in np.linspace(0.0, 3.0, 40)]
 HANDLE = "window.poise.viewports[0].gizmo.controls.object.position.toArray()"
 

@@ -8,6 +8,8 @@ import poise
 from poise.io import samples
 from poise.viewer.document.document import document_of
 
+pytestmark = pytest.mark.long
+
 SELECTED = "window.poise.selected"
 
 

@@ -21,6 +21,8 @@ from poise.viewer.document.document import document_of
 from tests.patience import PROCESS
 from tests.view.browser import Tab, assert_shown_is_solved
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent.parent
 QUIET = ("walk_on_hills",)  # scenes that open with all chains switched off
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 SIZES = ((1000, 600), (1600, 1000), (400, 800))
 
 HERE = Path(__file__).parent

@@ -11,6 +11,8 @@ from poise.io import samples
 from poise.viewer.document.document import document_of
 from tests.view.browser import Tab
 
+pytestmark = pytest.mark.long
+
 HANDLES = "[...window.poise.viewport.actor.handles.all.values()].map(({mark}) => mark)"
 
 

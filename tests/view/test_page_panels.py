@@ -10,6 +10,8 @@ from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import document_of
 from tests.view.browser import assert_shown_is_solved
 
+pytestmark = pytest.mark.long
+
 
 def test_modes_are_switched(served):
     tab = served("ccd")

@@ -13,6 +13,8 @@ from poise.io import samples
 from poise.viewer.document.document import document_of
 from tests.view.browser import PATIENCE
 
+pytestmark = pytest.mark.long
+
 
 def shown(tab):
     """World positions of the pose that is shown."""
@@ -27,22 +29,6 @@ def tab(served):
     tab.drag(*[(i, -2 * i) for i in range(30)])
     tab.answered()
     return tab
-
-
-@pytest.mark.parametrize("suffix", ["glb", "bvh"])
-def test_a_posed_rig_is_saved_and_loaded(tab, tmp_path, suffix):
-    pose = shown(tab)
-    path = tab.save(f"save-{suffix}", tmp_path)
-    assert path.suffix == f".{suffix}"
-    loaded = poise.load(path)
-    world = loaded.pose.world if suffix == "glb" else loaded.clips[0].at(0.0).world
-    names = [name for name in loaded.skeleton.names if name in pose.skeleton.names]
-    assert len(names) >= len(pose.skeleton) - 1
-    for name in names:
-        np.testing.assert_allclose(world[name].positions, pose.world[name].positions, atol=1e-4)
-    tab.until(
-        f"[...document.querySelectorAll('[data-testid=message]')].some((m) => m.innerText.includes({path.name!r}))"
-    )
 
 
 def test_joint_values_are_saved(tab, tmp_path):

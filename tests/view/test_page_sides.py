@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import poise
 from poise.io import samples
 from poise.viewer.document.document import document_of
+
+pytestmark = pytest.mark.long
 
 SEEN = """
 (name) => {

@@ -13,6 +13,8 @@ import pytest
 
 from tests.view.browser import assert_shown_is_solved
 
+pytestmark = pytest.mark.long
+
 SECONDS = float(os.environ.get("POISE_SOAK_SECONDS", "5"))
 MOST_GROWTH = 50e6  # [bytes] of this process, and of the page
 STATUS = Path("/proc/self/status")

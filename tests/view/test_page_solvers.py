@@ -13,6 +13,8 @@ from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import Choice, document_of
 from poise.viewer.session.state import _option
 
+pytestmark = pytest.mark.long
+
 #: What is typed into options that hold names or lists: on the humanoid's left arm.
 TYPED = {
     "solver": "levenberg_marquardt", "stiffness": "LeftArm=0.3,LeftForeArm=0.1", "direction_joints": "LeftForeArm",

@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
 
