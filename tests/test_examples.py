@@ -23,7 +23,15 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def case(value, text, name):
+    """A parameter; long where its code asks for JAX."""
+    return pytest.param(value, marks=[pytest.mark.long] if "jax" in text else [], id=name)
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", [case(path, path.read_text(encoding="utf-8"), path.stem) for path in EXAMPLES])
 def test_example(path, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(path), str(tmp_path)])
     runpy.run_path(str(path), run_name="__main__")
@@ -43,10 +51,13 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("folder", "nobody")
-def test_readme_python():
+@pytest.mark.parametrize("code", [case(code, code, str(i)) for i, code in enumerate(blocks("python"))])
+def test_readme_python(code):
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102
+
+
+def test_the_readme_has_code():
     assert len(blocks("python")) >= 2
-    for code in blocks("python"):
-        exec(compile(code, "README.md", "exec"), {})  # noqa: S102
 
 
 @pytest.mark.usefixtures("folder", "nobody")
