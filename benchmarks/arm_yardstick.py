@@ -23,6 +23,7 @@ import poise
 from poise import kernels, samples
 from poise.kernels.values.lane_types import NumberKind
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
+from poise.maths import rotations
 from poise.maths.lanes import aligned, lane_width
 from poise.problem.arm import Arm, arm_of
 from poise.problem.packing import pack_tree
@@ -159,7 +160,7 @@ def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: NumberKind) 
 
 def _affine(places: Floats) -> Floats:
     """Places (n, 7) as position and matrix (n, 12)."""
-    return np.concatenate([places[:, :3], poise.rotations.as_matrix(places[:, 3:]).reshape(-1, 9)], axis=1)
+    return np.concatenate([places[:, :3], rotations.as_matrix(places[:, 3:]).reshape(-1, 9)], axis=1)
 
 
 def _before_tool(case: Case, tips: Floats) -> Floats:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from robots import environments, models
 
 import poise
+from poise.maths import rotations
 
 Floats = NDArray[np.float64]
 ROBOT = "ur5"
@@ -65,7 +66,7 @@ class Judge:
             return found.reshape(0, len(low))
         world = poise.Pose(self.skeleton, found).world[self.robot.tip]
         off = np.linalg.norm(world.positions - self.positions[k], axis=-1)
-        left = poise.rotations.multiply(poise.rotations.inverse(world.rotations), self.rotations[k])
+        left = rotations.multiply(rotations.inverse(world.rotations), self.rotations[k])
         angle = 2 * np.linalg.norm(left[:, 1:], axis=-1)
         return distinct(found[(off <= CORRECT) & (angle <= CORRECT)])
 

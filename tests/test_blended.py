@@ -7,6 +7,7 @@ import pytest
 
 import poise
 from poise import InputError, Near, Pose, Position, Range
+from poise.maths import rotations
 from tests.strategies import figure, rng_of, straight_chain
 
 CHAIN = straight_chain(4)
@@ -43,8 +44,8 @@ class TestBlended:
     def test_what_lies_between_is_legal(self):
         """From 170 degrees to -170 the shorter way leads through half a turn, which the range forbids."""
         s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=(0, 0, 1))})
-        start = Pose(s, s.rest_q).replace({"j0": poise.rotations.about(np.array([0, 0, 1.0]), np.radians(169))})
-        wanted = Pose(s, s.rest_q).replace({"j0": poise.rotations.about(np.array([0, 0, 1.0]), np.radians(-169))})
+        start = Pose(s, s.rest_q).replace({"j0": rotations.about(np.array([0, 0, 1.0]), np.radians(169))})
+        wanted = Pose(s, s.rest_q).replace({"j0": rotations.about(np.array([0, 0, 1.0]), np.radians(-169))})
         result = poise.solve(start, Position("tip", wanted.world["tip"].positions))
         assert result.reached
         between = result.blended(np.linspace(0, 1, 11))

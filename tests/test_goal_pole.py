@@ -9,6 +9,7 @@ from hypothesis import given, settings
 import poise
 from poise import InputError, Place, Pole, Pose, Position, Status
 from poise.io import samples
+from poise.maths import rotations
 from tests.reference.kernel_tree import pole_angle
 from tests.strategies import figure, random_q, rng_of, seeds, straight_chain
 
@@ -20,7 +21,7 @@ UPRIGHT = Pose(LEG, LEG.rest_q)
 
 def bent(angle=1.0, about=(0.0, 0.0, 1.0)):
     """The leg with its knee bent."""
-    return UPRIGHT.replace({"j1": poise.rotations.about(np.array(about), angle)})
+    return UPRIGHT.replace({"j1": rotations.about(np.array(about), angle)})
 
 
 def missed_by(pose, pole, first, tip):

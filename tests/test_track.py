@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Direction, Place, Position, Range
 from poise.io import samples
+from poise.maths import rotations
 from poise.solving.pace import Approach, left_of, rotation_angle
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 
@@ -44,7 +45,7 @@ def humanoid(joint):
 
 def bent_chain():
     chain = straight_chain(6, length=0.15)
-    bend = poise.rotations.about(np.array([0.0, 0.0, 1.0]), 0.5)
+    bend = rotations.about(np.array([0.0, 0.0, 1.0]), 0.5)
     return zero(chain).replace({f"j{i}": bend for i in range(1, 6)}), "tip"
 
 
@@ -288,11 +289,11 @@ class TestApproach:
     def test_a_bent_ball_goes_along_its_range_not_across_what_it_forbids(self):
         axis = np.array([0.0, 0.0, 1.0])
         s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=axis)})
-        q, goal = (poise.rotations.about(axis, math.radians(angle)) for angle in (-160, 160))
+        q, goal = (rotations.about(axis, math.radians(angle)) for angle in (-160, 160))
         step, angles = Approach(s, 0, math.radians(100)), []
         for _ in range(4):
             q = step(q, goal, 1.0)
-            angles.append(math.degrees(float(poise.rotations.twist_angle(q, axis))))
+            angles.append(math.degrees(float(rotations.twist_angle(q, axis))))
         assert angles == pytest.approx([-60, 40, 140, 160])
 
     def test_a_hinge_without_ends_takes_the_shorter_way(self):

@@ -13,6 +13,7 @@ from poise.ground.figure.figure import Figure, figure_of
 from poise.ground.report import edit_measures as changes
 from poise.ground.report.edit_measures import accelerations, changes_of, low_passed
 from poise.io import samples
+from poise.maths import rotations
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,7 @@ class TestChanges:
         assert changes_of(walk, stretched, figure).stretch == pytest.approx(0.02)
         q = walk.poses.q.copy()
         part = skeleton.q_slice("Head")
-        q[3, part] = poise.rotations.multiply(q[3, part], poise.rotations.about(np.array([1.0, 0, 0]), np.radians(4)))
+        q[3, part] = rotations.multiply(q[3, part], rotations.about(np.array([1.0, 0, 0]), np.radians(4)))
         turned = changes_of(walk, poise.Clip(walk.times, walk.poses.with_q(q)), figure)
         assert turned.largest_turn == pytest.approx(4)
         assert turned.sideways == 0
@@ -159,7 +160,7 @@ class TestChanges:
         translations = walk.poses.local_positions.copy()
         root = walk.skeleton.names[0]
         q = walk.poses.q.copy()
-        if walk.skeleton[root].kind == poise.skeleton.Kind.FREE:
+        if walk.skeleton[root].kind == poise.Kind.FREE:
             q[:, :3] += offset
         translations[:, 0] += offset
         return poise.Clip(walk.times, dataclasses.replace(walk.poses, q=q, translations=translations))
