@@ -17,6 +17,7 @@ settings.register_profile(
 )
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
+NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "test_jax.py")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     from tests.compile_once import compile_once
@@ -26,6 +27,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="run long tests too, not only where their file is named")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """What is long as a whole and imports what only --all installs is not even read."""
+    return True if collection_path in NEEDS_ALL and not config.getoption("all") else None
 
 
 def pytest_collection_modifyitems(session, config, items):
