@@ -15,7 +15,6 @@ from tests.contracts.trees import any_problem
 from tests.strategies import rng_of, seeds
 
 SIZES = (1, 7, 8, 9, ROWS)
-TOOL = "arm to points"  # whose point is packed anew, with other roundings, for each batch of starts
 
 
 def rows_of(whole, rows):
@@ -61,20 +60,18 @@ class TestTargets:
             rows = np.arange(ROWS - 1).reshape(3, 1, 6)
             same_bits(PROBLEMS[problem].solved(name, rows), rows_of(whole, rows))
 
-
-@pytest.mark.parametrize(("problem", "name"), [pair for pair in PAIRS if pair[0] != TOOL])
-def test_of_starts(problem, name):
-    """Starts side by side, each with a target of its own, or all with the same."""
-    asked = PROBLEMS[problem]
-    if not accepted(problem, name):
-        return
-    s, rows = asked.start.skeleton, np.array([0, 3, 5, 8, 13])
-    starts = asked.start.with_q(s.legal(asked.start.q + 0.2 * rng_of(4).normal(size=(len(rows), s.nq)))[0])
-    for wanted in (rows, 5):
-        whole = asked.solved(name, wanted, starts)
-        for i, row in enumerate(np.broadcast_to(wanted, rows.shape)):
-            same_bits(rows_of(asked.solved(name, [row], starts[[i]]), 0), rows_of(whole, i))
-        same_bits(asked.solved(name, np.flip(wanted), starts[::-1]), rows_of(whole, slice(None, None, -1)))
+    def test_of_starts(self, problem, name):
+        """Starts side by side, each with a target of its own, or all with the same."""
+        asked = PROBLEMS[problem]
+        if not accepted(problem, name):
+            return
+        s, rows = asked.start.skeleton, np.array([0, 3, 5, 8, 13])
+        starts = asked.start.with_q(s.legal(asked.start.q + 0.2 * rng_of(4).normal(size=(len(rows), s.nq)))[0])
+        for wanted in (rows, 5):
+            whole = asked.solved(name, wanted, starts)
+            for i, row in enumerate(np.broadcast_to(wanted, rows.shape)):
+                same_bits(rows_of(asked.solved(name, [row], starts[[i]]), 0), rows_of(whole, i))
+            same_bits(asked.solved(name, np.flip(wanted), starts[::-1]), rows_of(whole, slice(None, None, -1)))
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -102,6 +99,5 @@ def test_the_nearest_solution(problem):
     same_bits(asked.prepared("levenberg_marquardt", prefer="closest", seeds=16)(asked.targets(rows)), whole)
     for i, row in enumerate(rows):
         same_bits(asked.solved("levenberg_marquardt", row, prefer="closest", seeds=16), rows_of(whole, i))
-    if problem != TOOL:
-        starts = asked.start.with_q(np.tile(asked.start.q, (3, 1)))
-        same_bits(asked.solved("levenberg_marquardt", rows, starts, prefer="closest", seeds=16), whole)
+    starts = asked.start.with_q(np.tile(asked.start.q, (3, 1)))
+    same_bits(asked.solved("levenberg_marquardt", rows, starts, prefer="closest", seeds=16), whole)
