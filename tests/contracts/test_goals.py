@@ -102,7 +102,7 @@ def test_scale_that_is_not_quite_uniform_is_made_up_for(kind):
     scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(3, 3))
     noisy = poise.Pose(start.skeleton, start.q, scales=scales)
     met = poise.solve(noisy, goal, solver=SOLVER, tolerance=1e-6, angle_tolerance=1e-6)
-    assert met.problem.sheared
+    assert met.problem.plan.sheared
     assert met.reached
 
 
