@@ -17,7 +17,7 @@ settings.register_profile(
 )
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
-NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "test_jax.py")
+NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     from tests.compile_once import compile_once

@@ -16,8 +16,8 @@ from poise.plot.limits import local_outline
 from poise.solvers.base import capabilities as handles
 from poise.solvers.base.parameters import parameters
 from tests.contracts.cases import LIMITS, limb, posed, rest
+from tests.model.test_turn_limits import inside
 from tests.strategies import random_q, rng_of
-from tests.test_turn_limits import inside
 
 SLACK = 1e-9  # hard limits hold to this
 

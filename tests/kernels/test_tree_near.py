@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
+from tests.kernels.tree_cases import assert_met, same_configuration, settings, solve, way_to
 from tests.reference.kernel_tree import BALL, HINGE, MOVE, SLIDE, random_tree, random_u
-from tests.tree_cases import assert_met, same_configuration, settings, solve, way_to
 
 
 def redundant(rng, kinds):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise import Place, Pole, Position, Range, TwoBone
+from tests.solvers.test_two_bone import bones, in_reach, leg, length, rest
 from tests.strategies import rng_of, seeds, unit_quaternions
-from tests.test_two_bone import bones, in_reach, leg, length, rest
 
 KNEE = Range.degrees(-5, 150, axis=(1, 0, 0))
 

@@ -17,19 +17,19 @@ import pytest
 from poise.kernels.arm import many as serial_many
 from poise.kernels.arm import serial
 from poise.kernels.codes import LIMIT
-from tests.cuda_build import NOT_HERE
+from tests.kernels.cuda_build import NOT_HERE
+from tests.kernels.tree_cases import settings, solve, work_of
 from tests.reference.kernel_tree import random_tree, random_u
-from tests.tree_cases import settings, solve, work_of
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 ENTRIES = ("place_arm", "solve_arms", "solve_trees")
 CAPABILITIES = ("8.0", "9.0")  # A100, H100
 
 
 def run(*arguments, **environment):
-    command = [sys.executable, "-m", "tests.cuda_build", *map(str, arguments)]
+    command = [sys.executable, "-m", "tests.kernels.cuda_build", *map(str, arguments)]
     return subprocess.run(
         command, check=False, capture_output=True, text=True, cwd=ROOT, env=os.environ | environment
     )  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 import poise
 from poise import InputError, LookAt, Pin, Pose, Position, Range, UnknownNameError
 from poise.io import samples
+from tests.kernels.tree_cases import arm, lanes_after
 from tests.reference.kernel_tree import AIM, BALL, random_u
 from tests.strategies import rng_of, straight_chain
-from tests.tree_cases import arm, lanes_after
 
 FIGURE = poise.load(samples.path("humanoid.bvh")).rest
 HEAD = FIGURE.world["Head"].positions

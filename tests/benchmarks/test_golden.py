@@ -10,7 +10,7 @@ import pytest
 
 import poise
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
+FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 SOLVERS = ("auto", "levenberg_marquardt", "ccd", "fabrik", "two_bone")
 
 

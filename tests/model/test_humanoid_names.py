@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import poise
-from tests.humanoid_figures import CONVENTIONS, figure, skeleton_of
+from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

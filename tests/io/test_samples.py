@@ -16,7 +16,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "scripts" / "make_samples.py"
 
 

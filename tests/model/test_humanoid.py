@@ -12,7 +12,7 @@ import poise
 from poise.io import samples
 from poise.model.roles.vrm import BONES, REQUIRED, SIDES
 from tests.command_line import run
-from tests.humanoid_truth import CESIUM_MAN, HUMANOIDS, NO_FIGURES, QUADRUPEDS, truth
+from tests.model.humanoid_truth import CESIUM_MAN, HUMANOIDS, NO_FIGURES, QUADRUPEDS, truth
 
 pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 

@@ -10,8 +10,8 @@ import pytest
 
 import poise
 from poise.model.roles.vrm import REQUIRED
-from tests.humanoid_figures import CONVENTIONS, figure, skeleton_of
-from tests.test_humanoid_structure import back, nameless
+from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
+from tests.model.test_humanoid_structure import back, nameless
 
 pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 

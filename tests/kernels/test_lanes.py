@@ -40,7 +40,7 @@ from poise.kernels.values.lanes import (
 from poise.maths.lanes import aligned, lane_width
 from tests.strategies import rng_of
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 HERE = LANES8 if lane_width() == 8 else LANES4  # seeds are packed for this machine
 KINDS = [SCALAR, LANES4, LANES8]
 SEVEN = 7
@@ -219,7 +219,7 @@ def one_target(links, seeds, poses, target, start, options, x, found):
 
 
 def test_lanes_and_plain_numbers_agree():
-    code = "import json; from tests.test_lanes import arm_cases; print(json.dumps(arm_cases()))"
+    code = "import json; from tests.kernels.test_lanes import arm_cases; print(json.dumps(arm_cases()))"
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},

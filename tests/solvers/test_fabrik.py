@@ -372,7 +372,7 @@ def test_no_iterations_only_judges():
 SCRIPT = """
 import json, numpy as np, poise
 from tests.strategies import straight_chain
-from tests.test_fabrik import LIMITS, TestSeveral, rest, tree
+from tests.solvers.test_fabrik import LIMITS, TestSeveral, rest, tree
 free, kept = straight_chain(4), straight_chain(4).limited({"j*": LIMITS["round cone"], "j2": LIMITS["hinge"]})
 goals = [poise.Position("tip", t) for t in ([1, 2, 0.5], [0, 2, 0], [0, -9, 0], [0.5, 3.4, 0.3])]
 found = [poise.solve(rest(s), goal, solver=poise.FABRIK(iterations=20)) for s in (free, kept) for goal in goals]
@@ -387,7 +387,7 @@ def test_compiled_and_uncompiled_agree():
     for disabled in ("0", "1"):
         environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=environment, cwd=Path(__file__).parent.parent, check=True,
+            [sys.executable, "-c", SCRIPT], env=environment, cwd=Path(__file__).parent.parent.parent, check=True,
             capture_output=True, text=True,
         )  # fmt: skip
         found.append(json.loads(done.stdout))

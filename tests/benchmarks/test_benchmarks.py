@@ -12,7 +12,7 @@ import pytest
 import poise
 from poise.maths import rotations
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
+FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
 
 @pytest.fixture(autouse=True)

@@ -16,11 +16,11 @@ from poise.kernels.codes import ADAPTIVE, DAMPED, LIMIT, OPTIMAL, PSEUDO_INVERSE
 from poise.kernels.tree import steps as tree_steps
 from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import SCALAR
+from tests.kernels.tree_cases import arm, same_configuration, work_of
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POSITION, SLIDE, random_tree, random_u
-from tests.tree_cases import arm, same_configuration, work_of
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 SEEDS = range(6)
 LARGE = 1e6
 RULES = {
@@ -265,7 +265,7 @@ def both_ways():
 
 def test_uncompiled_agrees():
     done = subprocess.run(
-        [sys.executable, "-c", "import json, tests.test_jacobian_steps as t; print(json.dumps(t.both_ways()))"],
+        [sys.executable, "-c", "import json, tests.solvers.test_jacobian_steps as t; print(json.dumps(t.both_ways()))"],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True, capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     np.testing.assert_allclose(both_ways(), json.loads(done.stdout), atol=1e-9)

@@ -15,6 +15,7 @@ import pytest
 import poise
 from poise.kernels import compiled
 from poise.kernels.tree import many as tree_many
+from tests.kernels.tree_cases import arm, assert_met, lanes_after, same_configuration, settings, solve, way_to
 from tests.reference.kernel_tree import (
     BALL,
     DIRECTION,
@@ -28,9 +29,8 @@ from tests.reference.kernel_tree import (
     turn,
     wxyz,
 )
-from tests.tree_cases import arm, assert_met, lanes_after, same_configuration, settings, solve, way_to
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 SEEDS = range(12)
 
 
@@ -271,7 +271,7 @@ def kernels():
 
 
 def test_lanes_and_plain_numbers_agree():
-    code = "import json; from tests.test_tree_kernels import plain_cases; print(json.dumps(plain_cases()))"
+    code = "import json; from tests.kernels.test_tree_kernels import plain_cases; print(json.dumps(plain_cases()))"
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
@@ -289,7 +289,7 @@ import poise
 from poise.kernels import compiled
 from poise.kernels.tree import many as tree_many
 from tests.reference.kernel_tree import random_tree, random_u
-from tests.tree_cases import solve, work_of
+from tests.kernels.tree_cases import solve, work_of
 rng = np.random.default_rng(0)
 tree = random_tree(rng, n=6, terms=2)
 for kernel in (tree_many.solve4, tree_many.solve8):

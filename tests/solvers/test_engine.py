@@ -28,7 +28,7 @@ from tests.strategies import (
     unit_quaternions,
 )
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 
 def rest(skeleton):

@@ -14,8 +14,8 @@ from poise.io import samples
 from poise.maths import rotations
 from poise.model.joints import Kind
 from poise.model.roles.vrm import REQUIRED
-from tests.humanoid_figures import CONVENTIONS, figure, skeleton_of
-from tests.humanoid_truth import HUMANOIDS, QUADRUPEDS, truth
+from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
+from tests.model.humanoid_truth import HUMANOIDS, QUADRUPEDS, truth
 
 pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 

@@ -1,0 +1,1 @@
+"""Skeletons, poses, clips, limits and roles."""

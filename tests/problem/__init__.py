@@ -1,0 +1,1 @@
+"""Goals, and what is packed of a problem."""

@@ -1,0 +1,1 @@
+"""Solving, baking, fitting, tracking, and what a result says."""
