@@ -36,7 +36,7 @@ class Chain:
     tips     (1, 10) what the goals aim with, in the last link's moved frame; see kernels/chain/aims.py
     weights  (3,) squared weights of position, rotation and direction; 0 where that is not asked for
     reach    (1, 2) shortest and longest distance of the tip from the first link's frame
-    links    (m, 7) how the links' motions come from the plan's numbers; see kernels/tree/doors.py
+    links    (m, 6) how the links' motions come from the plan's numbers; see kernels/tree/doors.py
     terms    (t, 3) where what the goals measure stands among the targets; see kernels/tree/doors.py
     """
 
@@ -66,8 +66,15 @@ class Chain:
 
     def starts(self, problem: Problem) -> Floats:
         """The links' motions (1|k, m, 4) in the start poses."""
-        x = np.zeros((len(problem.starts), len(self.rows), 4))
-        kernels.tree.doors.motions(problem.starts, self.links, x)
+        return self._motions(problem.starts)
+
+    def motions_of(self, q: Floats) -> Floats:
+        """The links' motions (k, m, 4) in poses q (k, nq)."""
+        return self._motions(self.plan.u_of(q))
+
+    def _motions(self, u: Floats) -> Floats:
+        x = np.zeros((len(u), len(self.rows), 4))
+        kernels.tree.doors.motions(u, self.links, x)
         return x
 
     def q_of(self, problem: Problem, x: Floats, moved: Bools) -> Floats:
@@ -81,7 +88,7 @@ class Chain:
         return tolerance.distance / self.unit, 2.0 * math.sin(0.5 * min(tolerance.angle, math.pi))
 
 
-def chain_of(problem: Problem, solver: str) -> Chain:
+def chain_of(problem: Problem, solver: str = "") -> Chain:
     """The chain of goals of one joint; UnsupportedError where two ask for the same of it, or for coupled joints."""
     plan = problem.plan
     twice = [kind for kind, count in Counter(m.kind for m in plan.measures).items() if count > 1]
@@ -110,7 +117,7 @@ def _packed(plan: Plan) -> Chain:
             reach[0] = plan.reaches[i][:2]
     return Chain(
         plan=plan,
-        links=np.array([_link(plan, i, node) for i, node in moving]).reshape(-1, 7),
+        links=np.array([_link(plan, node) for _, node in moving]).reshape(-1, 6),
         terms=np.array([(term.kind, term.column, _COLUMN[term.kind]) for term in plan.layout.terms], dtype=np.int64),
         rows=tuple(node.row for _, node in moving),
         kinds=np.array([node.kind for _, node in moving], dtype=np.int64),
@@ -139,10 +146,10 @@ def _range(plan: Plan, node: Node) -> tuple[float, float]:
     return (low, high)
 
 
-def _link(plan: Plan, number: int, node: Node) -> list[float]:
-    """Kind, where it stands in u, ratio and offset, gain of a move, and the range of its number."""
+def _link(plan: Plan, node: Node) -> list[float]:
+    """Kind, where it stands in u, ratio and offset, and the range of its number."""
     low, high = plan.layout.dofs[node.dof, :2].tolist()
-    return [node.kind, node.at, *gear_of(plan.skeleton, node), float(plan.frames[0, number, 7]), low, high]
+    return [node.kind, node.at, *gear_of(plan.skeleton, node), low, high]
 
 
 def _aims(count: int) -> Floats:

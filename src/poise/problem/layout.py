@@ -120,7 +120,7 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
         dofs=_eased(skeleton, nodes, goals),
         paths=tuple(_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms),
         below=below,
-        still=_still_columns(skeleton, nodes, terms, base),
+        still=_still_columns(skeleton, nodes, below),
     )
 
 
@@ -176,7 +176,7 @@ def _nodes(
 ) -> tuple[tuple[Node, ...], dict[int, int]]:
     """The nodes, parents first, and the node that carries each row on the way to a goal (or that moves)."""
     grounded = {tip for tip in tips if not moving.intersection(skeleton.way(tip))}
-    wanted = {row for tip in [*tips, *moving] for row in skeleton.way(tip)}
+    wanted = _with_ancestors(skeleton, [*tips, *moving])
     nodes: list[Node] = []
     of_row: dict[int, int] = {}
     shared: dict[int, tuple[int, int]] = {}
@@ -196,6 +196,17 @@ def _nodes(
             parent = len(nodes) - 1
         of_row[row] = parent
     return tuple(nodes), of_row
+
+
+def _with_ancestors(skeleton: Skeleton, rows: Iterable[int], base: int = -1) -> set[int]:
+    """These rows and all above them, up to, not including, the base."""
+    found: set[int] = set()
+    for row in rows:
+        up = row
+        while up not in (base, -1) and up not in found:
+            found.add(up)
+            up = int(skeleton.parents[up])
+    return found
 
 
 def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_root: bool) -> tuple[int, ...]:
@@ -303,31 +314,25 @@ def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
 
 def _rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> tuple[int, ...]:
     """The rows below the base on the way to what moves or is measured, parents first."""
-    rows: set[int] = set()
-    for row in (*(node.row for node in nodes), *(row for term in terms for row in (term.row, *term.limb))):
-        up = row
-        while up not in (base, -1) and up not in rows:
-            rows.add(up)
-            up = int(skeleton.parents[up])
-    return tuple(sorted(rows))
+    rows = [*(node.row for node in nodes), *(row for term in terms for row in (term.row, *term.limb))]
+    return tuple(sorted(_with_ancestors(skeleton, rows, base)))
 
 
-def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> Ints:
+def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], below: Sequence[int]) -> Ints:
     """The columns of q that stand in the frames between the nodes, because their joints keep still."""
     moving = {node.row for node in nodes if node.kind != FIXED}
     translating = {node.row for node in nodes if node.kind == MOVE}
+    above = {int(skeleton.parents[row]) for row in below}
     found: set[int] = set()
-    for row in (*moving, *(row for term in terms for row in (term.row, *term.limb))):
-        way = skeleton.way(row)
-        below = way[way.index(base) + 1 :] if base >= 0 else way
-        if skeleton.kinds[row] == Kind.BALL and row not in moving and not skeleton.B[row, :, 3].any():
-            below = below[:-1]  # only its position is wanted, and that its own turn does not change
-        for each in below:
-            first, kind = int(skeleton.q_start[each]), Kind(skeleton.kinds[each])
-            if each not in moving and kind != Kind.FIXED:
-                found.update(range(first, first + kind.nq))
-            elif kind == Kind.FREE and each not in translating:
+    for row in below:
+        first, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
+        if row in moving:
+            if kind == Kind.FREE and row not in translating:
                 found.update(range(first, first + 3))  # it turns, but its translation stands in the frames
+        elif kind == Kind.BALL and row not in above and not skeleton.B[row, :, 3].any():
+            continue  # only its position is wanted, and that its own turn does not change
+        elif kind != Kind.FIXED:
+            found.update(range(first, first + kind.nq))
     return np.array(sorted(found), dtype=np.int64)
 
 

@@ -18,7 +18,7 @@ from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Goal, Pin
+from poise.problem.goals import Goal, Pin, Position
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
 from poise.problem.measure import (
     Paths,
@@ -107,6 +107,11 @@ class Problem:
     def measures(self) -> tuple[Measure, ...]:
         """What is measured: the columns of the errors."""
         return self.plan.measures
+
+    @property
+    def lone_point(self) -> bool:
+        """Whether it is one Position and nothing else, of a chain whose joints move alone."""
+        return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.plan.coupled is None
 
     # --- into the frames and units of the plan, and back ------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from poise.model.limits import hinge_axis
 from poise.model.limits.base.rows import nearest_turns
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
 from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
 from poise.problem.measure import point_of
@@ -88,9 +89,12 @@ class Standing(NamedTuple):
 def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     """What keeps poses q (k, nq) from their targets.
 
-    What each degree of freedom alone would gain, to first order of the residual, is (J e)^2 / (J J) of |e|^2.
+    Of a point each joint alone is tried exactly. Else what each degree of freedom alone would gain is known to first
+    order of the residual: (J e)^2 / (J J) of |e|^2.
     """
     plan = problem.plan
+    if problem.lone_point and not plan.limits.any():
+        return _probed(chain_of(problem), problem, q, targets)
     jacobian, e = _residual(problem, q, targets)
     push = np.einsum("krd,kr->kd", jacobian, e)
     gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
@@ -116,6 +120,21 @@ def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     owner = {node.dof + i: node.row for node in plan.layout.nodes for i in range(DOFS[node.kind])}
     rows = tuple(owner[d] for d in range(len(low)))
     return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _probed(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> Standing:
+    """Try every joint of a chain alone, exactly."""
+    x, aims = chain.motions_of(q), np.ascontiguousarray(chain.targets(problem, targets)[:, :3])
+    points, tips = chain.tips[:, :3].copy(), np.zeros((len(x), 3))
+    found = np.zeros((len(x), len(chain.rows), 2))
+    kernels.chain.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, points, aims, x, found)
+    kernels.chain.links.tips(chain.kinds, chain.axes, chain.frames, points, x, tips)
+    errors = np.sqrt(((tips - aims) ** 2).sum(axis=-1))
+    stationary = (found[:, :, 0] >= (1 - _STATIONARY) * errors[:, None]).all(axis=1)
+    values = x[:, :, 0]
+    at_limit = np.logical_or(*_at_ends(values, chain.ranges))
+    helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
+    return Standing(stationary, _blocking(at_limit, helps), chain.rows, values, chain.ranges)
 
 
 def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:

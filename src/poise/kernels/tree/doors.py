@@ -107,8 +107,7 @@ def targets(rows, bases, unit, terms, out):
 def motions(u, links, x):
     """Fill the motions of a chain's links x (k, m, 4) from u (k, nu).
 
-    links  (m, 7)  kind, where it stands in u, ratio and offset of what it makes of its number, gain of a move, and the
-                   lowest and highest number
+    links  (m, 6)  kind, where it stands in u, ratio and offset of what it makes of its number, and its range
     """
     for k in range(u.shape[0]):
         for i in range(links.shape[0]):
@@ -116,9 +115,9 @@ def motions(u, links, x):
             if kind == BALL:
                 for j in range(4):
                     x[k, i, j] = u[k, at + j]
-            elif kind == MOVE:
+            elif kind == MOVE:  # in kernel units already: a second gain would put the root elsewhere
                 for j in range(3):
-                    x[k, i, j] = u[k, at + j] * links[i, 4]
+                    x[k, i, j] = u[k, at + j]
             else:
                 x[k, i, 0] = links[i, 2] * u[k, at] + links[i, 3]
 
@@ -134,7 +133,7 @@ def numbers(x, links, u):
                     u[k, at + j] = x[k, i, j]
             elif kind == MOVE:
                 for j in range(3):
-                    u[k, at + j] = x[k, i, j] / links[i, 4]
+                    u[k, at + j] = x[k, i, j]
             else:
                 value = (x[k, i, 0] - links[i, 3]) / links[i, 2]
-                u[k, at] = min(max(value, links[i, 5]), links[i, 6])
+                u[k, at] = min(max(value, links[i, 4]), links[i, 5])
