@@ -26,8 +26,7 @@ from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
 from poise.maths import rotations
 from poise.maths.lanes import aligned, lane_width
 from poise.problem.arm import Arm, arm_of
-from poise.problem.packing import pack_tree
-from poise.problem.problem import Tolerance
+from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.engine import arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 
@@ -87,7 +86,7 @@ class Case(NamedTuple):
     name: str
     start: poise.Pose
     tip: str
-    tree: Any
+    problem: Problem
     arm: Arm
     q: Floats
     places: Floats
@@ -103,8 +102,8 @@ def case() -> Case:
         tip = skeleton.names[-1]
     ranges = skeleton.value_ranges
     start = poise.Pose(skeleton, ranges.mean(axis=1))
-    tree = pack_tree(start, [poise.Place(tip, [0, 0, 0], [1, 0, 0, 0])])
-    arm = arm_of(tree)
+    problem = Problem(start, (poise.Place(tip, [0, 0, 0], [1, 0, 0, 0]),))
+    arm = arm_of(problem)
     if arm is None or arm.links[:, 9].any() or arm.size != skeleton.nq:
         message = f"{name} is no serial arm of hinges alone"
         raise RuntimeError(message)
@@ -112,7 +111,7 @@ def case() -> Case:
     q = rng.uniform(ranges[:, 0], ranges[:, 1], (PROBLEMS, arm.size))
     places = np.zeros((PROBLEMS, 7))
     kernels.arm.serial.tips(arm.links, np.clip(q + rng.normal(scale=0.3, size=q.shape), *ranges.T), places)
-    return Case(name, start, tip, tree, arm, q, places)
+    return Case(name, start, tip, problem, arm, q, places)
 
 
 def repeated(call: Call) -> Call:
@@ -136,7 +135,7 @@ def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: NumberKind) 
     ours_fk, ours_lm, blocks = aligned(7 * PROBLEMS), aligned(m * PROBLEMS), PROBLEMS // w
     chains: Contest = {"ours": lambda: fk(arm.links, x, ours_fk)}
     steps: Contest = {"ours": lambda: lm(arm.links, targets, x, weights, ours_lm)}
-    on_tree, ours_tree = tree_call(case.tree, case.q, kind)
+    on_tree, ours_tree = tree_call(case.problem, case.q, kind)
     for call in (chains["ours"], steps["ours"], on_tree):
         call()
     tips = _affine(one_by_one(ours_fk, 7, w))
@@ -183,9 +182,9 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.size))
     world = case.start.with_q(q).world[case.tip]
     goal = poise.Place(case.tip, world.positions, world.rotations)
-    targets = np.ascontiguousarray(case.tree.kernel_targets(goal.rows()))
+    targets = np.ascontiguousarray(case.problem.kernel_targets(goal.rows()))
     options = LevenbergMarquardt().options
-    numbers = arm_settings(arm, float(case.tree.unit[0]), Tolerance(TOLERANCE, TOLERANCE), options)
+    numbers = arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
     x, errors, counts = np.zeros((count, arm.size)), np.zeros(count), np.zeros((count, 3), dtype=np.int64)
     solve = kernels.arm.many.solve8 if w == 8 else kernels.arm.many.solve4
     start, no_trace = case.start.q[None].copy(), np.zeros((0, arm.size + 1))
@@ -218,9 +217,9 @@ def humanoid_call(kind: NumberKind) -> tuple[Call, int]:
     """Tree FK of the sample humanoid with five goals and a free root, and how many joints move in it."""
     skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.limited({"*": None})
     goals = [poise.Place(name, [0, 0, 0], [1, 0, 0, 0], root=skeleton.names[0]) for name in LIMBS]
-    tree = pack_tree(poise.Pose(skeleton, skeleton.rest_q), goals, free_root=True)
-    u = np.repeat(tree.starts, PROBLEMS // 8, axis=0)
-    return tree_call(tree, u, kind)[0], len(tree.layout.joints)
+    problem = Problem(poise.Pose(skeleton, skeleton.rest_q), tuple(goals), free_root=True)
+    u = np.repeat(problem.starts, PROBLEMS // 8, axis=0)
+    return tree_call(problem, u, kind)[0], len(problem.joints)
 
 
 # --- timing ------------------------------------------------------------------------------------------------------

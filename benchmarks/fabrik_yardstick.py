@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
+from poise.problem.chain import chain_of
 
 Floats = NDArray[np.float64]
 
@@ -81,13 +82,21 @@ def processor_time(action: Callable[[], Any]) -> float:
 
 def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callable[[], None]:
     """Return a call of the kernel alone, on arrays that are packed already."""
-    chain = result.problem.chain
-    assert chain is not None
-    k, m = len(wanted), len(chain.links)
-    given = np.ascontiguousarray(chain.to_kernel(wanted)), np.array([tolerance / chain.unit[0], SWEEPS, 0.0, 0.0])
+    problem, chain = result.problem, chain_of(result.problem)
+    k, m = len(wanted), len(chain.rows)
+    points = np.ascontiguousarray(chain.targets(problem, wanted)[:, :3])
+    given = points, np.array([tolerance / chain.unit, SWEEPS, 0.0, 0.0])
     x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
     no_trace = np.zeros((0, m, 4)), np.zeros(0)
-    packed = chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips, chain.starts
+    packed = (
+        chain.kinds,
+        chain.axes,
+        chain.ranges,
+        chain.limits,
+        chain.frames,
+        chain.tips[:, :3].copy(),
+        chain.starts(problem),
+    )
     return lambda: kernels.chain.fabrik.solve(*packed, *given, x, errors, counts, *no_trace)
 
 

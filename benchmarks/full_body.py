@@ -136,7 +136,7 @@ def dofs(skeleton: poise.Skeleton) -> tuple[int, int]:
     free = int(np.sum(skeleton.kinds == poise.Kind.FREE)) * 6 + int(np.sum(skeleton.kinds == poise.Kind.BALL)) * 3
     start = poise.Pose(skeleton, skeleton.rest_q)
     problem = poise.prepare(start, goals_of(start), free_root=True).problem
-    return free, len(problem.tree.layout.dofs)
+    return free, len(problem.plan.layout.dofs)
 
 
 def run(frames: int, singles: int, rounds: int) -> list[harness.Row]:

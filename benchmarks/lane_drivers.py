@@ -87,8 +87,9 @@ def one_by_one(flat: Floats, k: int, w: int) -> Floats:
     return flat.reshape(-1, k, w).transpose(0, 2, 1).reshape(-1, k)
 
 
-def tree_call(tree: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
+def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
     """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
+    tree = problem.plan
     rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
     work = aligned(work_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
     arrays = TreeArrays(
@@ -98,8 +99,7 @@ def tree_call(tree: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
         tree.aims,
         tree.paths,
         tree.row_ranges,
-        tree.near_u,
-        tree.near_on,
+        *problem.preference,
         tree.limits,
     )
     x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from poise.io.registry import load as load
     from poise.io.registry import save as save
     from poise.machine.warmup import warmup as warmup
+    from poise.maths import rotations as rotations
     from poise.maths.rotations import rotation_between as rotation_between
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
@@ -158,7 +159,14 @@ _PLACES = {
 }
 
 # The modules that are public themselves. `poise.jax` is not among them: it needs an extra, and is imported by name.
-_MODULES = {"errors": "errors", "extend": "extend", "plot": "plot", "samples": "io.samples", "solvers": "solvers"}
+_MODULES = {
+    "errors": "errors",
+    "extend": "extend",
+    "plot": "plot",
+    "rotations": "maths.rotations",
+    "samples": "io.samples",
+    "solvers": "solvers",
+}
 
 if not TYPE_CHECKING:  # a checker would take any name at all for one that __getattr__ finds
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605

@@ -45,7 +45,7 @@ def test_a_free_hinge_goes_the_short_way_and_a_limited_one_cannot():
 def test_a_slide_counts_by_the_length_of_the_chain():
     task = task_of([Kind.HINGE, Kind.SLIDE], {"j1": Range(-1.0, 1.0)})
     step = moved(task, np.array([[0.0, 0.0]]), np.array([[0.0, 0.5]]))[0, 1, 0]
-    assert step == pytest.approx(0.5 / task.problem.tree.lengths[0])
+    assert step == pytest.approx(0.5 / task.problem.plan.length)
 
 
 def test_even_motion_has_no_acceleration_and_a_jump_shows():

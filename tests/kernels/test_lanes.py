@@ -196,19 +196,19 @@ def arm_cases():
     at = poise.Pose(s, rng.uniform(-2, 2, size=(10, 6))).world["tool"]
     goal = poise.Place("tool", at.positions * np.where(np.arange(10) == 3, 9, 1)[:, None], at.rotations)
     problem = poise.prepare(pose, goal).problem
-    tree, solver = problem.tree, poise.LevenbergMarquardt(restarts=8)
-    arm = arm_of(tree)
-    options = arm_settings(arm, float(tree.unit[0]), problem.tolerance(None, None), solver.options)
-    targets = np.ascontiguousarray(arm_targets(arm, tree, goal.rows()))
+    solver = poise.LevenbergMarquardt(restarts=8)
+    arm = arm_of(problem)
+    options = arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.options)
+    targets = np.ascontiguousarray(arm_targets(arm, problem, goal.rows()))
     out = []
     for solve in (serial_many.solve4, serial_many.solve8):
         x, errors, counts = np.zeros((10, 6)), np.zeros(10), np.zeros((10, 3), dtype=np.int64)
-        solve(arm.links, arm.seeds, targets, tree.starts, options, 0, 10, x, errors, counts, np.zeros((0, 7)))
+        solve(arm.links, arm.seeds, targets, problem.starts, options, 0, 10, x, errors, counts, np.zeros((0, 7)))
         out.append([x.tolist(), np.sqrt(errors).tolist(), counts[:, 2].tolist()])
     found = []
     for target in targets:
         x, numbers_ = np.zeros(64), np.zeros(3)
-        one_target(arm.links, arm.seeds, arm.poses, target, tree.starts[0], options, x, numbers_)
+        one_target(arm.links, arm.seeds, arm.poses, target, problem.starts[0], options, x, numbers_)
         found.append([x[:6].tolist(), math.sqrt(numbers_[2]), numbers_[0]])
     return [*out, found]
 

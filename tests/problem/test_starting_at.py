@@ -25,17 +25,34 @@ def turned(pose, names, seed):
     return pose.skeleton.legal(pose.replace(values).q)[0]
 
 
-def test_the_packed_tree_is_kept_where_only_joints_that_move_differ(rest):
+def at(problem, q):
+    """The problem from another configuration."""
+    return problem.at(problem.start.with_q(q))
+
+
+def test_a_plan_serves_every_pose_whose_other_joints_keep_still(rest):
     problem = Problem(rest, GOALS)
-    packed = problem.tree
-    assert problem.starting_at(turned(rest, MOVING, 1)).__dict__["tree"].frames is packed.frames
-    assert "tree" not in problem.starting_at(turned(rest, ("Hips",), 1)).__dict__
-    assert "tree" not in Problem(rest, GOALS).starting_at(rest.q).__dict__  # nothing was packed
+    assert at(problem, turned(rest, MOVING, 1)).plan is problem.plan
+    assert at(problem, turned(rest, ("Hips",), 1)).plan is problem.plan  # above everything: the base moves
+    assert Problem(rest, GOALS).plan is problem.plan
+    away = [goal.with_target([9, 9, 9]) for goal in GOALS]
+    assert Problem(rest, tuple(away)).plan is problem.plan
 
 
-def test_a_root_that_moves_is_packed_anew():
+def test_a_joint_that_keeps_still_between_base_and_goal_makes_another_plan(rest):
+    goals = (poise.Position("LeftHand", [0.5, 1.2, 0.3]), poise.Position("RightHand", [-0.4, 1.3, 0.3]))
+    problem = Problem(rest, goals)
+    other = at(problem, turned(rest, ("LeftShoulder",), 1))
+    assert other.plan is not problem.plan
+    assert at(problem, rest.q).plan is problem.plan
+    assert at(problem, turned(rest, MOVING[:2], 1)).plan is problem.plan
+
+
+def test_a_root_that_moves_has_one_plan():
     goal = poise.Position("LeftHand", [0.5, 1.2, 0.3], root="Hips")
     figure = poise.load(samples.path("humanoid.bvh")).rest
     problem = Problem(figure, (goal,), free_root=True)
-    assert problem.tree is not None
-    assert "tree" not in problem.starting_at(figure.q).__dict__
+    q = figure.q.copy()
+    q[:3] += 1.0
+    assert at(problem, q).plan is problem.plan
+    assert at(Problem(figure, (goal,)), q).plan is not problem.plan

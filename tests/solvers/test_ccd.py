@@ -35,9 +35,7 @@ def test_exact_sweeps_never_raise_the_error(seed, order, max_turn):
     start = poise.Pose(s, s.legal(random_q(rng, s))[0])
     result = poise.solve(start, Position("j6", rng.normal(size=3) * 3), solver=solver, tolerance=0, trace=True)
     errors = result.trace.errors
-    assert (
-        np.diff(errors) <= 1e-14 * max(errors[0], result.problem.chain.length)
-    ).all()  # rounding of the chain's size
+    assert (np.diff(errors) <= 1e-14 * max(errors[0], result.problem.plan.length)).all()  # rounding of the chain's size
 
 
 @given(seeds)

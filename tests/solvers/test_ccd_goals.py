@@ -134,9 +134,9 @@ def test_coupled_scaled_and_free_joints_are_packed_as_the_judge_measures(seed):
     except poise.UnsupportedError as refused:
         assert "coupled" in str(refused)  # noqa: PT017
         return
-    tree, last = result.problem.tree, result.trace.errors[-1]
+    plan, last = result.problem.plan, result.trace.errors[-1]
     distance, angle = result.errors
-    wanted = math.hypot(distance / float(tree.unit[0]), 2 * math.sin(angle / 2))
+    wanted = math.hypot(distance / plan.unit, 2 * math.sin(angle / 2))
     if result.iterations:
         lowest = min(result.trace.errors)
         assert wanted == pytest.approx(last if result.reached else lowest, rel=1e-6, abs=1e-9)

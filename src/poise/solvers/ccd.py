@@ -24,6 +24,7 @@ from poise.problem.chain import Chain, chain_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.engine import standing_still
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
 _DIRECTION = 2  # column of the weights
@@ -139,6 +140,8 @@ class CCD:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), see `Solver.run`."""
+        if not problem.joints:
+            return standing_still(problem, targets, trace=request.trace)
         chain = chain_of(problem, self.name)
         k, m = len(targets), len(chain.rows)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)

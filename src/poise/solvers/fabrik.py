@@ -25,7 +25,7 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
-from poise.solvers.base.engine import Options, TreeEngine
+from poise.solvers.base.engine import Options, TreeEngine, standing_still
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +106,8 @@ class FABRIK:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a plan."""
+        if not problem.joints:
+            return standing_still(problem, targets, trace=request.trace)
         if len(problem.goals) == 1 and problem.measures[0].kind == POSITION:
             return self._reach(problem, chain_of(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):
