@@ -1,4 +1,4 @@
-"""Build the files bundled in src/poise/samples from first principles: `python scripts/make_samples.py [--check]`.
+"""Build the files bundled in src/poise/io/samples from first principles: `python scripts/make_samples.py [--check]`.
 
 With --check nothing is written; the exit code says whether the shipped files equal freshly made ones.
 """
@@ -13,7 +13,7 @@ import sample_arm
 import sample_files
 import sample_hills
 
-FOLDER = Path(__file__).parent.parent / "src" / "poise" / "samples"
+FOLDER = Path(__file__).parent.parent / "src" / "poise" / "io" / "samples"
 MAKERS = {
     "humanoid.glb": sample_files.glb,
     "humanoid.bvh": sample_files.bvh,

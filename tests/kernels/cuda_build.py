@@ -1,8 +1,8 @@
 """The kernels for CUDA, one problem per thread, from the very source that the CPU runs; test_cuda.py calls it.
 
-    python -m tests.kernels.cuda_build ptx 8.0 9.0           PTX of every entry point for these compute capabilities, as JSON;
+   python -m tests.kernels.cuda_build ptx 8.0 9.0  PTX of every entry point for these compute capabilities, as JSON;
                                                      needs NVIDIA's libnvvm, but neither a GPU nor its driver
-    python -m tests.kernels.cuda_build simulate NAME a b     run an entry point in Numba's CUDA simulator on the arrays of
+   python -m tests.kernels.cuda_build simulate NAME a b    run an entry point in Numba's CUDA simulator on the arrays of
                                                      a.npz, in the order of its arguments; b.npz: what they hold then
 
 Each kernel's plain Python function becomes a device function. What lanes.py and lane_types.py teach Numba (`select`,
