@@ -329,7 +329,6 @@ def test_auto_solves_chains_with_limits(monkeypatch):
 
 def test_terrain_times_every_kind_of_ground(tmp_path):
     import harness
-
     import terrain
 
     terrain.main(points=2_000, cells=12)

@@ -7,12 +7,12 @@ import math
 import subprocess
 import sys
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import jax
 import poise
 import poise.jax
 from poise import Aim, Autodiff, Direction, LookAt, Orientation, Place, Position, Range

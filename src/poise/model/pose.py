@@ -142,7 +142,7 @@ class Pose:
     @property
     def flat_q(self) -> Floats:
         """(k, nq) with the batch axes flattened to one."""
-        return self.q.reshape(int(np.prod(self.shape)), self.skeleton.nq)
+        return self.q.reshape(math.prod(self.shape), self.skeleton.nq)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -272,7 +272,7 @@ class Pose:
 
     def with_q(self, q: Floats) -> Pose:
         """Return this pose with another q (..., nq); translations and scales are kept."""
-        return dataclasses.replace(self, q=q)
+        return Pose(self.skeleton, q, self.translations, self.scales)
 
     def replace(self, values: Mapping[str, ArrayLike]) -> Pose:
         """Return this pose with other values for some joints.

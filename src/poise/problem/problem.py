@@ -18,7 +18,7 @@ from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Goal, Pin, Position
+from poise.problem.goals import Goal, Near, Pin, Position
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
 from poise.problem.measure import (
     Paths,
@@ -68,12 +68,15 @@ class Problem:
         Whether the free root joint above the chain may move as well.
     kinds
         What of the goals is not their targets: plans are remembered by it. Worked out where it is not given.
+    known
+        The plan, where somebody has it already.
     """
 
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
     kinds: tuple[object, ...] = ()
+    known: Plan | None = None
 
     def __post_init__(self) -> None:
         if not self.kinds:
@@ -85,7 +88,8 @@ class Problem:
 
     def at(self, start: Pose) -> Problem:
         """The same problem from other starts."""
-        return Problem(start, self.goals, self.free_root, self.kinds)
+        serves = not len(self.plan.layout.still) and start.translations is None and start.scales is None
+        return Problem(start, self.goals, self.free_root, self.kinds, self.plan if serves else None)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -95,6 +99,8 @@ class Problem:
     @cached_property
     def plan(self) -> Plan:
         """What no pose changes, packed for the kernels; starts of one problem share it (see `groups_of`)."""
+        if self.known is not None:
+            return self.known
         first = self.start[0] if self.start.shape else self.start
         return plan_of(first, self.goals, self.kinds, free_root=self.free_root)
 
@@ -159,7 +165,9 @@ class Problem:
     @cached_property
     def preference(self) -> Preference:
         """What the Near goals prefer; where several speak of a joint, the last one counts."""
-        return preference_of(self.plan, self.goals)
+        if any(isinstance(goal, Near) for goal in self.goals):
+            return preference_of(self.plan, self.goals)
+        return remember(self.plan, "no preference", None, lambda: preference_of(self.plan, ()))
 
     @property
     def prefers(self) -> bool:

@@ -125,9 +125,8 @@ class Prepared:
 
     def solve(self, targets: Floats, began: float, goals: tuple[Goal, ...] | None = None) -> Result:
         """Solve for one target (1, W), from the prepared pose."""
-        quick = quick_of(self.problem, self.solver, self.tolerance, self.settings)
-        if quick is not None:
-            found = reach(quick, self, targets[0], np.array(self.problem.start.q), began)
+        if self._quick is not None:
+            found = reach(self._quick, self, targets[0], np.array(self.problem.start.q), began)
             if found is not None:
                 if self.settings.progress is not None:
                     self.settings.progress(1)
@@ -137,9 +136,13 @@ class Prepared:
 
     def _at(self, start: ArrayLike) -> Prepared:
         """The same from another start, moved inside its limits."""
-        problem = self.problem
-        pose, moved_inside = legal_start(problem.start.with_q(self._checked(start)))
-        return Prepared(problem.at(pose), self.solver, self.tolerance, self.settings, moved_inside)
+        pose, moved_inside = legal_start(self.problem.start.with_q(self._checked(start)))
+        problem = self.problem.at(pose)
+        if self._quick is not None:
+            return Prepared(problem, self.solver, self.tolerance, self.settings, moved_inside)
+        other = copy(self)
+        other.problem, other.moved_inside = problem, moved_inside
+        return other
 
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None

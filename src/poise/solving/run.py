@@ -109,7 +109,6 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
 def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
-    solvers.check(solver, problem, request)
     answer = solver.run(problem, targets, tolerance, request)
     _check_shape(answer, solver.name, (len(targets), problem.skeleton.nq))
     if problem.plan.sheared:

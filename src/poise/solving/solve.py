@@ -128,6 +128,7 @@ def _solve(
     problem = Problem(_flattened(start, shape), goals, free_root)
     chosen = _chosen(solver, problem, settings.prefer)
     tolerance = problem.tolerance(*tolerances)
+    solvers.check(chosen, problem, request)
     targets = problem.target_rows([goal.rows() for goal in goals if goal.width], shape)
     if not shape:
         maker = Prepared(problem, chosen, tolerance, settings, moved_inside)

@@ -15,6 +15,7 @@ import numpy as np
 from poise import kernels
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.lanes import aligned, lane_width
+from poise.maths.remember import remember
 from poise.problem.arm import Arm, arm_targets
 from poise.problem.layout import POSITION, SLIDE
 from poise.problem.plan import Plan
@@ -201,21 +202,29 @@ class TreeEngine:
 
 def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
     """The aims of a plan with their tolerances."""
-    aims = plan.aims.copy()
-    for i, term in enumerate(plan.layout.terms):
-        if term.kind == POSITION:
-            aims[i, 8] = (tolerance.distance / plan.unit * _INSIDE) ** 2
-        else:
-            aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
-    return aims
+
+    def make() -> Floats:
+        aims = plan.aims.copy()
+        for i, term in enumerate(plan.layout.terms):
+            if term.kind == POSITION:
+                aims[i, 8] = (tolerance.distance / plan.unit * _INSIDE) ** 2
+            else:
+                aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
+        return aims
+
+    return remember(plan, "aims", tolerance, make)
 
 
 def eased(plan: Plan) -> Floats:
     """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter."""
-    dofs = plan.layout.dofs.copy()
-    for dof in {node.dof for node in plan.layout.nodes if node.kind == SLIDE}:
-        dofs[dof, 3] *= plan.size**2
-    return dofs
+
+    def make() -> Floats:
+        dofs = plan.layout.dofs.copy()
+        for dof in {node.dof for node in plan.layout.nodes if node.kind == SLIDE}:
+            dofs[dof, 3] *= plan.size**2
+        return dofs
+
+    return remember(plan, "eased", None, make)
 
 
 @cache
