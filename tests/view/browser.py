@@ -77,9 +77,8 @@ class Tab:
     """A page: `errors` and `foreign` requests are collected, and asserted empty when it is closed."""
 
     def __init__(self, browser, url, *, width=1000, height=600, scheme="dark", drawn=False, context=None):
-        self.context = context or browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
-        )
+        self.size, self.scheme = {"width": width, "height": height}, scheme
+        self.context = context or browser.new_context(viewport=self.size, color_scheme=scheme, accept_downloads=True)
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE * 500)
         if not drawn:
@@ -111,8 +110,33 @@ class Tab:
     def close(self):
         """Close the page; nothing may have gone wrong in it."""
         self.context.close()
+        self.check()
+
+    def check(self):
+        """Nothing may have gone wrong in the page."""
         assert self.errors == []
         assert self.foreign == []
+
+    def leave(self):
+        """Leave what is shown, so that the page can open another address as if it were new; whether it can.
+
+        Another address has another port and so is another origin: scripts, storage and sockets of this one are gone.
+        What stays is the process behind the page, warm, which is most of the time that a page takes to open.
+        """
+        if self.page.is_closed():
+            return False
+        self.page.goto("about:blank")
+        self.page.mouse.up()
+        self.page.mouse.move(-1, -1)
+        self.page.set_viewport_size(self.size)
+        self.page.emulate_media(color_scheme=self.scheme)
+        return True
+
+    def go(self, url):
+        """Open an address; what is collected begins anew."""
+        self.url, self.host = url, urlsplit(url).netloc
+        self.errors, self.foreign = [], []
+        return self.open()
 
     # --- what it shows -------------------------------------------------------------------------------------------
 

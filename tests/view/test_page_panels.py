@@ -291,7 +291,7 @@ def test_the_camera_orbits_pans_zooms_and_comes_back(served):
 
 
 def test_fingers_orbit_and_zoom(served):
-    tab = served("ccd")
+    tab = served("ccd", new=True)
     client = tab.context.new_cdp_session(tab.page)
     state = "JSON.stringify(window.poise.viewports[0].view.state())"
     box = tab.at("view-a").bounding_box()

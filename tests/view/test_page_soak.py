@@ -40,7 +40,7 @@ def test_dragging_at_random_for_a_while(served):
     seed = int(os.environ.get("POISE_SOAK_SEED", "7" if "CI" in os.environ else str(int(time.time()))))
     sys.stdout.write(f"POISE_SOAK_SEED={seed} does the same again\n")  # pytest shows it where the test fails
     rng = np.random.default_rng(seed)
-    tab = served("two_methods")
+    tab = served("two_methods", new=True)
     client = tab.context.new_cdp_session(tab.page)
     for _ in range(6):  # caches fill, and undo is as long as it gets
         drag(tab, rng)
