@@ -1,16 +1,19 @@
-"""Workers that test side by side share the kernels on disk: one of them compiles, the others wait and load.
+"""Workers that test side by side share what is made once: one of them makes it, the others wait and load.
 
-Else each would compile the same ones. And two that save one kernel for different arguments at the same moment could
-mix these up: Numba reads a kernel's index, picks a file name and writes both without a lock.
+Kernels on disk are the most of it: else each worker would compile the same ones. And two that save one kernel for
+different arguments at the same moment could mix these up: Numba reads a kernel's index, picks a file name and writes
+both without a lock.
 """
 
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
@@ -28,6 +31,18 @@ def compile_once() -> None:
             return compiled(dispatcher, signature)
 
     Dispatcher.compile = alone
+
+
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """The path of this name in a folder of this run, made by `make(path)` of the first worker that asks for it."""
+    base = factory.getbasetemp()
+    path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with locked(path.with_name(f"{name}.lock")):
+        made = path.with_name(f"{name}.made")
+        if not made.exists():
+            make(path)
+            made.touch()
+    return path
 
 
 @contextmanager

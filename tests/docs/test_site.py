@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compile_once import locked
+from tests.compile_once import once
 from tests.conftest import ROOT
 from tests.docs import site as reading
 from tests.docs.pages import DOCS, name, pages
@@ -25,14 +25,7 @@ def folder(tmp_path_factory):
     """The built site: of POISE_SITE, as scripts/test --all builds it, else built here, once for all workers."""
     if "POISE_SITE" in os.environ:
         return Path(os.environ["POISE_SITE"])
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    out = shared / "site"
-    with locked(shared / "site.lock"):
-        if not (out / "built").exists():
-            build(out)
-            (out / "built").touch()
-    return out
+    return once(tmp_path_factory, "site", build)
 
 
 def build(out):

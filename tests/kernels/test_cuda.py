@@ -17,6 +17,7 @@ import pytest
 from poise.kernels.arm import many as serial_many
 from poise.kernels.arm import serial
 from poise.kernels.codes import LIMIT
+from tests.compile_once import once
 from tests.kernels.cuda_build import NOT_HERE
 from tests.kernels.tree_cases import settings, solve, work_of
 from tests.reference.kernel_tree import random_tree, random_u
@@ -48,17 +49,23 @@ def wheel():
 
 
 @pytest.fixture(scope="module")
-def ptx():
-    """PTX by capability and entry point."""
+def ptx(tmp_path_factory):
+    """PTX by capability and entry point, made once for all workers."""
+    made = json.loads(once(tmp_path_factory, "ptx.json", compile_to).read_text(encoding="utf-8"))
+    if "not here" in made:
+        pytest.skip(f"pip install nvidia-cuda-nvcc-cu12, or a CUDA toolkit, to compile for CUDA: {made['not here']}")
+    return made
+
+
+def compile_to(path):
+    """Write what the compiler answers, as JSON."""
     here, environment = wheel(), {"NUMBA_DISABLE_JIT": "0"}
     if here:  # else Numba looks for a CUDA toolkit by itself
         paths = [str(here / "nvvm" / "lib64"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         environment |= {"CUDA_HOME": str(here), "LD_LIBRARY_PATH": os.pathsep.join(paths)}
     done = run("ptx", *CAPABILITIES, **environment)
-    if done.returncode == NOT_HERE:
-        pytest.skip(f"pip install nvidia-cuda-nvcc-cu12, or a CUDA toolkit, to compile for CUDA: {done.stderr}")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert done.returncode in (0, NOT_HERE), done.stderr
+    path.write_text(done.stdout if done.returncode == 0 else json.dumps({"not here": done.stderr}), encoding="utf-8")
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
