@@ -86,8 +86,8 @@ class Result:
     tolerances: Tolerance
 
     def __init__(self, found: dict[str, Any]) -> None:
-        # made by the library only. found["later"], if it is there, is (maker, *what): a small solve takes less time than
-        # working out all that a Result can tell, and maker.facts(*what) has what is missing
+        # Made by the library only. found["later"], if it is there, is (maker, *what): a small solve takes less time
+        # than working out all that a Result can tell, and maker.facts(*what) has what is missing.
         _set(self, "__dict__", found)
 
     def __getattr__(self, name: str) -> Any:
