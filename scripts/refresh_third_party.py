@@ -1,6 +1,6 @@
 """Fetch the JavaScript of others that the viewer's page is built on: `python scripts/refresh_third_party.py [--check]`.
 
-Writes src/poise/view/web/third_party: the files named below from the npm registry, unchanged but for their imports,
+Writes src/poise/viewer/web/third_party: the files named below from the npm registry, unchanged but for their imports,
 which become the bare names of the page's import map. Nothing is unpacked whose hash is not the one written here. With
 --check nothing is fetched; the exit code says whether the shipped files are the ones that VERSIONS.json lists.
 """
@@ -20,7 +20,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "src" / "poise" / "view" / "web" / "third_party"
+FOLDER = Path(__file__).parent.parent / "src" / "poise" / "viewer" / "web" / "third_party"
 ADDONS = (
     "controls/OrbitControls.js",
     "controls/TransformControls.js",

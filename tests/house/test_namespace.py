@@ -16,7 +16,7 @@ from poise.model.limits import LIMITS
 from poise.problem.goals import GOALS
 
 HEAVY = ("numba", "trimesh", "matplotlib", "jax", "websockets", "typer", "rich", "asyncio", "http", "scipy", "numpy")
-MODULES = {"errors", "extend", "plot", "samples", "solvers"}
+MODULES = {"errors", "extend", "plot", "rotations", "samples", "solvers"}
 
 
 def fresh(code):

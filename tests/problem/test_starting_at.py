@@ -40,7 +40,9 @@ def test_a_plan_serves_every_pose_whose_other_joints_keep_still(rest):
 
 
 def test_a_joint_that_keeps_still_between_base_and_goal_makes_another_plan(rest):
-    goals = (poise.Position("LeftHand", [0.5, 1.2, 0.3]), poise.Position("RightHand", [-0.4, 1.3, 0.3]))
+    goals = tuple(
+        poise.Position(f"{side}Hand", [0.4, 1.2, 0.3], root=f"{side}Arm") for side in ("Left", "Right")
+    )  # below the shoulders, which keep still
     problem = Problem(rest, goals)
     other = at(problem, turned(rest, ("LeftShoulder",), 1))
     assert other.plan is not problem.plan

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "scripts" / "refresh_third_party.py"
-WEB = ROOT / "src" / "poise" / "view" / "web"
+WEB = ROOT / "src" / "poise" / "viewer" / "web"
 FOLDER = WEB / "third_party"
 
 

@@ -20,6 +20,7 @@ from poise.maths.arrays import Floats, Ints, real
 from poise.maths.options import count
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, chain_of
+from poise.problem.goals import Position
 from poise.problem.layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
@@ -108,7 +109,7 @@ class FABRIK:
         """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a plan."""
         if not problem.joints:
             return standing_still(problem, targets, trace=request.trace)
-        if len(problem.goals) == 1 and problem.measures[0].kind == POSITION:
+        if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
             return self._reach(problem, chain_of(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):
             raise UnsupportedError(

@@ -24,6 +24,7 @@ from poise.solving.result import Result
 from poise.solving.run import Settings, run
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_NONE: frozenset[tuple[int, ...]] = frozenset()
 _SHAPES = {3: frozenset({(3,)}), 4: frozenset({(4,), (3, 3)}), 7: frozenset({(7,), (4, 4), (3, 4)})}
 
 
@@ -52,7 +53,7 @@ class Prepared:
         self.moved_inside = moved_inside
         self._q = np.array(problem.start.q)
         aimed = [goal for goal in problem.goals if goal.width]
-        self._shapes = _SHAPES[aimed[0].width] if len(aimed) == 1 == len(problem.goals) else frozenset()
+        self._shapes = _SHAPES.get(aimed[0].width, _NONE) if len(aimed) == 1 == len(problem.goals) else _NONE
         self._quick = quick_of(problem, solver, tolerance, settings)
 
     def refuse(self) -> Self:

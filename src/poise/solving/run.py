@@ -12,7 +12,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, finite
 from poise.problem.goals import Goal
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
@@ -110,16 +110,17 @@ def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
     answer = solver.run(problem, targets, tolerance, request)
-    _check_shape(answer, solver.name, (len(targets), problem.skeleton.nq))
+    _check(answer, solver.name, (len(targets), problem.skeleton.nq))
     if problem.plan.sheared:
         answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
     return Judged(answer, problem.errors(answer.q, targets))
 
 
-def _check_shape(answer: Answer, name: str, shape: tuple[int, int]) -> None:
-    """Solvers that people write themselves make this mistake, and the kernels would read beyond the end."""
+def _check(answer: Answer, name: str, shape: tuple[int, int]) -> None:
+    """Solvers that people write themselves make these mistakes, and the kernels would read beyond the end."""
     if answer.q.shape != shape:
         raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
+    finite(answer.q, "q")
 
 
 class _Progress:
