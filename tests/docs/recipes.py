@@ -52,18 +52,17 @@ def recipe(title):
 def copy_to(folder):
     """A copy of what the recipes need: the package, its tests, the project's settings.
 
-    The machine code of kernels is shared with the original: no recipe changes a kernel.
+    The kernels are the original's, with their machine code: no recipe changes one.
     """
-    compiled = ROOT / "src" / "poise" / "kernels" / "__pycache__"
-    compiled.mkdir(exist_ok=True)
+    kernels = Path("src", "poise", "kernels")
 
     def left_out(at: str, _names: list[str]) -> list[str]:
-        return [compiled.name] if Path(at) == compiled.parent else []
+        return [kernels.name] if Path(at) == (ROOT / kernels).parent else []
 
     shutil.copytree(ROOT / "src", folder / "src", ignore=left_out)
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests", folder / "tests")
     shutil.copy2(ROOT / "pyproject.toml", folder)
-    (folder / "src" / "poise" / "kernels" / compiled.name).symlink_to(compiled, target_is_directory=True)
+    (folder / kernels).symlink_to(ROOT / kernels, target_is_directory=True)
     return folder
 
 
