@@ -10,6 +10,7 @@ import ast
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,10 +39,16 @@ class Source(NamedTuple):
         return ".".join(["poise", *Path(self.path).parts[:-1]])
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a text; every rule reads the same ones."""
+    return ast.parse(text)
+
+
 def sources(package: Path) -> list[Source]:
     """Every Python file below a folder; the viewer's page has none."""
     return [
-        Source(path.relative_to(package).as_posix(), text := path.read_text(encoding="utf-8"), ast.parse(text))
+        Source(path.relative_to(package).as_posix(), text := path.read_text(encoding="utf-8"), parsed(text))
         for path in sorted(package.rglob("*.py"))
     ]
 
