@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -17,6 +18,12 @@ FADES = 1e-3
 
 def turn(wxyz):
     return Rotation.from_quat(np.asarray(wxyz), scalar_first=True)
+
+
+@lru_cache(maxsize=10_000)
+def still(w, x, y, z):
+    """The rotation of a frame that stays: made once, asked for at every pose."""
+    return turn((w, x, y, z))
 
 
 def wxyz(rotation):
@@ -41,7 +48,7 @@ class KernelTree:
         for i, (parent, motion, at, _) in enumerate(self.nodes.tolist()):
             frame = self.frames[min(k, len(self.frames) - 1), i]
             at_, before, _ = placed[parent] if parent >= 0 else (np.zeros(3), Rotation.identity(), None)
-            at_, before = at_ + before.apply(frame[:3]), before * turn(frame[3:7])
+            at_, before = at_ + before.apply(frame[:3]), before * still(*frame[3:7])
             value, after = frame[7] * u[at] + frame[8] if motion in (HINGE, SLIDE) else 0.0, before
             if motion == HINGE:
                 after = before * Rotation.from_rotvec([0, 0, value])
@@ -69,7 +76,7 @@ class KernelTree:
             if kind == POSITION:
                 out.append(at + rotation.apply(aim[:3]))
             elif kind == ROTATION:
-                out.append(rotation * turn(aim[3:7]))
+                out.append(rotation * still(*aim[3:7]))
             else:
                 out.append(rotation.apply(aim[:3]))
         return out
@@ -122,11 +129,11 @@ class KernelTree:
 
         Of an aim, the turn of its axis less that of the way to the target; of a pole, less the angle left, faded.
         """
-        columns = []
+        columns, here = [], self.measure(u, k)
         for step in np.eye(len(self.dofs)) * h:
             ahead, behind = self.measure(self.moved(u, step), k), self.measure(self.moved(u, -step), k)
             rows = []
-            for term, a, b, now in zip(self.terms, ahead, behind, self.measure(u, k), strict=True):
+            for term, a, b, now in zip(self.terms, ahead, behind, here, strict=True):
                 kind, wanted = term[0], target[term[3] : term[3] + WANTED[term[0]]]
                 if kind == AIM:
                     ways = [unit(wanted - p) for p, _ in (a, b, now)]
