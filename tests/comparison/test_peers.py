@@ -294,6 +294,7 @@ def test_three_writes_quaternions_of_length_zero_and_nulls():
     assert made.read(raw | {"quaternions": [None] * 24, "left": None}) == (None, False, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [("pybullet", "up to 127 links; this chain has 130"), ("ikpy", "up to 60 hinges.* this is 129")],
