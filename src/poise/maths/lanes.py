@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from functools import cache
 
 import numpy as np
@@ -31,8 +32,25 @@ def lane_width() -> int:
     return 8 if binding.get_host_cpu_features().get("avx512f", False) else 4
 
 
+class _Room(threading.local):
+    """What each thread's kernels last worked in."""
+
+    def __init__(self) -> None:
+        self.numbers = aligned(0)
+
+
 def aligned(count: int) -> Floats:
     """Uninitialised float64 numbers, the first on a 64-byte boundary."""
     room = np.empty(count + _ALIGNMENT // 8)
     skip = (-room.ctypes.data // 8) % (_ALIGNMENT // 8)
     return room[skip : skip + count]
+
+
+_room = _Room()
+
+
+def scratch(count: int) -> Floats:
+    """Such numbers, or more, to work in during one call of a kernel: the next call in this thread gets them again."""
+    if len(_room.numbers) < count:
+        _room.numbers = aligned(count)
+    return _room.numbers

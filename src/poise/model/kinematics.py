@@ -24,11 +24,12 @@ from poise.kernels.codes import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind, Skeleton
 
 _WIDE = 8  # lanes
+_NO_ROWS = np.empty((0, 0))
 _SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
 
 
@@ -39,25 +40,30 @@ class Given(NamedTuple):
     scales: Floats | None
 
 
+NOTHING = Given(None, None)
+
+
 class Table(NamedTuple):
-    """Rows of a skeleton as the kernels read them; see kernels/forward.py and kernels/jacobian.py."""
+    """Rows of a skeleton as the kernels read them; see kernels/forward.py and kernels/jacobian.py.
+
+    room  how many numbers forward kinematics needs to work in
+    """
 
     rows: list[int]
     constants: Floats
     used: Ints
     dofs: Floats
+    room: int
 
 
-def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given) -> Floats:
+def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NOTHING) -> Floats:
     """World transforms (k, n, 3, 4) of every joint, or (k, 1, 3, 4) of one, for poses q (k, nq)."""
     table = _table(skeleton, row, given)
-    r, u = len(table.rows), len(table.used)
-    count = r if row is None else 1
-    out = np.empty((len(q), count * 12))
-    width = lane_width()
-    work = aligned((u + 12 * (r + 1) + 6 * r) * width)
-    kernel = kernels.forward.world_maps8 if width == _WIDE else kernels.forward.world_maps4
-    kernel(table.constants, q, table.used, _given_rows(skeleton, table.rows, given), work, out)
+    count = len(table.rows) if row is None else 1
+    out, work = np.empty((len(q), count * 12)), scratch(table.room)
+    kernel = kernels.forward.world_maps8 if lane_width() == _WIDE else kernels.forward.world_maps4
+    extra = _NO_ROWS if given is NOTHING else _given_rows(skeleton, table.rows, given)
+    kernel(table.constants, q, table.used, extra, work, out)
     return out.reshape(len(q), count, 3, 4)
 
 
@@ -68,7 +74,7 @@ def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Flo
     gains = _gains(skeleton, row, given)
     out = np.empty((len(q), 6 * nv))
     width = lane_width()
-    work = aligned((u + 12 + 6 * nv + 31 * r + 3) * width)
+    work = scratch((u + 12 + 6 * nv + 31 * r + 3) * width)
     kernel = kernels.jacobian.jacobians8 if width == _WIDE else kernels.jacobian.jacobians4
     extra = _given_rows(skeleton, table.rows, given)
     kernel(table.constants, table.dofs, q, table.used, extra, gains, points, work, out)
@@ -126,7 +132,8 @@ def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floa
     dofs = np.zeros((len(rows), JACOBIAN_ROW))
     dofs[:, JACOBIAN_FIRST], dofs[:, JACOBIAN_ORIGIN:JACOBIAN_WAYS] = s.v_start[rows], offsets
     dofs[:, JACOBIAN_WAYS:] = ways.reshape(len(rows), 9)
-    return Table(rows, constants, used, dofs)
+    room = (len(used) + 12 * (len(rows) + 1) + 6 * len(rows)) * lane_width()
+    return Table(rows, constants, used, dofs, room)
 
 
 def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:

@@ -19,7 +19,7 @@ from poise.maths.arrays import Floats, finite, frozen
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
 
-_UNIT = 1e-12  # a squared length this near to one is one to rounding
+UNIT = 1e-12  # a squared length this near to one is one to rounding
 _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
 
 
@@ -142,7 +142,7 @@ class Pose:
     @property
     def flat_q(self) -> Floats:
         """(k, nq) with the batch axes flattened to one."""
-        return self.q.reshape(math.prod(self.shape), self.skeleton.nq)
+        return self.q[None] if self.q.ndim == 1 else self.q.reshape(math.prod(self.shape), self.skeleton.nq)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -342,7 +342,7 @@ def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
     """Scale the quaternions in q (..., nq) to unit length; those that are so to rounding stay bit for bit."""
     columns = skeleton.turn_columns
     turns = q[..., columns]
-    off = np.abs((turns**2).sum(axis=-1) - 1.0) > _UNIT
+    off = np.abs((turns**2).sum(axis=-1) - 1.0) > UNIT
     if off.any():
         if (turns == 0.0).all(axis=-1).any():
             row = int(np.argwhere((turns == 0.0).all(axis=-1))[0, -1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -53,6 +54,16 @@ class Chain:
     weights: Floats
     reach: Floats
 
+    @cached_property
+    def points(self) -> Floats:
+        """(1, 3) the point of the last link's moved frame that a position aims with."""
+        return self.tips[:, :3].copy()
+
+    @cached_property
+    def lone(self) -> bool:
+        """Whether a position is asked for and nothing else."""
+        return not self.weights[1:].any()
+
     @property
     def unit(self) -> float:
         """World units in one kernel unit."""
@@ -73,7 +84,7 @@ class Chain:
         return self._motions(self.plan.u_of(q))
 
     def _motions(self, u: Floats) -> Floats:
-        x = np.zeros((len(u), len(self.rows), 4))
+        x = np.zeros((len(u), len(self.kinds), 4))
         kernels.tree.doors.motions(u, self.links, x)
         return x
 
@@ -91,17 +102,20 @@ class Chain:
 def chain_of(problem: Problem, solver: str = "") -> Chain:
     """The chain of goals of one joint; UnsupportedError where two ask for the same of it, or for coupled joints."""
     plan = problem.plan
+    refusal = remember(plan, "no chain", solver, lambda: _refusal(plan, solver, len(problem.goals)))
+    if refusal is not None:
+        raise UnsupportedError(refusal)
+    return remember(plan, "chain", None, lambda: _packed(plan))
+
+
+def _refusal(plan: Plan, solver: str, goals: int) -> str | None:
     twice = [kind for kind, count in Counter(m.kind for m in plan.measures).items() if count > 1]
     if twice:
-        raise UnsupportedError(
-            f"{solver} solves one {_WHAT[twice[0]]} of a joint; {len(problem.goals)} goals ask for it"
-        )
+        return f"{solver} solves one {_WHAT[twice[0]]} of a joint; {goals} goals ask for it"
     if plan.coupled is not None:
         a, b = plan.coupled
-        raise UnsupportedError(
-            f"{solver} moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
-        )
-    return remember(plan, "chain", None, lambda: _packed(plan))
+        return f"{solver} moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
+    return None
 
 
 def _packed(plan: Plan) -> Chain:

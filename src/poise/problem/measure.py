@@ -16,7 +16,7 @@ from poise.kernels.codes import ASK_ROW, PATH_ROW, SAME
 from poise.maths import rotations
 from poise.maths.angles import Side, direction_left, length, rotation_left, side_of
 from poise.maths.arrays import Floats, Ints
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -29,12 +29,16 @@ _SAME = math.sqrt(SAME)  # of the lengths of two points: their distance is round
 
 
 class Paths(NamedTuple):
-    """What the kernel needs; see kernels/paths.py."""
+    """What the kernel needs; see kernels/paths.py.
+
+    factors  (column, factor) of the errors that are angles: how often the angle that the kernel tells they are
+    """
 
     table: Floats
     spans: Ints
     asks: Floats
     used: Ints
+    factors: tuple[tuple[int, float], ...]
 
 
 def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> Paths | None:
@@ -73,7 +77,8 @@ def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
     table = np.array([packed[row] for row in rows]).reshape(-1, PATH_ROW)
     used = _used(start, sorted(set(rows)))
     _count_in(table, used)
-    return Paths(table, spans, _asks(start.skeleton, measures, goals), used)
+    angles = tuple((c, 2.0 if m.kind == ROTATION else 1.0) for c, m in enumerate(measures) if m.kind != POSITION)
+    return Paths(table, spans, _asks(start.skeleton, measures, goals), used, angles)
 
 
 def _packed_row(start: Pose, row: int) -> Floats | None:
@@ -114,14 +119,12 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
     """The errors (k, c) of poses q (k, nq): distances in file units, angles in radians."""
     out = np.empty((len(q), len(paths.spans), 2))
     width = lane_width()
-    work = aligned((len(paths.used) + 7) * width)
+    work = scratch((len(paths.used) + 7) * width)
     measure = kernels.paths.measure8 if width == 8 else kernels.paths.measure4  # noqa: PLR2004
     measure(paths.table, paths.spans, paths.asks, q, paths.used, targets, work, out)
     errors = out[:, :, 0]
-    for c, kind in enumerate(paths.asks[:, 0]):
-        if kind != POSITION:
-            factor = 2.0 if kind == ROTATION else 1.0
-            errors[:, c] = factor * np.arctan2(out[:, c, 0] + 0.0, out[:, c, 1] + 0.0)  # atan2(0, -0) is half a turn
+    for c, factor in paths.factors:
+        errors[:, c] = factor * np.arctan2(out[:, c, 0] + 0.0, out[:, c, 1] + 0.0)  # atan2(0, -0) is half a turn
     return errors
 
 

@@ -147,6 +147,11 @@ class Plan:
         return abs(self.scale) * self.size
 
     @cached_property
+    def scales(self) -> Floats:
+        """(12,) what the numbers of an affine map are divided by to take the scale out of its linear part."""
+        return np.where(np.arange(12) % 4 == 3, 1.0, self.scale)  # noqa: PLR2004  (the last of four is translation)
+
+    @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that can move."""
         return tuple(self.skeleton.names[row] for row in self.layout.joints)

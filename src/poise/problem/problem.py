@@ -16,6 +16,7 @@ from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
+from poise.model.kinematics import world_maps
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, Near, Pin, Position
@@ -68,15 +69,12 @@ class Problem:
         Whether the free root joint above the chain may move as well.
     kinds
         What of the goals is not their targets: plans are remembered by it. Worked out where it is not given.
-    known
-        The plan, where somebody has it already.
     """
 
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
     kinds: tuple[object, ...] = ()
-    known: Plan | None = None
 
     def __post_init__(self) -> None:
         if not self.kinds:
@@ -89,7 +87,13 @@ class Problem:
     def at(self, start: Pose) -> Problem:
         """The same problem from other starts."""
         serves = not len(self.plan.layout.still) and start.translations is None and start.scales is None
-        return Problem(start, self.goals, self.free_root, self.kinds, self.plan if serves else None)
+        return self.moved(start) if serves else Problem(start, self.goals, self.free_root, self.kinds)
+
+    def moved(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
+        """The same, also for other goals of these kinds, where it is known that the plan serves every start."""
+        other, own = Problem.__new__(Problem), goals or self.goals
+        other.__dict__.update(start=start, goals=own, free_root=self.free_root, kinds=self.kinds, plan=self.plan)
+        return other
 
     @property
     def skeleton(self) -> Skeleton:
@@ -99,8 +103,6 @@ class Problem:
     @cached_property
     def plan(self) -> Plan:
         """What no pose changes, packed for the kernels; starts of one problem share it (see `groups_of`)."""
-        if self.known is not None:
-            return self.known
         first = self.start[0] if self.start.shape else self.start
         return plan_of(first, self.goals, self.kinds, free_root=self.free_root)
 
@@ -129,10 +131,17 @@ class Problem:
     @cached_property
     def bases(self) -> Floats:
         """(1|k, 3, 4) world transforms of the row that everything hangs in, in the start poses."""
-        base = self.plan.layout.base
+        base, start = self.plan.layout.base, self.start
         if base < 0:
             return np.eye(3, 4)[None]
-        return self.start.world_of(self.skeleton.names[base]).affine.reshape(-1, 3, 4)
+        if start.translations is None and start.scales is None:
+            return world_maps(start.skeleton, base, self.start_rows)[:, 0]
+        return start.world_of(start.skeleton.names[base]).affine.reshape(-1, 3, 4)
+
+    @cached_property
+    def start_rows(self) -> Floats:
+        """(1|k, nq) the start poses' numbers as kernels take them: nobody may write to them."""
+        return np.array(self.start.flat_q)
 
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) of all goals as the kernels want them: base frame, kernel units, ordered as terms."""
@@ -148,19 +157,17 @@ class Problem:
     @cached_property
     def _rigid_bases(self) -> Floats:
         """(1|k, 12) the bases without their scale."""
-        bases = np.array(self.bases)
-        if self.plan.scale != 1.0:
-            bases[..., :3] /= self.plan.scale
-        return bases.reshape(-1, 12)
+        bases = self.bases.reshape(-1, 12)
+        return for_kernel(bases if self.plan.scale == 1.0 else bases / self.plan.scales)
 
     @cached_property
     def starts(self) -> Floats:
         """(1|k, nu) the start poses as the kernels see them."""
-        return self.plan.u_of(self.start.flat_q)
+        return self.plan.u_of(self.start_rows)
 
     def q_of(self, u: Floats, moved: Bools) -> Floats:
         """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's, bit for bit."""
-        return self.plan.q_of(u, moved, self.start.flat_q)
+        return self.plan.q_of(u, moved, self.start_rows)
 
     @cached_property
     def preference(self) -> Preference:
@@ -252,9 +259,13 @@ class Problem:
 
         return remember(self.plan, "allowed", tolerance, make)
 
+    def bounds(self, tolerance: Tolerance) -> Floats:
+        """The same (c,) with what the kernels' rounding and the judge's may be apart."""
+        return remember(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + _ROUNDING))
+
     def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
         """Which rows of errors (k, c) are within the tolerance, all of them."""
-        return np.all(errors <= self.allowed(tolerance) * (1 + _ROUNDING), axis=-1)
+        return np.all(errors <= self.bounds(tolerance), axis=-1)
 
     def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
         """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""

@@ -20,6 +20,7 @@ from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
 from poise.maths.arrays import Floats, real, short
 from poise.maths.options import count, one_of
+from poise.maths.remember import remember
 from poise.problem.chain import Chain, chain_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
@@ -143,19 +144,14 @@ class CCD:
         if not problem.joints:
             return standing_still(problem, targets, trace=request.trace)
         chain = chain_of(problem, self.name)
-        k, m = len(targets), len(chain.rows)
+        k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        shared = (chain.kinds, chain.axes, chain.ranges, chain.limits)
-        where = (chain.frames, chain.tips, chain.reach, chain.starts(problem), chain.targets(problem, targets))
-        results = (x, errors, counts, trace_x, trace_error)
-        options = self._options(problem, chain, tolerance)
-        if self._is_alone(problem, chain):
-            kernels.chain.ccd.solve(*shared, *where, options, *results)
-        else:
-            ease, shares = self._ease(problem, chain), self._shares(problem, chain)
-            kernels.chain.ccd_goals.solve(*shared, ease, shares, *where, options, *results)
+        key = self, tolerance
+        solve, before, options = remember(chain, "ccd", key, lambda: self._packed(problem, chain, tolerance))
+        given = chain.starts(problem), chain.targets(problem, targets)
+        solve(*before, *given, options, x, errors, counts, trace_x, trace_error)
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
@@ -164,6 +160,15 @@ class CCD:
             history = Trace(trace_error[:done] * scale, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
+
+    def _packed(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+        """The kernel, what it takes before starts and targets, and the options."""
+        shared = (chain.kinds, chain.axes, chain.ranges, chain.limits)
+        where, options = (chain.frames, chain.tips, chain.reach), self._options(problem, chain, tolerance)
+        if self._is_alone(problem, chain):
+            return kernels.chain.ccd.solve, (*shared, *where), options
+        ease, shares = self._ease(problem, chain), self._shares(problem, chain)
+        return kernels.chain.ccd_goals.solve, (*shared, ease, shares, *where), options
 
     def _is_alone(self, problem: Problem, chain: Chain) -> bool:
         """Whether the kernel for a point alone will do, which has no cap on what its finish turns."""
@@ -212,7 +217,7 @@ class CCD:
 
 def _is_lone(problem: Problem, chain: Chain) -> bool:
     """Whether there is a position and nothing else."""
-    return len(problem.goals) == 1 and not chain.weights[1:].any()
+    return len(problem.goals) == 1 and chain.lone
 
 
 def _stiffness(value: Any) -> float | tuple[tuple[str, float], ...]:

@@ -18,6 +18,7 @@ from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BALL
 from poise.maths.arrays import Floats, Ints, real
 from poise.maths.options import count
+from poise.maths.remember import remember
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Position
@@ -118,26 +119,27 @@ class FABRIK:
         return self._reach_all(problem, targets, tolerance, request)
 
     def _reach(self, problem: Problem, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        k, m = len(targets), len(chain.rows)
+        k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        allowed = tolerance.distance / chain.unit
-        limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
-        solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
-        solve(
-            chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.tips[:, :3].copy(),
-            chain.starts(problem),
-            np.ascontiguousarray(chain.targets(problem, targets)[:, :3]),
-            np.array([allowed, self.iterations, self.bend, self.finish, self.restarts]), x, errors, counts, trace_x,
-            trace_error,
-        )  # fmt: skip
+        solve, before, options = remember(chain, "fabrik", (self, tolerance), lambda: self._packed(chain, tolerance))
+        given = chain.starts(problem), np.ascontiguousarray(chain.targets(problem, targets)[:, :3])
+        solve(*before, *given, options, x, errors, counts, trace_x, trace_error)
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
             history = Trace(trace_error[:done] * chain.unit, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(problem, x, counts[:, 1] > 0)
-        return Answer(q, errors <= allowed, counts[:, 0], counts[:, 1], history)
+        return Answer(q, errors <= options[0], counts[:, 0], counts[:, 1], history)
+
+    def _packed(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+        """The kernel, what it takes before starts and targets, and the options."""
+        limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
+        solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
+        before = (chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.points)
+        allowed = tolerance.distance / chain.unit
+        return solve, before, np.array([allowed, self.iterations, self.bend, self.finish, self.restarts])
 
     def _reach_all(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree; what the sweeps leave is finished by the engine, each from where it was left."""

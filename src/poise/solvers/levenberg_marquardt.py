@@ -9,6 +9,7 @@ given up for another start inside the limits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class LevenbergMarquardt:
         """Every kind of goal, joint and limit."""
         return Capabilities(soft=True)
 
-    @property
+    @cached_property
     def options(self) -> Options:
         """How the engine iterates."""
         polish = 60 if self.iterations and self.restarts else 0

@@ -15,10 +15,14 @@ from poise.solvers.base.contract import check_solver
 
 def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None) -> None:
     """Check what solve() and prepare() share; InputError for the first that cannot be used."""
-    check_start(start)
-    check_solver(solver)
-    check_tolerance(tolerance)
-    check_angle_tolerance(angle_tolerance)
+    if type(start) is not Pose:
+        check_start(start)
+    if type(solver) is not str:
+        check_solver(solver)
+    if tolerance is not None:
+        check_tolerance(tolerance)
+    if angle_tolerance is not None:
+        check_angle_tolerance(angle_tolerance)
 
 
 def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
@@ -45,12 +49,12 @@ def check_start(start: Any) -> None:
 
 
 def check_tolerance(tolerance: Any) -> None:
-    """The tolerance is None or one finite number of 0 or more."""
-    if tolerance is not None and not 0 <= real(tolerance, "tolerance") < float("inf"):
+    """The tolerance is one finite number of 0 or more."""
+    if not 0 <= real(tolerance, "tolerance") < float("inf"):
         raise InputError(f"tolerance must be a finite length of 0 or more, not {tolerance!r}")
 
 
 def check_angle_tolerance(tolerance: Any) -> None:
-    """The angle tolerance is None or one finite number of 0 or more."""
-    if tolerance is not None and not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
+    """The angle tolerance is one finite number of 0 or more."""
+    if not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
         raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {tolerance!r}")

@@ -5,7 +5,7 @@ How far goals are from being met is measured along the skeleton's own rows (prob
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from poise import kernels
 from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.remember import remember
 from poise.model.limits import hinge_axis
 from poise.model.limits.base.rows import nearest_turns
-from poise.model.pose import Pose
+from poise.model.pose import UNIT, Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
@@ -46,6 +47,23 @@ def largest_violation(skeleton: Skeleton, q: Floats) -> float:
         most = kernels.limits.rotations.largest_excess(balls.columns[:, 0].copy(), balls.rows, rows)
         worst = max(worst, most)
     return worst
+
+
+def stands(skeleton: Skeleton, q: Floats) -> bool:
+    """Whether a configuration (nq,) can be started from as it is: finite, rotations of unit length, legal."""
+    columns, *gate = remember(skeleton, "gate", None, lambda: _gate(skeleton))
+    if not kernels.limits.violation.stands(*gate, q, UNIT, _LEGAL):
+        return False
+    balls = skeleton.ball_limits
+    return not len(columns) or kernels.limits.rotations.largest_excess(columns, balls.rows, q[None]) <= _LEGAL
+
+
+def _gate(skeleton: Skeleton) -> tuple[Any, ...]:
+    """Where balls with whole limits stand, and what kernels/limits/violation.py wants to know of a skeleton."""
+    hinges = skeleton.ball_hinges
+    ends = hinges.columns, hinges.axes, hinges.low, hinges.high
+    balls = skeleton.ball_limits.columns[:, 0].copy() if skeleton.ball_limits.joints else ()
+    return balls, skeleton.turn_columns[:, 0].copy(), skeleton.bounded, skeleton.value_ranges, *ends
 
 
 def legal_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
@@ -125,7 +143,7 @@ def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
 def _probed(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> Standing:
     """Try every joint of a chain alone, exactly."""
     x, aims = chain.motions_of(q), np.ascontiguousarray(chain.targets(problem, targets)[:, :3])
-    points, tips = chain.tips[:, :3].copy(), np.zeros((len(x), 3))
+    points, tips = chain.points, np.zeros((len(x), 3))
     found = np.zeros((len(x), len(chain.rows), 2))
     kernels.chain.ccd.probe(chain.kinds, chain.axes, chain.ranges, chain.frames, points, aims, x, found)
     kernels.chain.links.tips(chain.kinds, chain.axes, chain.frames, points, x, tips)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import copy
-from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
 
@@ -14,14 +12,16 @@ from numpy.typing import ArrayLike
 from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite
-from poise.problem.goals import Goal
+from poise.model.pose import Pose
 from poise.problem.layout import NUMBERS
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Request
-from poise.solving.judge import legal_start
-from poise.solving.quick import quick_of, reach
+from poise.solving.judge import legal_start, stands
+from poise.solving.quick import reach
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
+from poise.solving.single import Single
+from poise.solving.targets import parsed, plain_of, plain_row
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _NONE: frozenset[tuple[int, ...]] = frozenset()
@@ -38,23 +38,30 @@ class Prepared:
     axes are a batch. For several goals: a sequence with one target for each goal that has one.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        solver: solvers.Solver,
-        tolerance: Tolerance,
-        settings: Settings,
-        moved_inside: tuple[str, ...],
-    ) -> None:
+    def __init__(self, problem: Problem, single: Single, moved_inside: tuple[str, ...]) -> None:
         self.problem = problem
-        self.solver = solver
-        self.tolerance = tolerance
-        self.settings = settings
+        self.single = single
         self.moved_inside = moved_inside
         self._q = np.array(problem.start.q)
         aimed = [goal for goal in problem.goals if goal.width]
         self._shapes = _SHAPES.get(aimed[0].width, _NONE) if len(aimed) == 1 == len(problem.goals) else _NONE
-        self._quick = quick_of(problem, solver, tolerance, settings)
+        self._quick = single.quick(problem)
+        self._plain = plain_of(problem)
+
+    @property
+    def solver(self) -> solvers.Solver:
+        """The solver that solves it."""
+        return self.single.solver
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What counts as reached."""
+        return self.single.tolerance
+
+    @property
+    def settings(self) -> Settings:
+        """How it is solved."""
+        return self.single.settings
 
     def refuse(self) -> Self:
         """Say what cannot be done, before any target, by solving for none; return the same."""
@@ -73,23 +80,38 @@ class Prepared:
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         began = perf_counter()
-        quick = self._quick
         if type(target) is _ARRAY and target.dtype is _FLOAT and target.shape in self._shapes:
-            if quick is not None and (start is None or quick.anywhere):
-                q = self._q.copy() if start is None else self._checked(start)
-                found = reach(quick, self if start is None else self._elsewhere, target, q, began)
-                if found is not None:
-                    return found
-            maker = self if start is None else self._at(start)
-            return maker.solve(self.problem.goals[0].parse(target).reshape(1, -1), began)
+            found = self._reached(target, start, began)
+            if found is not None:
+                return found
+        problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._at(start)
+        row = plain_row(self._plain, target)
+        if row is not None:
+            return self.single.solve(problem, row, moved_inside, began)
         rows = parsed(self.problem.goals, target)
         shape = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
-        maker = self if start is None else self._at(start)
-        targets = maker.problem.target_rows(rows, shape)
+        targets = problem.target_rows(rows, shape)
         if not shape:
-            return maker.solve(targets, began)
+            return self.single.solve(problem, targets, moved_inside, began)
         request = self.settings.request(len(targets))
-        return run(maker.problem, targets, self.solver, self.tolerance, request, shape, maker.moved_inside, began)
+        return run(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, began)
+
+    def _reached(self, target: Floats, start: ArrayLike | None, began: float) -> Result | None:
+        """What the short way finds, where it serves."""
+        quick = self._quick
+        if quick is None:
+            return None
+        if start is None:
+            told = self.single.reached, self.problem, self.moved_inside
+            return reach(quick, target, self._q.copy(), told, began)
+        if not quick.anywhere:
+            return None
+        q = self._checked(start)
+        return reach(quick, target, q, (self._reached_from, q.copy()), began)
+
+    def _reached_from(self, q: Floats, target: Floats, found: tuple[Any, ...]) -> dict[str, Any]:
+        """What a Result tells of a start that did not have to be moved inside."""
+        return self.single.reached(self.problem.at(self.problem.start.with_q(q)), (), target, found)
 
     def _checked(self, start: ArrayLike) -> Floats:
         """The configuration to start from, a copy."""
@@ -100,50 +122,13 @@ class Prepared:
             )
         return q
 
-    @cached_property
-    def _elsewhere(self) -> Prepared:
-        """The same, for a start that did not have to be moved inside."""
-        other = copy(self)
-        other.moved_inside = ()
-        return other
-
-    def facts(self, flat: Floats, shape: tuple[int, ...], found: tuple[Any, ...]) -> dict[str, Any]:
-        """What a Result of a single target holds besides, found when somebody asks."""
-        _, count, *errors = found
-        problem = self.problem
-        return {
-            "problem": problem,
-            "targets": problem.goals[0].parse(flat.reshape(shape)).reshape(1, -1),
-            "errors": np.array(errors[: len(problem.measures)]),
-            "iterations": np.array(count),
-            "joint_updates": np.array(count * len(problem.joints)),
-            "solver": self.solver.name,
-            "moved_inside": self.moved_inside,
-            "trace": None,
-            "solutions_q": None,
-            "tolerances": self.tolerance,
-        }
-
-    def solve(self, targets: Floats, began: float, goals: tuple[Goal, ...] | None = None) -> Result:
-        """Solve for one target (1, W), from the prepared pose."""
-        if self._quick is not None:
-            found = reach(self._quick, self, targets[0], np.array(self.problem.start.q), began)
-            if found is not None:
-                if self.settings.progress is not None:
-                    self.settings.progress(1)
-                return found
-        request = self.settings.request(1)
-        return run(self.problem, targets, self.solver, self.tolerance, request, (), self.moved_inside, began, goals)
-
-    def _at(self, start: ArrayLike) -> Prepared:
-        """The same from another start, moved inside its limits."""
-        pose, moved_inside = legal_start(self.problem.start.with_q(self._checked(start)))
-        problem = self.problem.at(pose)
-        if self._quick is not None:
-            return Prepared(problem, self.solver, self.tolerance, self.settings, moved_inside)
-        other = copy(self)
-        other.problem, other.moved_inside = problem, moved_inside
-        return other
+    def _at(self, start: ArrayLike) -> tuple[Problem, tuple[str, ...]]:
+        """The problem from another start, moved inside its limits, and the names of the joints that had to move."""
+        q = self._checked(start)
+        if self.single.anywhere and stands(self.problem.skeleton, q):
+            return self.problem.moved(Pose.unchecked(self.problem.skeleton, q, None, None)), ()
+        pose, moved_inside = legal_start(self.problem.start.with_q(q))
+        return self.problem.at(pose), moved_inside
 
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
@@ -188,14 +173,3 @@ def _chunks(targets: Any, chunk: int) -> Iterator[Any]:
         raise InputError("stream() takes an array of targets or an iterable of arrays")
     for part in targets:
         yield from _chunks(np.asarray(part), chunk)
-
-
-def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
-    """Targets as rows (..., width): one for a single goal, else a sequence with one for each goal that has one."""
-    aimed = [goal for goal in goals if goal.width]
-    if len(aimed) == 1:
-        return [aimed[0].parse(target)]
-    if not isinstance(target, list | tuple) or len(target) != len(aimed):
-        names = ", ".join(repr(goal.joint) for goal in aimed)  # pyright: ignore[reportAttributeAccessIssue]
-        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {names}")
-    return [goal.parse(one) for goal, one in zip(aimed, target, strict=True)]

@@ -84,15 +84,20 @@ def _packed(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) 
     return Quick(solve, numbers, layout, anywhere)
 
 
-def reach(quick: Quick, maker: Any, target: Floats, q: Floats, began: float) -> Result | None:
-    """Solve for one target from q, which is written to; None where there is something to say about one of them."""
+def reach(quick: Quick, target: Floats, q: Floats, facts: tuple[Any, ...], began: float, **known: Any) -> Result | None:
+    """Solve for one target from q, which is written to; None where there is something to say about one of them.
+
+    facts  a function and its first arguments; what a Result holds besides is told by it from these, the target, and
+           what the kernel found
+    known  what the Result tells besides
+    """
     flat = target.ravel().copy()  # the caller may write into theirs before the rest is asked for
     found = quick.solve(quick.numbers, quick.layout, flat, q)
     if found[0] < 0:  # the target is no number, or the start is not legal: the general way has the words
         return None
     return Result({
-        "q": q, "reached": found[0] == 1, "later": (maker, flat, target.shape, found),
-        "seconds": perf_counter() - began,
+        "q": q, "reached": found[0] == 1, "later": (*facts, flat.reshape(target.shape), found),
+        "seconds": perf_counter() - began, **known,
     })  # fmt: skip
 
 

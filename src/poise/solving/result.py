@@ -86,8 +86,8 @@ class Result:
     tolerances: Tolerance
 
     def __init__(self, found: dict[str, Any]) -> None:
-        # Made by the library only. found["later"], if it is there, is (maker, *what): a small solve takes less time
-        # than working out all that a Result can tell, and maker.facts(*what) has what is missing.
+        # Made by the library only. found["later"], if it is there, is (tell, *what): a small solve takes less time
+        # than working out all that a Result can tell, and tell(*what) has what is missing.
         _set(self, "__dict__", found)
 
     def __getattr__(self, name: str) -> Any:
@@ -95,8 +95,8 @@ class Result:
         own = self.__dict__
         later = own.get("later")
         if later is not None and name in _FACTS:
-            maker, *what = later
-            for fact, value in maker.facts(*what).items():
+            tell, *what = later
+            for fact, value in tell(*what).items():
                 own.setdefault(fact, value)
             own.pop("later", None)
             return getattr(self, name)

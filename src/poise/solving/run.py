@@ -110,14 +110,16 @@ def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
     answer = solver.run(problem, targets, tolerance, request)
-    _check(answer, solver.name, (len(targets), problem.skeleton.nq))
+    check_answer(answer, solver.name, (len(targets), problem.skeleton.nq))
     if problem.plan.sheared:
         answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
     return Judged(answer, problem.errors(answer.q, targets))
 
 
-def _check(answer: Answer, name: str, shape: tuple[int, int]) -> None:
+def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
     """Solvers that people write themselves make these mistakes, and the kernels would read beyond the end."""
+    if answer.q.shape == shape and np.isfinite(answer.q).all():
+        return
     if answer.q.shape != shape:
         raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
     finite(answer.q, "q")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,19 @@ from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.problem.goals import GOALS, NAMES, Goal, Place, Pole, Position
 from poise.problem.layout import NUMBERS
+from poise.problem.plan import kinds_of
 from poise.problem.problem import Problem
 from poise.solvers.base.contract import Prefer, Request
 from poise.solving.checks import check_arguments
-from poise.solving.judge import legal_start
+from poise.solving.judge import legal_start, stands
 from poise.solving.prepared import Prepared
 from poise.solving.progress import bar
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
+from poise.solving.single import Single
 
 _KINDS = frozenset(GOALS)
+_USUAL = Settings()
 
 
 def solve(
@@ -100,39 +103,97 @@ def solve(
     wanted = checked_goals(goals)
     shape = _batch(start, wanted)
     show = progress is True
-    settings = Settings(prefer, seeds, threads, trace, None if show else progress or None)
-    tolerances = tolerance, angle_tolerance
+    settings = _settings(prefer, seeds, threads, trace, None if show else progress or None)
+    how = _How(solver, tolerance, angle_tolerance, settings, free_root)
+    if not shape and not show:
+        found = _alone(start, wanted, how, began)
+        if found is not None:
+            return found
     if not show:
-        return _solve(start, wanted, shape, solver, tolerances, settings, began, free_root=free_root)
+        return _solve(start, wanted, shape, how, began)
     with bar(math.prod(shape)) as report:
         settings = replace(settings, progress=report)
-        return _solve(start, wanted, shape, solver, tolerances, settings, began, free_root=free_root)
+        return _solve(start, wanted, shape, how._replace(settings=settings), began)
 
 
-def _solve(
-    start: Pose,
-    goals: tuple[Goal, ...],
-    shape: tuple[int, ...],
-    solver: str | solvers.Solver,
-    tolerances: tuple[float | None, float | None],
-    settings: Settings,
-    began: float,
-    *,
-    free_root: bool,
-) -> Result:
+class _How(NamedTuple):
+    """What solve() and prepare() are told besides start and goals."""
+
+    solver: str | solvers.Solver
+    tolerance: float | None
+    angle_tolerance: float | None
+    settings: Settings
+    free_root: bool
+
+
+def _settings(
+    prefer: Prefer,
+    seeds: int | None,
+    threads: int | None,
+    trace: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Settings:
+    """The settings, checked; most calls want the usual ones."""
+    if prefer == "first" and not trace and seeds is threads is progress is None:
+        return _USUAL
+    return Settings(prefer, seeds, threads, trace, progress)
+
+
+def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
+    """Solve for one target from one start, where goals of these kinds have been packed; None where there is more to do.
+
+    The solver and its options are remembered, so they must be values.
+    """
+    if start.translations is not None or start.scales is not None:
+        return None
+    if how.settings.progress is not None or not _is_value(how.solver):
+        return None
+    kinds = kinds_of(goals)
+    single = remember(start.skeleton, "singles", (kinds, how), lambda: _single(start, goals, kinds, how))
+    if not single.anywhere or not stands(start.skeleton, np.array(start.q)):
+        return None
+    problem = single.problem.moved(start, goals)
+    if len(goals) == 1 and goals[0].width:
+        targets = goals[0].rows().reshape(1, -1)
+    else:
+        targets = problem.target_rows([goal.rows() for goal in goals if goal.width], ())
+    return single.solve(problem, targets, (), began, goals)
+
+
+def _is_value(solver: str | solvers.Solver) -> bool:
+    """Whether a solver is a name or a frozen value, which will not change."""
+    if isinstance(solver, str):
+        return True
+    frozen = getattr(type(solver), "__dataclass_params__", None)
+    return frozen is not None and frozen.frozen and frozen.eq
+
+
+def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how: _How) -> Single:
+    """The solver and what counts as reached, for one target; UnsupportedError for what it cannot do."""
+    return _bound(Problem(legal_start(start)[0], goals, how.free_root, kinds), how)
+
+
+def _bound(problem: Problem, how: _How) -> Single:
+    chosen = _chosen(how.solver, problem, how.settings.prefer)
+    solvers.check(chosen, problem, how.settings.request(1))
+    return Single(problem, chosen, problem.tolerance(how.tolerance, how.angle_tolerance), how.settings)
+
+
+def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
     """What solve() does once its arguments are checked."""
-    request = settings.request(math.prod(shape))
+    request = how.settings.request(math.prod(shape))
     if not math.prod(shape):
         start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
     start, moved_inside = legal_start(start)
-    problem = Problem(_flattened(start, shape), goals, free_root)
-    chosen = _chosen(solver, problem, settings.prefer)
-    tolerance = problem.tolerance(*tolerances)
-    solvers.check(chosen, problem, request)
-    targets = problem.target_rows([goal.rows() for goal in goals if goal.width], shape)
+    problem = Problem(_flattened(start, shape), goals, how.free_root)
+    rows = [goal.rows() for goal in goals if goal.width]
     if not shape:
-        maker = Prepared(problem, chosen, tolerance, settings, moved_inside)
-        return maker.solve(targets, began, goals)
+        single = _bound(problem, how)
+        return single.solve(problem, problem.target_rows(rows, shape), moved_inside, began, goals)
+    chosen = _chosen(how.solver, problem, how.settings.prefer)
+    tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
+    solvers.check(chosen, problem, request)
+    targets = problem.target_rows(rows, shape)
     return run(problem, targets, chosen, tolerance, request, shape, moved_inside, began, goals)
 
 
@@ -165,17 +226,16 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    settings = Settings(prefer, seeds, threads)
-    settings.request(1)
+    how = _How(solver, tolerance, angle_tolerance, _settings(prefer, seeds, threads), free_root)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
-    chosen = _chosen(solver, problem, prefer)
-    tolerance_ = problem.tolerance(tolerance, angle_tolerance)
-    return Prepared(problem, chosen, tolerance_, settings, moved_inside).refuse()
+    return Prepared(problem, _bound(problem, how), moved_inside).refuse()
 
 
 def checked_goals(goals: Any) -> tuple[Goal, ...]:
     """One or several goals as a tuple; InputError where they are something else or none."""
+    if type(goals) in _KINDS:
+        return (goals,)
     every = tuple(goals) if isinstance(goals, Iterable) else (goals,)
     if not every or not all(type(goal) in _KINDS or isinstance(goal, GOALS) for goal in every):
         raise InputError(f"goals are values such as poise.Position(...), one or several of: {', '.join(NAMES)}")
@@ -223,6 +283,8 @@ def _takes(name: str, problem: Problem) -> bool:
 
 def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     """The batch axes of the start and the targets together."""
+    if len(goals) == 1 and start.q.ndim == 1:
+        return goals[0].shape
     shapes = [goal.shape for goal in goals]
     try:
         return np.broadcast_shapes(start.shape, *shapes)

@@ -20,10 +20,10 @@ from poise.problem.goals import Goal
 from poise.solvers.base.contract import Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.pace import Approach
-from poise.solving.prepared import parsed
 from poise.solving.result import Result
 from poise.solving.run import run
 from poise.solving.solve import checked_goals, chosen_solver, prepare
+from poise.solving.targets import parsed
 
 _STEADY = 3.0  # damping: a step in a singular direction, as at full stretch, stays below 1 / (2 sqrt(3)) rad
 _ITERATIONS = 100  # most in a frame, where no budget is given

@@ -33,6 +33,30 @@ def largest(bounded, ranges, columns, axes, low, high, q):
     return most
 
 
+@kernel
+def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
+    """Whether one configuration q (nq,) can be solved from as it is: finite, its rotations of unit length, legal.
+
+    turns    (b,)  where the quaternions stand, the first column of each
+    unit, most     how far their squared lengths may be from one, and values from their ranges; others as in `largest`
+    """
+    for j in range(q.shape[0]):
+        if not math.isfinite(q[j]):
+            return False
+    for j in turns:
+        turn = quat_in(q, j)
+        square = turn.w * turn.w + turn.x * turn.x + turn.y * turn.y + turn.z * turn.z
+        if not abs(square - 1.0) <= unit:
+            return False
+    for j in bounded:
+        if larger(ranges[j, 0] - q[j], q[j] - ranges[j, 1]) > most:
+            return False
+    for h in range(columns.shape[0]):
+        if not hinge_excess(quat_in(q, columns[h, 0]), vec_in(axes[h], 0), low[h], high[h]) <= most:
+            return False
+    return True
+
+
 @inline
 def hinge_excess(turn, axis, low, high):
     """Twice the largest difference in a component from the nearest turn about the axis by an angle in low..high.

@@ -104,6 +104,28 @@ def targets(rows, bases, unit, terms, out):
 
 
 @kernel
+def plain(row, terms, farthest, unit):
+    """Whether the numbers of a target (W,) need no more looking at: points finite and near, rotations of unit length.
+
+    terms           (t, 3)  as for `targets`
+    farthest, unit  the largest coordinate of a point, and how far a squared length may be from one
+    """
+    for t in range(terms.shape[0]):
+        kind, first = terms[t, 0], terms[t, 1]
+        if kind == ROTATION or kind == DIRECTION:
+            square = 0.0
+            for j in range(first, first + (4 if kind == ROTATION else 3)):
+                square += row[j] * row[j]
+            if not abs(square - 1.0) <= unit:
+                return False
+        else:
+            for j in range(first, first + 3):
+                if not abs(row[j]) <= farthest:
+                    return False
+    return True
+
+
+@kernel
 def motions(u, links, x):
     """Fill the motions of a chain's links x (k, m, 4) from u (k, nu).
 

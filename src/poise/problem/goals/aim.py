@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
-from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -46,7 +46,7 @@ class Aim(PointTarget):
     joint: str
     target: Floats
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset: tuple[float, float, float] = ORIGIN
     root: str | None = None
     weight: float = 1.0
 
@@ -56,7 +56,7 @@ class Aim(PointTarget):
         target: ArrayLike,
         *,
         axis: ArrayLike = (0.0, 0.0, 1.0),
-        offset: ArrayLike = (0.0, 0.0, 0.0),
+        offset: ArrayLike = ORIGIN,
         root: str | None = None,
         weight: float = 1.0,
     ) -> None:

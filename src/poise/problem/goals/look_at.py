@@ -12,7 +12,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals.base.goal import checked_offset, checked_weight, names_and_weights, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 _TOGETHER = 3  # joints that turn where none are named: spine, neck, head
@@ -56,7 +56,7 @@ class LookAt(PointTarget):
     target: Floats
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
     over: tuple[tuple[str, float], ...] | None = None
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset: tuple[float, float, float] = ORIGIN
     weight: float = 1.0
 
     def __init__(
@@ -66,7 +66,7 @@ class LookAt(PointTarget):
         *,
         axis: ArrayLike = (0.0, 0.0, 1.0),
         over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
+        offset: ArrayLike = ORIGIN,
         weight: float = 1.0,
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), over=None if over is None else _shares(over, joint))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, frozen
-from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
 from poise.problem.goals.base.targets import parted, places
 
 _PAIR = 2
@@ -50,7 +50,7 @@ class Place:
     rotation: Floats
     root: str | None = None
     weight: float = 1.0
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset: tuple[float, float, float] = ORIGIN
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class Place:
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
+        offset: ArrayLike = ORIGIN,
     ) -> None:
-        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
-        set_fields(self, offset=checked_offset(offset, joint))
+        weight, offset = checked_weight(weight, repr(joint)), checked_offset(offset, joint)
+        set_fields(self, joint=joint, root=root, weight=weight, offset=offset)
         rows = places(position, rotation, joint)
         frozen(rows)
         set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
@@ -76,7 +76,7 @@ class Place:
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
+        offset: ArrayLike = ORIGIN,
     ) -> Self:
         """Make the goal from rigid transforms.
 

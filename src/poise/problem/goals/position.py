@@ -8,7 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
-from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -43,7 +43,7 @@ class Position(PointTarget):
     target: Floats
     root: str | None = None
     weight: float = 1.0
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset: tuple[float, float, float] = ORIGIN
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class Position(PointTarget):
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
+        offset: ArrayLike = ORIGIN,
     ) -> None:
-        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
-        set_fields(self, offset=checked_offset(offset, joint))
+        weight, offset = checked_weight(weight, repr(joint)), checked_offset(offset, joint)
+        set_fields(self, joint=joint, root=root, weight=weight, offset=offset)
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:

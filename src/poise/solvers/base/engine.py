@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
-from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.arrays import Bools, Floats, Ints, for_kernel
+from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
 from poise.problem.arm import Arm, arm_targets
 from poise.problem.layout import POSITION, SLIDE
@@ -26,6 +27,7 @@ _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
 _SEEDS = 256
 _SETTLING = 150  # iterations that a preferred pose may take to settle
+_KEPT = 128  # settings
 _INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
 
 
@@ -41,8 +43,7 @@ class Options:
     polish: int
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
+class Found(NamedTuple):
     """What the kernels found: u (k, nu), whether it meets the target (k,), iterations (k,), a trace or None."""
 
     u: Floats
@@ -55,6 +56,9 @@ def in_chunks(
     count: int, threads: int, work: Callable[[int, int], None], progress: Callable[[int], None] | None
 ) -> None:
     """Call work(first, last) over 0..count; the kernels release the interpreter, so that threads run side by side."""
+    if count <= _CHUNK and progress is None:
+        work(0, count)
+        return
     starts = range(0, count, _CHUNK)
 
     def do(first: int) -> int:
@@ -153,26 +157,17 @@ class TreeEngine:
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
         """Solve kernel targets (k, width) from u (1|k, nu)."""
-        problem, plan, options = self.problem, self.problem.plan, options or self.options
+        problem, plan = self.problem, self.problem.plan
         k, nu = len(targets), plan.layout.nu
-        pull = _PULL if problem.prefers else 0.0
-        iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
-        settings = np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
+        packed, size = packed_tree(plan, self.tolerance)
+        settings = _settings(options or self.options, prefers=problem.prefers)
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
-        history, starts = np.zeros((trace, nu + 1)), np.ascontiguousarray(starts)
-        aims, seeds = aims_within(plan, self.tolerance), self.seeds
-        from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
-
-        dofs = eased(plan)
-        size = work_size(len(plan.nodes), len(plan.layout.dofs), nu, 3 * len(plan.terms), targets.shape[1])
+        history, starts = np.zeros((trace, nu + 1)), for_kernel(starts)
+        rest = self.seeds, *problem.preference, plan.limits, settings
         solve = kernels.tree.many.solve8 if lane_width() == 8 else kernels.tree.many.solve4  # noqa: PLR2004
 
         def work(first: int, last: int) -> None:
-            solve(
-                plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges, targets,
-                starts, seeds, *problem.preference, plan.limits, settings, aligned(size), first, last, u, errors,
-                counts, history,
-            )  # fmt: skip
+            solve(*packed, targets, starts, *rest, scratch(size), first, last, u, errors, counts, history)
 
         in_chunks(k, 1 if trace else threads, work, progress)
         return Found(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, :2].sum())] if trace else None)
@@ -188,7 +183,7 @@ class TreeEngine:
 
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) as the kernels want them."""
-        return np.ascontiguousarray(self.problem.kernel_targets(rows))
+        return self.problem.kernel_targets(rows)
 
     def attempts(self, starts: Floats, count: int) -> Floats:
         """Where the first `count` attempts start, (k, count, nu): the start itself, then elsewhere."""
@@ -198,6 +193,27 @@ class TreeEngine:
             share = min(0.25 * i, 2.0)
             out[:, i] = plan.scattered(starts, seeds[(i - 1) % len(seeds)], share)
         return out
+
+
+def packed_tree(plan: Plan, tolerance: Tolerance) -> tuple[tuple[Any, ...], int]:
+    """What kernels/tree/many.py and steps.py read of a plan, and how many numbers they need to work in."""
+
+    def make() -> tuple[tuple[Any, ...], int]:
+        from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
+
+        dofs, aims = eased(plan), aims_within(plan, tolerance)
+        packed = plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges
+        return packed, work_size(len(plan.nodes), len(dofs), plan.layout.nu, 3 * len(plan.terms), plan.width)
+
+    return remember(plan, "tree", tolerance, make)
+
+
+@lru_cache(_KEPT)
+def _settings(options: Options, *, prefers: bool) -> Floats:
+    """The settings that kernels/tree/many.py reads."""
+    pull = _PULL if prefers else 0.0
+    iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
+    return np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
 
 
 def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.maths.arrays import Floats, real, short
+from poise.maths.arrays import Floats, for_kernel, real, short
 from poise.maths.lanes import aligned, lane_width
 from poise.maths.options import count
+from poise.maths.remember import remember
 from poise.problem.layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import ALL_GOALS, Capabilities
 from poise.solvers.base.contract import Answer, Request
-from poise.solvers.base.engine import Found, aims_within, answer_of, eased, in_chunks, seeds_of, standing_still
+from poise.solvers.base.engine import Found, answer_of, in_chunks, packed_tree, seeds_of, standing_still
 
 GOALS = tuple(goal for goal in ALL_GOALS if goal != "Near")
 _LONGEST_TRACE = 100_000
+_KEPT = 128  # settings
 
 
 class Rule(NamedTuple):
@@ -76,23 +79,19 @@ class JacobianMethod:
 
 def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Found:
     plan = problem.plan
-    nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.terms)
-    rows = np.ascontiguousarray(problem.kernel_targets(targets))
+    nd, nu = len(plan.layout.dofs), plan.layout.nu
+    rows, starts = problem.kernel_targets(targets), for_kernel(problem.starts)
     k = len(rows)
     u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
     most = method.iterations + method.restarts + 2 if request.trace else 0
-    history, starts = np.zeros((min(most, _LONGEST_TRACE), nu + 1)), np.ascontiguousarray(problem.starts)
-    aims, dofs, seeds, settings = aims_within(plan, tolerance), eased(plan), seeds_of(nd), _settings(method)
-    clamps = _clamps(plan, method.clamp)
-    size = kernels.tree.arrays.work_size(len(plan.nodes), nd, nu, m, rows.shape[1])
-    more = kernels.tree.steps.scratch_size(nd, nu, m)
+    history = np.zeros((min(most, _LONGEST_TRACE), nu + 1))
+    (packed, size), more = packed_tree(plan, tolerance), _scratch(plan)
+    rest = seeds_of(nd), *problem.preference, plan.limits, _clamps(plan, method.clamp), _settings(method)
     solve = kernels.tree.steps.solve8 if lane_width() == 8 else kernels.tree.steps.solve4  # noqa: PLR2004
 
     def work(first: int, last: int) -> None:
         solve(
-            plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges, rows, starts, seeds,
-            *problem.preference, plan.limits, clamps, settings, aligned(size), aligned(more), first, last, u,
-            errors, counts, history,
+            *packed, rows, starts, *rest, aligned(size), aligned(more), first, last, u, errors, counts, history,
         )  # fmt: skip
 
     in_chunks(k, 1 if request.trace else request.threads, work, request.progress)
@@ -100,6 +99,13 @@ def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance:
     return Found(u, counts[:, 2] > 0, counts[:, 0], done)
 
 
+def _scratch(plan: Plan) -> int:
+    """How many more numbers kernels/tree/steps.py needs to work in."""
+    nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.terms)
+    return remember(plan, "scratch", None, lambda: kernels.tree.steps.scratch_size(nd, nu, m))
+
+
+@lru_cache(_KEPT)
 def _settings(method: JacobianMethod) -> Floats:
     """The settings that kernels/tree/steps.py reads. Without restarts an attempt goes on to its last iteration."""
     rule = method.rule
@@ -112,6 +118,10 @@ def _settings(method: JacobianMethod) -> Floats:
 
 def _clamps(plan: Plan, clamp: float) -> Floats:
     """(t,) how much of each term's weighted residual a step looks at."""
+    return remember(plan, "clamps", clamp, lambda: _new_clamps(plan, clamp))
+
+
+def _new_clamps(plan: Plan, clamp: float) -> Floats:
     most = np.full(len(plan.layout.terms), clamp)
     for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:

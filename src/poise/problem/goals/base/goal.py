@@ -13,6 +13,7 @@ from poise.maths.arrays import Floats, finite, real, short
 from poise.problem.goals.base.targets import FARTHEST
 
 _PAIR = 2
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 class AnyGoal(Protocol):
@@ -108,6 +109,8 @@ def checked_weight(weight: float, what: str) -> float:
     InputError
         For anything else.
     """
+    if type(weight) is float and 0.0 < weight < math.inf:
+        return weight
     number = real(weight, f"the weight of {what}")
     if not 0.0 < number < math.inf:
         message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
@@ -130,6 +133,8 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
     InputError
         For anything else.
     """
+    if offset is ORIGIN:
+        return ORIGIN
     numbers = finite(offset, f"the offset of {joint!r}", last=3)
     if numbers.ndim != 1:
         message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"

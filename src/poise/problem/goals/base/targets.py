@@ -13,7 +13,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, finite
 
 FARTHEST = 1e100  # file units: no length is meant beyond this, and squares stay finite
-_UNIT = 1e-12  # a squared length this near to one is one to rounding
+UNIT = 1e-12  # a squared length this near to one is one to rounding
 _ORTHOGONAL = 1e-6  # how far a dot product of two columns of a rotation matrix may be off
 _BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
 _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
@@ -36,6 +36,10 @@ def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
     InputError
         For another last axis, numbers that are not finite, or a coordinate beyond 1e100.
     """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape[-1:] == (3,):
+        usual: Floats = value.astype(np.float64, order="C")
+        if np.abs(usual).max(initial=0.0) <= FARTHEST:  # not true of NaN
+            return usual
     given = _point_numbers(value if planar else finite(value, what, last=3), what)
     result = np.zeros((*given.shape[:-1], 3))
     result[..., : given.shape[-1]] = given
@@ -165,7 +169,7 @@ def _check_proper(matrices: Floats, what: str) -> None:
 def _scale_to_unit(vectors: Floats, zero: str) -> None:
     """Scale vectors (..., n) to length one, in place; InputError `zero` where one has no length."""
     squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
-    off = np.abs(squares - 1.0) > _UNIT
+    off = np.abs(squares - 1.0) > UNIT
     if not off.any():
         return
     rest = vectors[off]

@@ -1,0 +1,111 @@
+"""One target from one start: the way that solve(), prepared problems and trackers share.
+
+What depends on neither the start nor the target is found once for goals of a kind and kept. Where there is something to
+say, about a start outside its limits or a solver's answer that cannot be used, the general way has the words.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from poise import solvers
+from poise.maths.arrays import Floats
+from poise.problem.goals import Goal
+from poise.problem.measure import errors_by_paths
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.contract import Answer
+from poise.solving.quick import Quick, quick_of, reach
+from poise.solving.result import Result
+from poise.solving.run import Settings, check_answer, run
+
+
+class Single:
+    """A solver, what counts as reached, and how is solved, for goals of these kinds on one skeleton.
+
+    anywhere  whether the plan serves every start without translations and scales of its own
+    """
+
+    def __init__(self, problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: Settings) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.tolerance = tolerance
+        self.settings = settings
+        self.request = settings.request(1)
+        self.bounds = problem.bounds(tolerance)
+        self.paths = None if problem.plan.sheared or settings.progress is not None else problem.paths
+        self.shape = 1, problem.skeleton.nq
+        start = problem.start
+        self.anywhere = start.translations is None and start.scales is None and not len(problem.plan.layout.still)
+        self._quick = quick_of(problem, solver, tolerance, settings)
+
+    def quick(self, problem: Problem) -> Quick | None:
+        """The short way from a start, if there is one; see quick.py."""
+        if self._quick is None or self._quick.anywhere or problem is self.problem:
+            return self._quick
+        return quick_of(problem, self.solver, self.tolerance, self.settings)
+
+    def solve(
+        self,
+        problem: Problem,
+        targets: Floats,
+        moved_inside: tuple[str, ...],
+        began: float,
+        goals: tuple[Goal, ...] | None = None,
+    ) -> Result:
+        """Solve for one target (1, W) from the start of a problem like that of this one."""
+        known = {} if goals is None else {"goals": goals}
+        quick = None if self._quick is None else self.quick(problem)
+        if quick is not None:
+            told = self.reached, problem, moved_inside
+            found = reach(quick, targets[0], np.array(problem.start.q), told, began, **known)
+            if found is not None:
+                if self.settings.progress is not None:
+                    self.settings.progress(1)
+                return found
+        if self.paths is None:
+            return run(problem, targets, self.solver, self.tolerance, self.request, (), moved_inside, began, goals)
+        answer = self.solver.run(problem, targets, self.tolerance, self.request)
+        check_answer(answer, self.solver.name, self.shape)
+        errors = errors_by_paths(self.paths, answer.q, targets)
+        return Result({
+            "q": answer.q[0],
+            "errors": errors[0],
+            "reached": bool((errors <= self.bounds).all()),
+            "later": (self.facts, problem, moved_inside, targets, answer),
+            "seconds": perf_counter() - began,
+            **known,
+        })  # fmt: skip
+
+    def facts(self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, answer: Answer) -> dict[str, Any]:
+        """What a Result holds besides, found when somebody asks."""
+        return self._said(problem, moved_inside, targets) | {
+            "iterations": answer.iterations.reshape(()),
+            "joint_updates": answer.joint_updates.reshape(()),
+            "trace": answer.trace,
+            "solutions_q": answer.solutions,
+        }
+
+    def reached(
+        self, problem: Problem, moved_inside: tuple[str, ...], target: Floats, found: tuple[Any, ...]
+    ) -> dict[str, Any]:
+        """The same of what the short way found: whether, iterations, errors."""
+        _, count, *errors = found
+        return self._said(problem, moved_inside, problem.goals[0].parse(target).reshape(1, -1)) | {
+            "errors": np.array(errors[: len(problem.measures)]),
+            "iterations": np.array(count),
+            "joint_updates": np.array(count * len(problem.joints)),
+            "trace": None,
+            "solutions_q": None,
+        }
+
+    def _said(self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats) -> dict[str, Any]:
+        return {
+            "problem": problem,
+            "targets": targets,
+            "solver": self.solver.name,
+            "moved_inside": moved_inside,
+            "tolerances": self.tolerance,
+        }

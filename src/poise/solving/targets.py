@@ -1,0 +1,67 @@
+"""What prepared problems and trackers are called with, as rows that kernels take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import InputError
+from poise.maths.arrays import Floats, Ints
+from poise.problem.goals import Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
+from poise.problem.goals.base.targets import FARTHEST, UNIT
+from poise.problem.problem import Problem
+
+_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_PLACE = Place.width
+_KNOWN = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Pole, Position)}
+
+
+class Plain(NamedTuple):
+    """Targets that hold the numbers of rows already: what they look like.
+
+    widths  how many numbers the target of each goal has; empty where goals must parse their targets themselves
+    terms   (t, 3) what stands where in a row; see `plain` in kernels/tree/doors.py
+    """
+
+    widths: tuple[int, ...]
+    terms: Ints
+
+
+def plain_of(problem: Problem) -> Plain:
+    """How plain targets of a problem look; none are where a goal has no target or reads it in a way of its own."""
+    goals = problem.goals
+    known = all(goal.width and type(goal).parse in _KNOWN for goal in goals)
+    rows = [(measure.kind, measure.column, 0) for measure in problem.measures]
+    widths = tuple(goal.width for goal in goals) if known else ()
+    return Plain(widths, np.array(rows, dtype=np.int64).reshape(-1, 3))
+
+
+def plain_row(plain: Plain, target: Any) -> Floats | None:
+    """The row (1, W) of a plain target, a copy; None for any other, which goals have to parse."""
+    given: Sequence[Any] = (target,) if len(plain.widths) == 1 else target if type(target) in (list, tuple) else ()
+    if len(given) != len(plain.widths) or not given:
+        return None
+    parts: list[Any] = []
+    for part, width in zip(given, plain.widths, strict=True):
+        is_pair = width == _PLACE and type(part) is tuple and len(part) == 2  # noqa: PLR2004  (position, rotation)
+        pairs = zip(part, (3, 4), strict=True) if is_pair else ((part, width),)
+        for numbers, count in pairs:
+            if type(numbers) is not _ARRAY or numbers.dtype is not _FLOAT or numbers.shape != (count,):
+                return None
+            parts.append(numbers)
+    row = np.concatenate(parts)
+    return row.reshape(1, -1) if kernels.tree.doors.plain(row, plain.terms, FARTHEST, UNIT) else None
+
+
+def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
+    """Targets as rows (..., width): one for a single goal, else a sequence with one for each goal that has one."""
+    aimed = [goal for goal in goals if goal.width]
+    if len(aimed) == 1:
+        return [aimed[0].parse(target)]
+    if not isinstance(target, list | tuple) or len(target) != len(aimed):
+        names = ", ".join(repr(goal.joint) for goal in aimed)  # pyright: ignore[reportAttributeAccessIssue]
+        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {names}")
+    return [goal.parse(one) for goal, one in zip(aimed, target, strict=True)]
