@@ -64,8 +64,8 @@ def inverse(q: Floats) -> Floats:
 
 def rotate(q: Floats, v: Floats) -> Floats:
     """Rotate vectors (..., 3) by unit quaternions (..., 4): v + 2 w (u x v) + 2 u x (u x v)."""
-    w, x, y, z = (q[..., i] for i in range(4))
-    a, b, c = (v[..., i] for i in range(3))
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    a, b, c = v[..., 0], v[..., 1], v[..., 2]
     s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)  # np.cross takes twice as long
     return np.stack([a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)], axis=-1)
 

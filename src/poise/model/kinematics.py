@@ -29,6 +29,7 @@ from poise.maths.remember import remember
 from poise.model.skeleton import Kind, Skeleton
 
 _WIDE = 8  # lanes
+_NQ = [range(kind.nq) for kind in Kind]
 _NO_ROWS = np.empty((0, 0))
 _SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
 
@@ -115,7 +116,8 @@ def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floa
     """The table of these rows, parents first, with the translations (r, 3) of A and with B (r, 3, 4)."""
     s = skeleton
     kinds, axes = s.kinds[rows], s.axes[rows]
-    needed = {int(s.q_start[row]) + j for row in rows for j in range(Kind(s.kinds[row]).nq)}
+    starts = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
+    needed = {start + j for start, kind in starts for j in _NQ[kind]}
     used = np.array(sorted(needed), dtype=np.int64)
     turn = rotations.as_matrix(s.A[rows, 3:])
     slot = {row: i + 1 for i, row in enumerate(rows)}

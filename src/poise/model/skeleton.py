@@ -26,6 +26,8 @@ from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
 
+_NV = [kind.nv for kind in Kind]
+
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
@@ -194,7 +196,7 @@ class Skeleton:
         small rotations about the axes of the frame that it turns in; for a free joint six, a translation along those
         axes and then a rotation.
         """
-        return self._starts([Kind(k).nv for k in self.kinds])
+        return self._starts([_NV[kind] for kind in self.kinds.tolist()])
 
     def _starts(self, sizes: list[int]) -> Ints:
         own = [0 if coupling else size for size, coupling in zip(sizes, self.couplings, strict=True)]
@@ -294,14 +296,17 @@ class Skeleton:
     def moving_depth(self) -> Ints:
         """(n,) the largest number of joints that move on one line from this joint down, itself included."""
         depth = (self.kinds != Kind.FIXED).astype(np.int64)
-        for i in range(len(self) - 1, -1, -1):
-            if self.children[i]:
-                depth[i] += max(depth[child] for child in self.children[i])
+        below = np.zeros_like(depth)
+        for i in range(len(depth) - 1, -1, -1):  # children come before their parents here
+            depth[i] += below[i]
+            parent = self.parents[i]
+            if parent >= 0:
+                below[parent] = max(below[parent], depth[i])
         return depth
 
     def ancestors(self, joint: str) -> tuple[str, ...]:
         """Names from the root down to the joint's parent."""
-        return tuple(self.names[row] for row in self.way(self.index(joint))[:-1])
+        return tuple([self.names[row] for row in self.way(self.index(joint))[:-1]])
 
     def way(self, row: int) -> list[int]:
         """Rows from the root down to `row`, itself included; none for -1."""
@@ -374,7 +379,7 @@ class Skeleton:
             values=self.q_start,
             turns=self.q_start + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's place comes first
             couplings=self.coupling_rows,
-            leaders=tuple(self.names[coupling.leader] if coupling else None for coupling in self.couplings),
+            leaders=tuple([self.names[coupling.leader] if coupling else None for coupling in self.couplings]),
         )
 
     @cached_property

@@ -18,7 +18,7 @@ from poise.maths.angles import Side, direction_left, length, rotation_left, side
 from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
-from poise.model.pose import Pose
+from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Pole
 from poise.problem.layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
@@ -131,6 +131,8 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
 def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Floats:
     """The same from the world transforms of a batch of poses (k,), whatever their scale."""
     measures = measures_of(pose.skeleton, goals)
+    if sum([len(pose.skeleton.way(m.row)) for m in measures]) > len(pose.skeleton):
+        pose.world  # noqa: B018  (one walk over all joints is shorter than so many ways)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
         given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
@@ -151,7 +153,7 @@ def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Fl
 
 def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
     """The point (k, 3) of a position or an aim in poses (k,)."""
-    affine, offset = pose.world.affine[:, measure.row], offset_of(goal)
+    affine, offset = _place(pose, measure.row).affine, offset_of(goal)
     return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
 
@@ -172,9 +174,15 @@ def way_of(pose: Pose, measure: Measure, goal: AnyGoal, given: Floats) -> Floats
 
 def side_in(pose: Pose, measure: Measure, given: Floats) -> Side:
     """How a pole's limb stands in poses (k,)."""
-    first, middle, tip = (pose.world.affine[:, row, :, 3] for row in (*measure.limb, measure.row))
+    first, middle, tip = (_place(pose, row).positions for row in (*measure.limb, measure.row))
     return side_of(first, middle, tip, given)
 
 
 def _turned(pose: Pose, measure: Measure) -> Floats:
-    return pose.world[pose.skeleton.names[measure.row]].rotations
+    return _place(pose, measure.row).rotations
+
+
+def _place(pose: Pose, row: int) -> Transforms:
+    """World transforms of one joint: the same bits, whether those of all joints are known or not."""
+    name = pose.skeleton.names[row]
+    return pose.world[name] if "world" in pose.__dict__ else pose.world_of(name)

@@ -17,7 +17,7 @@ from poise.kernels.codes import LIMIT, LIMIT_KIND, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.euler import wrapped
-from poise.model.limits import Limit, Range, is_soft
+from poise.model.limits import Limit, Range
 from poise.model.limits.base.rows import nearest_angle, nearest_turns, turn_excess, turn_row
 
 _SLACK = 1e-9  # hard limits hold to this [rad, file units]; a q inside it is left alone, bit for bit
@@ -103,9 +103,10 @@ class Bounds:
     @cached_property
     def ball_limits(self) -> BallLimits:
         """The ball and free joints that a SwingTwist or an EulerBox bounds."""
-        rows = np.array([turn_row(None if is_soft(limit) else limit) for limit in self.limits])
-        joints = tuple(np.flatnonzero([row[LIMIT_KIND] != NO_LIMIT for row in rows]).tolist())
-        return BallLimits(joints, self._quaternions(joints), rows.reshape(-1, LIMIT)[list(joints)])
+        hard = [(i, turn_row(limit)) for i, limit in enumerate(self.limits) if limit is not None and not limit.soft]
+        bound = [(i, row) for i, row in hard if row[LIMIT_KIND] != NO_LIMIT]
+        joints = tuple([i for i, _ in bound])
+        return BallLimits(joints, self._quaternions(joints), np.array([row for _, row in bound]).reshape(-1, LIMIT))
 
     def _quaternions(self, joints: tuple[int, ...]) -> Ints:
         """(j, 4) columns of q that hold the quaternions of ball and free joints."""

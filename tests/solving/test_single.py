@@ -1,0 +1,193 @@
+"""One target from one start: what is kept between calls must not be what differs between them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poise
+from poise.problem.goals.base.targets import FARTHEST
+from poise.problem.problem import Problem
+from poise.solving.judge import legal_start, stands
+from poise.solving.targets import parsed, plain_of, plain_row
+from tests.contracts.trees import any_problem, some_limits
+from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(SEEDS)
+def test_a_start_stands_where_a_pose_is_made_of_it_unchanged_and_legal(seed):
+    rng = rng_of(seed)
+    skeleton = random_skeleton(rng, 6)
+    skeleton = some_limits(rng, skeleton, skeleton.rest_q)
+    q = random_q(rng, skeleton)
+    if rng.random() < 0.5:
+        q = skeleton.legal(q)[0]
+    pose = poise.Pose(skeleton, q)
+    unchanged = np.array_equal(pose.q, q) and legal_start(pose)[1] == ()
+    assert stands(skeleton, np.array(q)) == unchanged
+    if len(q):
+        q[rng.integers(len(q))] = rng.choice([np.nan, np.inf, -np.inf])
+        assert not stands(skeleton, q)
+
+
+def test_a_start_whose_rotation_is_not_of_unit_length_does_not_stand():
+    skeleton = figure()
+    q = np.array(skeleton.rest_q)
+    assert stands(skeleton, q)
+    at = skeleton.turn_columns[2]
+    q[at] *= 1 + 1e-11
+    assert not stands(skeleton, q)
+    assert np.array_equal(poise.Pose(skeleton, q).q[at], skeleton.rest_q[at] / np.linalg.norm(skeleton.rest_q[at]))
+
+
+@given(SEEDS)
+def test_plain_targets_are_what_the_goals_make_of_them(seed):
+    rng = rng_of(seed)
+    asked = any_problem(rng)
+    problem = Problem(asked.start, asked.goals)
+    aimed = [goal for goal in problem.goals if goal.width]
+    plain = plain_of(problem)
+    if len(aimed) < len(problem.goals):
+        assert plain.widths == ()
+        return
+    targets = [np.array(goal.rows()).reshape(-1, goal.width)[0] for goal in aimed]
+    given_ = targets if len(targets) > 1 else targets[0]
+    row = plain_row(plain, given_)
+    assert row is not None
+    assert np.array_equal(row[0], np.concatenate(parsed(problem.goals, given_)))
+    row[:] = np.nan
+    assert all(np.isfinite(target).all() for target in targets), "a copy"
+    spoilt = [target.copy() for target in targets]
+    which = rng.integers(len(spoilt))
+    spoilt[which][rng.integers(len(spoilt[which]))] = rng.choice([np.nan, np.inf, 2 * FARTHEST])
+    assert plain_row(plain, spoilt if len(spoilt) > 1 else spoilt[0]) is None
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        [0.1, 0.2, 0.3], np.array([0.1, 0.2]), np.array([1, 2, 3]), np.zeros((1, 3)), "abc", None,
+        np.ma.masked_array([1.0, 2.0, 3.0], mask=[0, 0, 1]),
+    ],
+)  # fmt: skip
+def test_anything_else_is_left_to_the_goals(target):
+    arm = generic_arm()
+    problem = Problem(poise.Pose(arm, arm.rest_q), (poise.Position("tool", [0.3, 0.2, 0.4]),))
+    assert plain_row(plain_of(problem), target) is None
+
+
+def test_a_place_may_be_a_pair():
+    arm = generic_arm()
+    at = poise.Pose(arm, arm.rest_q).world["tool"]
+    go = poise.prepare(poise.Pose(arm, arm.rest_q), poise.Place("tool", at.positions, at.rotations), solver="ccd")
+    moved = np.array(at.positions) + 0.01
+    pair, row = go((moved, np.array(at.rotations))), go(np.concatenate([moved, at.rotations]))
+    assert np.array_equal(pair.q, row.q)
+    assert np.array_equal(pair.targets, row.targets)
+
+
+def test_goals_that_read_targets_in_their_own_way_always_do():
+    @dataclass(frozen=True, eq=False)
+    class Below(poise.Position):
+        def parse(self, value):
+            return super().parse(value) - [0.0, 0.0, 0.1]
+
+    arm = generic_arm()
+    problem = Problem(poise.Pose(arm, arm.rest_q), (Below("tool", [0.3, 0.2, 0.4]),))
+    assert plain_row(plain_of(problem), np.array([0.3, 0.2, 0.4])) is None
+
+
+@pytest.mark.parametrize("solver", ["levenberg_marquardt", "ccd", "fabrik"])
+@pytest.mark.parametrize("made", [generic_arm, figure])
+def test_a_result_knows_the_start_that_was_given(made, solver):
+    skeleton = made()
+    rng = rng_of(3)
+    q = skeleton.legal(skeleton.rest_q + 0.0)[0]
+    tip = skeleton.names[-1]
+    elsewhere = skeleton.legal(random_q(rng, skeleton))[0]
+    goal = poise.Position(tip, poise.Pose(skeleton, elsewhere).world[tip].positions)
+    go = poise.prepare(poise.Pose(skeleton, q), goal, solver=solver)
+    start = poise.Pose(skeleton, skeleton.legal(random_q(rng, skeleton))[0])
+    found = go(np.array(goal.target), start=np.array(start.q))
+    fresh = poise.solve(start, goal, solver=solver)
+    assert np.array_equal(found.q, fresh.q)
+    for result in (found, fresh):
+        assert np.array_equal(result.problem.start.q, start.q)
+        assert np.array_equal(result.blended(0.0).q, start.q)
+
+
+def test_what_near_prefers_is_not_kept():
+    skeleton = figure()
+    rest = poise.Pose(skeleton, skeleton.rest_q)
+    tip = skeleton.names[-1]
+    goal = poise.Position(tip, rest.world[tip].positions + 0.05)
+    poses = [poise.Pose(skeleton, skeleton.legal(random_q(rng_of(seed), skeleton))[0]) for seed in (1, 2)]
+    alone = [
+        poise.solve(poise.Pose(figure(), skeleton.rest_q), [goal, poise.Near(poise.Pose(figure(), p.q))]) for p in poses
+    ]
+    for _ in range(2):
+        for pose, other in zip(poses, alone, strict=True):
+            assert np.array_equal(poise.solve(rest, [goal, poise.Near(pose)]).q, other.q)
+    assert not np.array_equal(alone[0].q, alone[1].q)
+
+
+def test_goals_come_back_as_they_were_given():
+    skeleton = generic_arm()
+    start = poise.Pose(skeleton, skeleton.rest_q)
+    for solver in ("auto", "ccd"):
+        goals = [poise.Position("tool", [0.3, 0.2, 0.4 + i / 10]) for i in range(3)]
+        results = [poise.solve(start, goal, solver=solver) for goal in goals]
+        assert all(result.goals == (goal,) for result, goal in zip(results, goals, strict=True))
+
+
+def test_solvers_that_may_change_are_asked_anew():
+    class Settable:
+        name, iterations = "settable", 0
+
+        @property
+        def handles(self):
+            return poise.CCD().handles
+
+        def run(self, *given):
+            return poise.CCD(iterations=self.iterations).run(*given)
+
+    skeleton = generic_arm()
+    start, goal = poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4])
+    solver = Settable()
+    assert not poise.solve(start, goal, solver=solver).reached
+    solver.iterations = 100
+    assert poise.solve(start, goal, solver=solver).reached
+
+
+def test_whoever_is_told_of_progress_is_not_kept():
+    class Told:
+        def __call__(self, count):
+            pass
+
+    skeleton = generic_arm()
+    told = Told()
+    poise.solve(poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4]), progress=told)
+    gone = weakref.ref(told)
+    del told
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("how", [{"tolerance": True}, {"free_root": True}, {"prefer": "nicest"}, {"seeds": 3}])
+def test_what_was_checked_once_is_checked_again(how):
+    skeleton = generic_arm()
+    start, goal = poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4])
+    poise.solve(start, goal, tolerance=1, free_root=False)
+    for _ in range(2):
+        with pytest.raises(poise.PoiseError):
+            poise.solve(start, goal, **how)
+    with pytest.raises(poise.UnknownNameError):
+        poise.solve(start, poise.Position("tol", [0.3, 0.2, 0.4]))
