@@ -149,8 +149,10 @@ def test_goals_come_back_as_they_were_given():
 
 
 def test_solvers_that_may_change_are_asked_anew():
+    @dataclass
     class Settable:
-        name, iterations = "settable", 0
+        iterations: int = 0
+        name: str = "settable"
 
         @property
         def handles(self):
