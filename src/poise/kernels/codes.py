@@ -128,11 +128,21 @@ REACH_HEAD = 20  # how many numbers come before the lists
 REACH_WORK = 2048  # float64 of scratch on the kernel's stack: what needs more takes the long way
 UNREADABLE, OUTSIDE = -1, -2  # answers of the kernel: the target cannot be used; the start leaves its limits
 
-# --- limbs of two bones: problem/limb_space.py, problem/limb_plane.py, kernels/limb -----------------------------------
+# --- limbs of two bones: problem/limb.py, problem/limb_posed.py, kernels/limb -----------------------------------------
 
 LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
 LIMB_WORK = LIMB_ROW + 23  # scratch in values of each lane: a row, a target (7), a pole (3) and an answer (13)
 BEND_LEAST, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # the turn about the chord: least, by the thigh, by the middle axis
+# What no pose changes of a limb, kernels/limb/posed.py: first of all where the maps stand that the first joint, the
+# middle one and the tip's hang in, and the tip's own, among those given; -1 is the world
+POSED_MAPS = 0  # four
+POSED_HINGE, POSED_TURNS, POSED_BRANCH = 4, 5, 6  # the middle joint is a hinge; the tip's turns; side to bend to, or 0
+POSED_THIGH, POSED_SHIN = 7, 8  # what of their directions the middle joint is wanted along
+POSED_JOINTS = 9  # three rows of POSED_JOINT: first joint, middle joint, tip
+POSED_JOINT = 16
+POSED_ANGLED, POSED_COLUMN = 0, 1  # 1: q has the joint's angle, 0: its rotation; where that stands in q
+POSED_MOVES, POSED_GIVEN = 2, 3  # where its translation stands in q, or -1; its place among the rows that are given
+POSED_OFFSET, POSED_TURN, POSED_AXIS, POSED_RANGE = 4, 7, 11, 14  # A: x y z and w x y z; of a hinge: axis, range
 
 # --- chains from joint to joint: problem/chain.py, kernels/chain ------------------------------------------------------
 

@@ -263,6 +263,25 @@ def turn_of_matrix(a, b, c, d, e, f, g, h, i):
     return toward(d - b, c + g, f + h, 1.0 + 2.0 * i - trace)
 
 
+@inline
+def turn_of_similar(m, exact):
+    """The rotation, w >= 0, of an affine map that is a rotation times a factor, and whether it is one.
+
+    The factor may be negative. Lengths and volume may be off by the share `exact`.
+    """
+    a, b, c = m[0], m[1], m[2]
+    d, e, f = m[4], m[5], m[6]
+    g, h, i = m[8], m[9], m[10]
+    volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    x, y, z = math.sqrt(a * a + d * d + g * g), math.sqrt(b * b + e * e + h * h), math.sqrt(c * c + f * f + i * i)
+    longest, shortest = max(x, y, z), min(x, y, z)
+    alike = longest - shortest <= exact * longest and abs(abs(volume) - longest**3) <= exact * longest**3
+    if not (longest > 0.0 and alike):
+        return Quat(-1.0, 0.0, 0.0, 0.0), False
+    s = math.copysign(1.0 / longest, volume)
+    return turn_of_matrix(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s), True
+
+
 @kernel
 def turns_of_similar(world, exact, turns):
     """Rotations (k, 4), w >= 0, of affine maps (k, 12) that are a rotation times a factor, which may be negative.
@@ -270,15 +289,7 @@ def turns_of_similar(world, exact, turns):
     Where lengths or volume are further than the share `exact` from those of such a map, w is -1: for others to tell.
     """
     for k in range(world.shape[0]):
-        a, b, c = world[k, 0], world[k, 1], world[k, 2]
-        d, e, f = world[k, 4], world[k, 5], world[k, 6]
-        g, h, i = world[k, 8], world[k, 9], world[k, 10]
-        volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
-        x, y, z = math.sqrt(a * a + d * d + g * g), math.sqrt(b * b + e * e + h * h), math.sqrt(c * c + f * f + i * i)
-        longest, shortest = max(x, y, z), min(x, y, z)
-        alike = longest - shortest <= exact * longest and abs(abs(volume) - longest**3) <= exact * longest**3
+        q, alike = turn_of_similar(world[k], exact)
         turns[k, 0] = -1.0
-        if longest > 0.0 and alike:
-            s = math.copysign(1.0 / longest, volume)
-            q = turn_of_matrix(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s)
+        if alike:
             turns[k, 0], turns[k, 1], turns[k, 2], turns[k, 3] = q.w, q.x, q.y, q.z

@@ -61,11 +61,19 @@ def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NO
     """World transforms (k, n, 3, 4) of every joint, or (k, 1, 3, 4) of one, for poses q (k, nq)."""
     table = _table(skeleton, row, given)
     count = len(table.rows) if row is None else 1
+    extra = _NO_ROWS if given is NOTHING else given_rows(skeleton, table.rows, given)
+    return maps_by(table, count, q, extra).reshape(len(q), count, 3, 4)
+
+
+def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
+    """World transforms (k, 12 count) of the last rows of a table, for poses q (k, nq) and what `given_rows` says.
+
+    The same bits as `world_maps`, whatever else is in the table or the batch.
+    """
     out, work = np.empty((len(q), count * 12)), scratch(table.room)
     kernel = kernels.forward.world_maps8 if lane_width() == _WIDE else kernels.forward.world_maps4
-    extra = _NO_ROWS if given is NOTHING else _given_rows(skeleton, table.rows, given)
     kernel(table.constants, q, table.used, extra, work, out)
-    return out.reshape(len(q), count, 3, 4)
+    return out
 
 
 def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats) -> Floats:
@@ -77,7 +85,7 @@ def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Flo
     width = lane_width()
     work = scratch((u + 12 + 6 * nv + 31 * r + 3) * width)
     kernel = kernels.jacobian.jacobians8 if width == _WIDE else kernels.jacobian.jacobians4
-    extra = _given_rows(skeleton, table.rows, given)
+    extra = given_rows(skeleton, table.rows, given)
     kernel(table.constants, table.dofs, q, table.used, extra, gains, points, work, out)
     return out.reshape(len(q), 6, nv)
 
@@ -155,7 +163,7 @@ def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:
     return parts
 
 
-def _given_rows(skeleton: Skeleton, rows: list[int], given: Given) -> Floats:
+def given_rows(skeleton: Skeleton, rows: list[int], given: Given) -> Floats:
     """Translations and scales of these rows as the kernels read them, (0|k, 6 r); a free joint's stand in q."""
     first = given.scales if given.translations is None else given.translations
     if first is None:

@@ -1,25 +1,19 @@
-"""A limb: two joints of a chain that bend, everything else rigid. Which joints, and the posed limb as numbers."""
+"""A limb: two joints of a chain that bend, everything else rigid. Which joints these are, or why there are none."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from poise.errors import UnsupportedError, listed
-from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.remember import remember
 from poise.model.limits import Range, hinge_axis
-from poise.model.limits.base.rows import nearest_angle
-from poise.model.pose import rotation_part
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Pole, Position
 from poise.problem.problem import Problem
 
-Branch = Literal["nearest", "positive", "negative"]
-
-_NO_LEVER = 1e-12  # of the squared length: bending does not move the tip
-_BENT = 1e-9  # [rad]
 
 
 class Limb(NamedTuple):
@@ -36,16 +30,26 @@ class Limb(NamedTuple):
     turns: bool
 
 
-class LimbFrames(NamedTuple):
-    """World position (k, 3) of a joint, the rotation (k, 4) of the frame that it turns in, and its motion (k, 4)."""
-
-    position: Floats
-    turn: Floats
-    motion: Floats
-
-
 def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
-    """Find the limb of a Position or Place goal; UnsupportedError with a sentence where its chain is none."""
+    """The limb of a Position or Place goal; UnsupportedError with a sentence where its chain is none.
+
+    Both are remembered: they follow from the kinds of goals and the skeleton, not from poses or targets.
+    """
+    key = (problem.kinds, problem.free_root, middle, keep_tip)
+    found = remember(problem.skeleton, "limb", key, lambda: _found(problem, middle, keep_tip=keep_tip))
+    if isinstance(found, str):
+        raise UnsupportedError(found)
+    return found
+
+
+def _found(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb | str:
+    try:
+        return _new_limb(problem, middle, keep_tip=keep_tip)
+    except UnsupportedError as refusal:
+        return str(refusal)
+
+
+def _new_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     (goal, pole), skeleton = goals_of(problem), problem.skeleton
     if any(goal.offset):
         raise UnsupportedError(f"two_bone brings the origin of a joint to its target; {goal.joint!r} has an offset")
@@ -144,80 +148,3 @@ def range_of(skeleton: Skeleton, row: int) -> tuple[float, float]:
 def column_of(skeleton: Skeleton, row: int) -> int:
     """Where the numbers of its turn stand in q."""
     return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
-
-
-def angles_of(problem: Problem, row: int) -> Floats:
-    """The angles (k,) of a hinge in the start poses, inside its range."""
-    skeleton, at = problem.skeleton, column_of(problem.skeleton, row)
-    q = problem.start.flat_q
-    if skeleton.kinds[row] == Kind.HINGE:
-        return q[:, at]
-    low, high = range_of(skeleton, row)
-    angle = rotations.twist_angle(q[:, at : at + 4], axis_of(skeleton, row))
-    return nearest_angle(angle, low, high)
-
-
-def frames_of(problem: Problem, row: int) -> LimbFrames:
-    """Where a joint is in the start poses, and what it turns in."""
-    skeleton, start = problem.skeleton, problem.start
-    n, parent = len(skeleton), int(skeleton.parents[row])
-    above = np.broadcast_to(np.eye(3, 4), (len(start.flat_q), 3, 4))
-    if parent >= 0:
-        above = start.world.affine.reshape(-1, n, 3, 4)[:, parent]
-    offset = start.local_positions.reshape(-1, n, 3)[:, row]
-    position = (above[..., :3] @ offset[..., None])[..., 0] + above[..., 3]
-    turn = rotations.multiply(rotations.from_matrix(rotation_part(above[..., :3])), skeleton.A[row, 3:][None])
-    at = column_of(skeleton, row)
-    motion = start.flat_q[:, at : at + 4]
-    if skeleton.kinds[row] == Kind.HINGE:
-        motion = rotations.about(skeleton.axes[row], start.flat_q[:, at])
-    if skeleton.kinds[row] == Kind.FIXED:
-        motion = np.broadcast_to(rotations.IDENTITY, (len(position), 4))
-    return LimbFrames(position, turn, motion)
-
-
-def length(v: Floats) -> Floats:
-    """Lengths (k, 1) of vectors (k, 3)."""
-    return np.sqrt((v**2).sum(axis=-1, keepdims=True))
-
-
-def unit(v: Floats) -> Floats:
-    """Vectors (k, 3) of length one; zero where there is no length."""
-    size = length(v)
-    return np.divide(v, size, out=np.zeros_like(v), where=size > 0)
-
-
-# --- the bend ----------------------------------------------------------------------------------------------------
-
-
-def arc_of(thigh: Floats, shin: Floats, axis: Floats) -> tuple[list[Floats], tuple[Floats, Floats, Floats, Floats]]:
-    """Where the tip goes when the middle joint turns: still, across, around (k, 3); see kernels/limb/two_bone.py.
-
-    And its shortest and longest squared distance, one over their difference, and the angle to the longest (k,).
-    """
-    along = axis * (shin * axis).sum(axis=-1, keepdims=True)
-    radius, ahead = shin - along, np.cross(axis, shin)
-    cosine, sine = (thigh * radius).sum(axis=-1), (thigh * ahead).sum(axis=-1)
-    levered = np.hypot(cosine, sine) > _NO_LEVER * ((thigh**2).sum(axis=-1) + (shin**2).sum(axis=-1))
-    offset = np.where(levered, np.arctan2(sine, cosine), 0.0)
-    c, s = np.cos(offset)[:, None], np.sin(offset)[:, None]
-    still: Floats = thigh + along
-    across: Floats = c * radius + s * ahead
-    longest2, shortest2 = ((still + across) ** 2).sum(axis=-1), ((still - across) ** 2).sum(axis=-1)
-    gain = np.divide(1.0, longest2 - shortest2, out=np.zeros_like(offset), where=levered)
-    around: Floats = np.cross(axis, across)
-    return [still, across, around], (shortest2, longest2, gain, offset)
-
-
-def distance_at(arc: list[Floats], bend: Floats) -> Floats:
-    """How far the tip is (k,) where the middle joint is bent by this from where the limb is longest."""
-    still, across, around = arc
-    return length(still + np.cos(bend)[:, None] * across + np.sin(bend)[:, None] * around)[:, 0]
-
-
-def side_of(offset: Floats, straight: Floats, limits: tuple[float, float], branch: Branch) -> Floats:
-    """1 or -1 (k,): to which side of straight the middle joint is to bend; a straight one to where it has more room."""
-    if branch != "nearest":
-        return np.full(len(offset), 1.0 if branch == "positive" else -1.0)
-    roomier = limits[1] - straight >= straight - limits[0]
-    return np.where(np.abs(offset) < _BENT, np.where(roomier, 1.0, -1.0), np.where(offset < 0, 1.0, -1.0))

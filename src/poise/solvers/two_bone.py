@@ -12,21 +12,23 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
-from poise.maths.arrays import Bools, Floats, Ints, finite, real
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.arrays import Bools, Floats, finite, real
+from poise.maths.lanes import lane_width, scratch
 from poise.maths.options import one_of
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
-from poise.problem.goals import Pole
 from poise.problem.layout import POSITION
-from poise.problem.limb import Limb, column_of, goals_of, limb_of
-from poise.problem.limb_plane import plane_rows
-from poise.problem.limb_space import Bend, limb_rows
+from poise.problem.limb_posed import Bend, LimbOptions, LimbPlan, PosedLimb, posed_limb
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
 
 _MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
+_NO_POLE = np.empty((0, 3))
+_HANDLES = Capabilities(
+    goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
+    limits=("Range",), coupled=False, free_root=False, prefer=("first",),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,64 +109,47 @@ class TwoBone:
     @property
     def handles(self) -> Capabilities:
         """One position or place, and a pole, on hinges and balls; `run` refuses other limbs than those of two bones."""
-        return Capabilities(
-            goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
-            limits=("Range",), coupled=False, free_root=False, prefer=("first",),
-        )  # fmt: skip
+        return _HANDLES
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        limb, columns, rows = self.packed(problem)
-        _, goal = goals_of(problem)
-        self._refuse_poles(limb, goal)
-        starts = np.array(problem.start.flat_q)
-        q = np.empty((len(targets), problem.skeleton.nq))
-        found = np.empty((len(targets), 2), dtype=np.bool_)
-        wanted, poles = self._split(problem, targets)
+        plan, rows, starts = self.packed(problem)
+        self._refuse_poles(plan)
+        q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
+        wanted, poles = self._split(plan, targets)
         settings = self.settings(tolerance, poled=len(poles) > 0)
-        if limb.planar:
-            kernels.limb.planar.solve(rows, wanted, columns, settings, starts, q, found)
+        if plan.limb.planar:
+            kernels.limb.planar.solve(rows, wanted, plan.columns, settings, starts, q, found)
         else:
             width = lane_width()
             solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
-            work = aligned(LIMB_WORK * width)
-            solve(rows, wanted, poles, columns, settings, starts, q, found, work)
-        if goal is not None and self.swivel == 0.0:
+            work = scratch(LIMB_WORK * width)
+            solve(rows, wanted, poles, plan.columns, settings, starts, q, found, work)
+        if plan.pole >= 0 and self.swivel == 0.0:
             _keep_met(problem, starts, targets, tolerance, q, found)
         moved = found[:, 0].astype(np.int64)
         history = _before_and_after(problem, starts, q, targets) if request.trace else None
-        return Answer(q, found[:, 1], moved, (3 if limb.turns else 2) * moved, history)
+        return Answer(q, found[:, 1], moved, (3 if plan.limb.turns else 2) * moved, history)
 
-    def _refuse_poles(self, limb: Limb, goal: Pole | None) -> None:
-        if goal is not None and self.pole is not None:
+    def _refuse_poles(self, plan: LimbPlan) -> None:
+        if plan.pole >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
-        if limb.planar and (goal is not None or self.pole is not None or self.swivel != 0.0):
+        if plan.limb.planar and (plan.pole >= 0 or self.pole is not None or self.swivel != 0.0):
             raise UnsupportedError(
                 "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
             )
 
-    def _split(self, problem: Problem, targets: Floats) -> tuple[Floats, Floats]:
+    def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
         """The rows of the tip (k, 3 | 7), and the poles (0|1|k, 3)."""
-        if len(problem.goals) == 1:
-            return np.ascontiguousarray(targets), np.array([] if self.pole is None else [self.pole]).reshape(-1, 3)
-        at = 0 if isinstance(problem.goals[0], Pole) else targets.shape[1] - 3
-        parts = np.delete(targets, np.s_[at : at + 3], axis=1), targets[:, at : at + 3]
-        return np.ascontiguousarray(parts[0]), np.ascontiguousarray(parts[1])
+        if plan.pole < 0:
+            return np.ascontiguousarray(targets), _NO_POLE if self.pole is None else np.array([self.pole])
+        pole = slice(plan.pole, plan.pole + 3)
+        return np.delete(targets, pole, axis=1), np.ascontiguousarray(targets[:, pole])
 
-    def packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
-        """The limb, where its joints stand in q, and its numbers; remembered, because long batches come in parts."""
-        return remember(problem, "limbs", self, lambda: self._packed(problem))
-
-    def _packed(self, problem: Problem) -> tuple[Limb, Ints, Floats]:
-        limb = limb_of(problem, self.mid, keep_tip=self.keep_tip)
-        skeleton = problem.skeleton
-        tip = column_of(skeleton, limb.tip) if limb.turns else -1
-        at = [column_of(skeleton, limb.first), column_of(skeleton, limb.middle), tip]
-        are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
-        rows = (
-            plane_rows(problem, limb, self.branch) if limb.planar else limb_rows(problem, limb, self.bend, self.branch)
-        )
-        return limb, np.array([*at, *are_angles], dtype=np.int64), rows
+    def packed(self, problem: Problem) -> PosedLimb:
+        """The limb in the start poses; remembered, because long batches come in parts."""
+        options = LimbOptions(self.mid, self.keep_tip, self.bend, self.branch)
+        return remember(problem, "limbs", options, lambda: posed_limb(problem, options))
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""

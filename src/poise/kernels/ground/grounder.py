@@ -59,14 +59,14 @@ from poise.kernels.ground.grounder_walk import (
     put_asked,
     put_frame,
     put_maps,
-    put_quat_in,
-    put_vec_in,
     takes_contacts,
     turn_of,
 )
 from poise.kernels.ground.legs import bend
 from poise.kernels.values.lanes import SCALAR, room2
 from poise.kernels.values.linear import (
+    put_quat_in,
+    put_vec_in,
     Quat,
     Vec,
     about,

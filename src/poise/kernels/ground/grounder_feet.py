@@ -50,10 +50,10 @@ from poise.kernels.ground.grounder_walk import (
     TURNS,
     TWIST,
     TWIST_SPINS,
-    put_quat_in,
-    put_vec_in,
 )
 from poise.kernels.values.linear import (
+    put_quat_in,
+    put_vec_in,
     Vec,
     about,
     add,

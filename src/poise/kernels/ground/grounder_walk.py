@@ -19,7 +19,21 @@ from poise.kernels.codes import FK_KIND, FK_PARENT, FREE
 from poise.kernels.compiled import inline, part
 from poise.kernels.forward import compose, put_given, put_local, turn_of_matrix
 from poise.kernels.values.lanes import SCALAR, room
-from poise.kernels.values.linear import Quat, Vec, add, cross, dot, norm, quat_in, rotate, scale, sub, vec_in
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    norm,
+    put_quat_in,
+    put_vec_in,
+    quat_in,
+    rotate,
+    scale,
+    sub,
+    vec_in,
+)
 
 # Columns of legs. Parts are thigh, shin, foot and toes; a number for each:
 HIP = 0  # four rows of `maps`: of the joints at the upper ends of the parts
@@ -77,18 +91,6 @@ _FASTEST = 30.0  # [m/s] ankles that are faster were put elsewhere: a sprinter's
 _STEP = 0.01  # [m] in no time at all, and more
 _AHEAD = 0.1  # [s] how far the ground ahead is from the tip
 _SIMILAR = 1e-6  # lengths this near to each other count as equal: exported scales are noisy
-
-
-@inline
-def put_vec_in(row, column, v):
-    """Store three numbers in a row."""
-    row[column], row[column + 1], row[column + 2] = v.x, v.y, v.z
-
-
-@inline
-def put_quat_in(row, column, q):
-    """Store four numbers in a row."""
-    row[column], row[column + 1], row[column + 2], row[column + 3] = q.w, q.x, q.y, q.z
 
 
 @part

@@ -8,7 +8,10 @@ from poise.kernels.on_demand import imported_when_asked
 __getattr__ = imported_when_asked(
     __name__,
     "arcs",
+    "frames",
     "planar",
+    "posed",
+    "posed_plane",
     "rows",
     "two_bone",
 )

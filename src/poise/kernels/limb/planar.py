@@ -19,7 +19,7 @@ from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limb.rows import settings_of
 from poise.kernels.limb.two_bone import TIE, softened
 from poise.kernels.limits.angles import TURN, best_angle
-from poise.kernels.values.linear import Vec, about, add, dot, norm, sub, vec_in
+from poise.kernels.values.linear import Vec, about, add, dot, norm, put_vec_in, sub, vec_in
 
 
 class PlaneRow(NamedTuple):
@@ -55,6 +55,23 @@ def plane_at(rows, i):
         vec_in(r, 0), vec_in(r, 3), vec_in(r, 6), vec_in(r, 9), vec_in(r, 12), vec_in(r, 15), r[18], r[19], r[20],
         r[21], r[22], r[23], r[24], vec_in(r, 25), vec_in(r, 28), vec_in(r, 31), vec_in(r, 34),
     )  # fmt: skip
+
+
+@inline
+def put_plane(r, limb):
+    """Store a PlaneRow as a row."""
+    put_vec_in(r, 0, limb.hip)
+    put_vec_in(r, 3, limb.u)
+    put_vec_in(r, 6, limb.v)
+    put_vec_in(r, 9, limb.w)
+    put_vec_in(r, 12, limb.thigh)
+    put_vec_in(r, 15, limb.shin)
+    r[18], r[19], r[20], r[21] = limb.longest2, limb.shortest2, limb.gain, limb.reach
+    r[22], r[23], r[24] = limb.sense, limb.side, limb.straight
+    put_vec_in(r, 25, limb.first)
+    put_vec_in(r, 28, limb.middle)
+    put_vec_in(r, 31, limb.first_axis)
+    put_vec_in(r, 34, limb.middle_axis)
 
 
 @inline

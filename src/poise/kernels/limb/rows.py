@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from poise.kernels.compiled import inline
-from poise.kernels.values.linear import Quat, Vec, quat_in, vec_in
+from poise.kernels.values.linear import Quat, Vec, put_quat_in, put_vec_in, quat_in, vec_in
 
 
 class LimbRow(NamedTuple):
@@ -73,6 +73,33 @@ def limb_in(r):
         r[39], vec_in(r, 40), vec_in(r, 43), quat_in(r, 46), quat_in(r, 50), quat_in(r, 54), quat_in(r, 58),
         quat_in(r, 62), quat_in(r, 66), quat_in(r, 70), quat_in(r, 74),
     )  # fmt: skip
+
+
+@inline
+def put_limb(r, limb):
+    """Store a LimbRow as a row."""
+    put_vec_in(r, 0, limb.hip)
+    put_quat_in(r, 3, limb.turn)
+    put_vec_in(r, 7, limb.thigh)
+    put_vec_in(r, 10, limb.tip)
+    put_vec_in(r, 13, limb.still)
+    put_vec_in(r, 16, limb.across)
+    put_vec_in(r, 19, limb.around)
+    put_vec_in(r, 22, limb.axis)
+    put_vec_in(r, 25, limb.wanted)
+    r[28], r[29], r[30], r[31] = limb.shortest2, limb.longest2, limb.gain, limb.reach
+    r[32], r[33], r[34], r[35], r[36] = limb.straight, limb.posed, limb.low, limb.high, limb.side
+    r[37], r[38], r[39] = limb.least, limb.most, limb.twists
+    put_vec_in(r, 40, limb.half)
+    put_vec_in(r, 43, limb.knee)
+    put_quat_in(r, 46, limb.after)
+    put_quat_in(r, 50, limb.first)
+    put_quat_in(r, 54, limb.middle)
+    put_quat_in(r, 58, limb.to_middle)
+    put_quat_in(r, 62, limb.to_tip)
+    put_quat_in(r, 66, limb.of_tip)
+    put_quat_in(r, 70, limb.tip_motion)
+    put_quat_in(r, 74, limb.last)
 
 
 @inline

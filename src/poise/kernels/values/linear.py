@@ -68,6 +68,18 @@ def put_quat(rows, i, q):
 
 
 @inline
+def put_vec_in(row, column, v):
+    """Store three numbers in a row."""
+    row[column], row[column + 1], row[column + 2] = v.x, v.y, v.z
+
+
+@inline
+def put_quat_in(row, column, q):
+    """Store four numbers in a row."""
+    row[column], row[column + 1], row[column + 2], row[column + 3] = q.w, q.x, q.y, q.z
+
+
+@inline
 def add(a, b):
     """a + b."""
     return Vec(a.x + b.x, a.y + b.y, a.z + b.z)

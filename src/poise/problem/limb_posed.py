@@ -1,0 +1,172 @@
+"""A posed limb as rows of numbers for kernels/limb: what no pose changes once for a plan, the rest by a kernel."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import UnsupportedError
+from poise.kernels.codes import (
+    LIMB_ROW,
+    PLANE_ROW,
+    POSED_ANGLED,
+    POSED_AXIS,
+    POSED_BRANCH,
+    POSED_COLUMN,
+    POSED_GIVEN,
+    POSED_HINGE,
+    POSED_JOINT,
+    POSED_JOINTS,
+    POSED_MAPS,
+    POSED_MOVES,
+    POSED_OFFSET,
+    POSED_RANGE,
+    POSED_SHIN,
+    POSED_THIGH,
+    POSED_TURN,
+    POSED_TURNS,
+)
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.maths.remember import remember
+from poise.model.kinematics import Given, Table, given_rows, maps_by, table_of
+from poise.model.pose import Pose, rotation_part
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Pole
+from poise.problem.limb import Limb, axis_of, column_of, is_hinge, limb_of, range_of
+from poise.problem.problem import Problem
+
+Bend = Literal["turn", "thigh", "both", "axis"]
+Branch = Literal["nearest", "positive", "negative"]
+
+_BRANCHES = {"nearest": 0.0, "positive": 1.0, "negative": -1.0}
+_NOTHING = np.empty((0, 6))  # what poses are given that have neither translations nor scales of their own
+
+
+class LimbPlan(NamedTuple):
+    """What no pose changes.
+
+    limb     which joints
+    pole     where a Pole's numbers begin among the targets; -1 without one
+    columns  see kernels/limb/two_bone.py
+    table    the way to the tip; the limb needs the maps of its last `count` rows
+    numbers  the plan of kernels/limb/frames.py
+    moved    whether the poses have translations,
+    scaled   and scales of their own
+    """
+
+    limb: Limb
+    pole: int
+    columns: Ints
+    table: Table
+    count: int
+    numbers: Floats
+    moved: bool
+    scaled: bool
+
+
+class LimbOptions(NamedTuple):
+    """What a solver decides of the packing; see `TwoBone`."""
+
+    mid: str | None
+    keep_tip: bool
+    bend: Bend
+    branch: Branch
+
+
+class PosedLimb(NamedTuple):
+    """A limb in the start poses.
+
+    plan    what no pose changes
+    rows    (1|k, LIMB_ROW), the fields of `LimbRow` in kernels/limb/rows.py; or (1|k, PLANE_ROW), those of `PlaneRow`
+            in kernels/limb/planar.py
+    starts  (1|k, nq) the poses
+    """
+
+    plan: LimbPlan
+    rows: Floats
+    starts: Floats
+
+
+def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
+    """The limb of a problem in its start poses; UnsupportedError with a sentence where there is none."""
+    start = problem.start
+    moved, scaled = start.translations is not None, start.scales is not None
+    key = (problem.kinds, problem.free_root, options, moved, scaled)
+    plan = remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
+    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])
+    extra = _given(start, plan.table.rows) if moved or scaled else _NOTHING
+    maps = maps_by(plan.table, plan.count, starts, extra)
+    turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))
+    fill = kernels.limb.posed_plane.planes if plan.limb.planar else kernels.limb.posed.limbs
+    askew, slanted = fill(plan.numbers, maps, starts, extra, False, turns, rows)
+    if askew:
+        _put_turns(plan, maps, turns)
+        _, slanted = fill(plan.numbers, maps, starts, extra, True, turns, rows)
+    if slanted:
+        a, b = (start.skeleton.names[row] for row in plan.limb[:2])
+        raise UnsupportedError(f"two_bone needs parallel axes where both joints are hinges; {a!r} and {b!r} are not")
+    return PosedLimb(plan, rows, starts)
+
+
+def _given(start: Pose, rows: list[int]) -> Floats:
+    """Translations and scales of the start poses, as kernels read them."""
+    n = len(start.skeleton)
+    flat = [None if value is None else value.reshape(-1, n, 3) for value in (start.translations, start.scales)]
+    return given_rows(start.skeleton, rows, Given(*flat))
+
+
+def _put_turns(plan: LimbPlan, maps: Floats, turns: Floats) -> None:
+    """Put in the rotations of maps that are no rotation times a factor: rare, and worth a singular value each."""
+    for j in range(4 if plan.limb.turns else 2):
+        askew = np.flatnonzero(turns[:, 4 * j] < 0.0)
+        at = 12 * int(plan.numbers[POSED_MAPS + j])
+        linear = maps[askew, at : at + 12].reshape(-1, 3, 4)[..., :3]
+        turns[askew, 4 * j : 4 * j + 4] = rotations.from_matrix(rotation_part(linear))
+
+
+# --- what no pose changes ----------------------------------------------------------------------------------------
+
+
+def _planned(problem: Problem, options: LimbOptions, *, moved: bool, scaled: bool) -> LimbPlan:
+    limb, skeleton = limb_of(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
+    way = skeleton.way(limb.tip)
+    maps = [way.index(row) - 1 for row in limb[:3]]
+    maps = [*(maps if limb.turns else [*maps[:2], -1]), len(way) - 1]
+    lowest = min(at for at in maps if at >= 0)
+    numbers = np.zeros(POSED_JOINTS + 3 * POSED_JOINT)
+    numbers[POSED_MAPS : POSED_MAPS + 4] = [at - lowest if at >= 0 else -1 for at in maps]
+    numbers[POSED_HINGE], numbers[POSED_TURNS] = is_hinge(skeleton, limb.middle), limb.turns
+    numbers[POSED_BRANCH] = _BRANCHES[options.branch]
+    numbers[POSED_THIGH], numbers[POSED_SHIN] = options.bend in ("thigh", "both"), options.bend == "both"
+    joints = numbers[POSED_JOINTS:].reshape(3, POSED_JOINT)
+    for joint, row in zip(joints, limb[:3] if limb.turns else limb[:2], strict=False):
+        _put_joint(joint, skeleton, row, moved=moved)
+        joint[POSED_GIVEN] = way.index(row)
+    table = table_of(skeleton, way, moved=moved, scaled=scaled)
+    columns = _columns(skeleton, limb)
+    return LimbPlan(limb, _pole(problem), columns, table, len(way) - lowest, numbers, moved, scaled)
+
+
+def _put_joint(joint: Floats, skeleton: Skeleton, row: int, *, moved: bool) -> None:
+    kind = skeleton.kinds[row]
+    joint[POSED_ANGLED], joint[POSED_COLUMN] = kind == Kind.HINGE, column_of(skeleton, row)
+    joint[POSED_MOVES] = skeleton.q_start[row] if kind == Kind.FREE else -1
+    joint[POSED_OFFSET:POSED_AXIS] = skeleton.A[row]
+    if moved and kind != Kind.FREE:
+        joint[POSED_OFFSET:POSED_TURN] = 0.0
+    joint[POSED_RANGE:] = range_of(skeleton, row)
+    if is_hinge(skeleton, row):
+        joint[POSED_AXIS:POSED_RANGE] = axis_of(skeleton, row)
+
+
+def _columns(skeleton: Skeleton, limb: Limb) -> Ints:
+    tip = column_of(skeleton, limb.tip) if limb.turns else -1
+    are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
+    return np.array([*(column_of(skeleton, row) for row in limb[:2]), tip, *are_angles], dtype=np.int64)
+
+
+def _pole(problem: Problem) -> int:
+    return next((m.column for m in problem.measures if isinstance(problem.goals[m.goal], Pole)), -1)
