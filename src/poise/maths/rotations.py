@@ -134,12 +134,12 @@ def _perpendicular(v: Floats) -> Floats:
 def as_matrix(q: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4); columns are the rotated axes."""
     w, x, y, z = np.moveaxis(q, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    numbers = (
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    )  # fmt: skip
+    return np.stack(numbers, axis=-1).reshape(*q.shape[:-1], 3, 3)
 
 
 def from_matrix(m: Floats) -> Floats:

@@ -51,6 +51,8 @@ class Kind(IntEnum):
         return (0, 1, 1, 3, 6)[self]
 
 
+NQ = [range(kind.nq) for kind in Kind]  # by kind, where a rig is asked for all its joints at once
+NV = [kind.nv for kind in Kind]
 _COUPLED = {Kind.HINGE, Kind.SLIDE}
 
 

@@ -26,10 +26,10 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
+from poise.model.joints import NQ
 from poise.model.skeleton import Kind, Skeleton
 
 _WIDE = 8  # lanes
-_NQ = [range(kind.nq) for kind in Kind]
 _NO_ROWS = np.empty((0, 0))
 _SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
 
@@ -125,7 +125,7 @@ def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floa
     s = skeleton
     kinds, axes = s.kinds[rows], s.axes[rows]
     starts = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
-    needed = {start + j for start, kind in starts for j in _NQ[kind]}
+    needed = {start + j for start, kind in starts for j in NQ[kind]}
     used = np.array(sorted(needed), dtype=np.int64)
     turn = rotations.as_matrix(s.A[rows, 3:])
     slot = {row: i + 1 for i, row in enumerate(rows)}

@@ -26,8 +26,6 @@ from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
 
-_NV = [kind.nv for kind in Kind]
-
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
@@ -196,7 +194,7 @@ class Skeleton:
         small rotations about the axes of the frame that it turns in; for a free joint six, a translation along those
         axes and then a rotation.
         """
-        return self._starts([_NV[kind] for kind in self.kinds.tolist()])
+        return self._starts([joints.NV[kind] for kind in self.kinds.tolist()])
 
     def _starts(self, sizes: list[int]) -> Ints:
         own = [0 if coupling else size for size, coupling in zip(sizes, self.couplings, strict=True)]
@@ -274,7 +272,7 @@ class Skeleton:
             row=i,
             kind=Kind(self.kinds[i]),
             parent=None if parent < 0 else self.names[parent],
-            children=tuple(self.names[child] for child in self.children[i]),
+            children=tuple([self.names[child] for child in self.children[i]]),
             axis=tuple(self.axes[i].tolist()) if moves else None,  # pyright: ignore[reportArgumentType]
             limit=self.limits[i],
             coupling=self.couplings[i],
@@ -343,12 +341,12 @@ class Skeleton:
     def _default_chain(self, tip: str, above: tuple[str, ...]) -> tuple[str, ...]:
         below = self.index(tip)
         first = len(above)
-        for name in reversed(above):
-            i = self.index(name)
-            limbs = [child for child in self.children[i] if child != below and self.moving_depth[child] >= LIMB]
-            if limbs or (self.parents[i] < 0 and self.kinds[i] == Kind.FREE):
+        while first:
+            row = int(self.parents[below])
+            limbs = [child for child in self.children[row] if child != below and self.moving_depth[child] >= LIMB]
+            if limbs or (self.parents[row] < 0 and self.kinds[row] == Kind.FREE):
                 break
-            first, below = first - 1, i
+            first, below = first - 1, row
         return above[first:]
 
     # --- limits ----------------------------------------------------------------------------------

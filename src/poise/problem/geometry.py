@@ -79,5 +79,5 @@ def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Float
 
 def span_size(offsets: Iterable[Floats]) -> float:
     """The power of two next above the longest span, or 1 where nothing has a length."""
-    largest = max((np.abs(offset).max(initial=0.0) for offset in offsets), default=0.0)
+    largest = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
     return float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0

@@ -86,7 +86,7 @@ class Layout(NamedTuple):
     @property
     def joints(self) -> tuple[int, ...]:
         """Rows of the joints that can move."""
-        return tuple(dict.fromkeys(node.row for node in self.nodes if node.kind != FIXED))
+        return tuple(dict.fromkeys([node.row for node in self.nodes if node.kind != FIXED]))
 
 
 def turns_itself(goal: JointGoal) -> bool:
@@ -105,7 +105,7 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
     stands = [*tips, *(row for measure in measures for row in measure.limb)]
     nodes, of_row = _nodes(skeleton, moving, stands, free_root=free_root)
     terms = [
-        Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple(of_row[row] for row in m.limb))
+        Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple([of_row[row] for row in m.limb]))
         for m in measures
     ]
     order = _depth_first(nodes)
@@ -116,9 +116,9 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
         nodes=nodes,
         terms=terms,
         base=base,
-        nu=max((node.at + SIZES[node.kind] for node in nodes), default=0),
+        nu=max([node.at + SIZES[node.kind] for node in nodes], default=0),
         dofs=_eased(skeleton, nodes, goals),
-        paths=tuple(_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms),
+        paths=tuple([_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms]),
         below=below,
         still=_still_columns(skeleton, nodes, below),
     )
@@ -138,7 +138,7 @@ def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[
         if turns:
             rows.add(tip)
         if not (turns and goal.root is not None and skeleton.index(goal.root) == tip):
-            rows.update(skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip]))
+            rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
     if not goals:
         rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
     rows |= _free_rows(skeleton, tips) if free_root else set()
@@ -272,7 +272,7 @@ def _path_of(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoa
     if not isinstance(goal, LookAt):
         return path
     shares = goal.shares(skeleton)
-    return tuple(node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE)
+    return tuple([node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE])
 
 
 def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) -> Floats:
@@ -289,7 +289,7 @@ def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) 
 
 def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
     """(nd, 4) lowest and highest value, index in u, ease of each degree of freedom."""
-    count = max((node.dof + DOFS[node.kind] for node in nodes), default=0)
+    count = max([node.dof + DOFS[node.kind] for node in nodes], default=0)
     rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
     for node in nodes:
         limit = skeleton.limits[node.row]
@@ -314,7 +314,7 @@ def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
 
 def _rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> tuple[int, ...]:
     """The rows below the base on the way to what moves or is measured, parents first."""
-    rows = [*(node.row for node in nodes), *(row for term in terms for row in (term.row, *term.limb))]
+    rows = [node.row for node in nodes] + [row for term in terms for row in (term.row, *term.limb)]
     return tuple(sorted(_with_ancestors(skeleton, rows, base)))
 
 

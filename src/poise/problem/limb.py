@@ -15,7 +15,6 @@ from poise.problem.goals import Place, Pole, Position
 from poise.problem.problem import Problem
 
 
-
 class Limb(NamedTuple):
     """Rows of the skeleton: the joint that the limb hangs on, the one in its middle, its tip; which of them turn.
 
@@ -103,7 +102,7 @@ def _refuse_coupled(problem: Problem, rows: tuple[int, int]) -> None:
 
 
 def _refuse_kinds(skeleton: Skeleton, limb: Limb) -> None:
-    first, middle, tip = (skeleton.names[row] for row in limb[:3])
+    first, middle, tip = [skeleton.names[row] for row in limb[:3]]
     kinds, limits = skeleton.kinds, skeleton.limits
     if limb.planar and not is_hinge(skeleton, limb.middle):
         raise UnsupportedError(f"two_bone needs a hinge at {middle!r}, because {first!r} above it is one")

@@ -135,7 +135,7 @@ def _planned(problem: Problem, options: LimbOptions, *, moved: bool, scaled: boo
     way = skeleton.way(limb.tip)
     maps = [way.index(row) - 1 for row in limb[:3]]
     maps = [*(maps if limb.turns else [*maps[:2], -1]), len(way) - 1]
-    lowest = min(at for at in maps if at >= 0)
+    lowest = min([at for at in maps if at >= 0])
     numbers = np.zeros(POSED_JOINTS + 3 * POSED_JOINT)
     numbers[POSED_MAPS : POSED_MAPS + 4] = [at - lowest if at >= 0 else -1 for at in maps]
     numbers[POSED_HINGE], numbers[POSED_TURNS] = is_hinge(skeleton, limb.middle), limb.turns
@@ -165,7 +165,8 @@ def _put_joint(joint: Floats, skeleton: Skeleton, row: int, *, moved: bool) -> N
 def _columns(skeleton: Skeleton, limb: Limb) -> Ints:
     tip = column_of(skeleton, limb.tip) if limb.turns else -1
     are_angles = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
-    return np.array([*(column_of(skeleton, row) for row in limb[:2]), tip, *are_angles], dtype=np.int64)
+    first, middle = column_of(skeleton, limb.first), column_of(skeleton, limb.middle)
+    return np.array([first, middle, tip, *are_angles], dtype=np.int64)
 
 
 def _pole(problem: Problem) -> int:

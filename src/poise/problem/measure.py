@@ -18,6 +18,7 @@ from poise.maths.angles import Side, direction_left, length, rotation_left, side
 from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
+from poise.model.joints import NQ
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Pole
@@ -47,7 +48,7 @@ def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> P
     Remembered with the skeleton for goals of these kinds. They hold for poses without translations and scales of
     their own.
     """
-    return remember(skeleton, "paths", kinds, lambda: _packed(Pose(skeleton, skeleton.rest_q), goals))
+    return remember(skeleton, "paths", kinds, lambda: _packed(skeleton, goals))
 
 
 def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
@@ -63,33 +64,28 @@ def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGo
     return asks
 
 
-def _packed(start: Pose, goals: Sequence[AnyGoal]) -> Paths | None:
-    measures = measures_of(start.skeleton, goals)
+def _packed(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> Paths | None:
+    measures = measures_of(skeleton, goals)
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
-        way = start.skeleton.way(measure.row)
+        way = skeleton.way(measure.row)
         spans[i] = len(rows), len(rows) + len(way)
         rows.extend(way)
-    packed = {row: _packed_row(start, row) for row in set(rows)}
-    if any(line is None for line in packed.values()):
+    packed = {row: _packed_row(skeleton, row) for row in set(rows)}
+    if any([line is None for line in packed.values()]):  # noqa: C419  (a generator is a call for each)
         return None
     table = np.array([packed[row] for row in rows]).reshape(-1, PATH_ROW)
-    used = _used(start, sorted(set(rows)))
+    used = _used(skeleton, sorted(set(rows)))
     _count_in(table, used)
-    angles = tuple((c, 2.0 if m.kind == ROTATION else 1.0) for c, m in enumerate(measures) if m.kind != POSITION)
-    return Paths(table, spans, _asks(start.skeleton, measures, goals), used, angles)
+    angles = tuple([(c, 2.0 if m.kind == ROTATION else 1.0) for c, m in enumerate(measures) if m.kind != POSITION])
+    return Paths(table, spans, _asks(skeleton, measures, goals), used, angles)
 
 
-def _packed_row(start: Pose, row: int) -> Floats | None:
+def _packed_row(s: Skeleton, row: int) -> Floats | None:
     """A row of the table, its q columns still those of the skeleton; None where its scale is not uniform."""
-    s = start.skeleton
-    kind = Kind(s.kinds[row])
-    a, b = s.A[row].copy(), start.b_affine.reshape(-1, len(s), 3, 4)[0, row]
-    if start.translations is not None and kind != Kind.FREE:
-        a[:3] = start.translations.reshape(-1, len(s), 3)[0, row]
-    line = np.zeros(PATH_ROW)
-    line[0], line[1:4], line[4:11] = int(kind), s.axes[row], a
+    line, b = np.zeros(PATH_ROW), s.B[row]
+    line[0], line[1:4], line[4:11] = s.kinds[row], s.axes[row], s.A[row]
     line[11], line[12:14] = s.q_start[row], s.coupling_rows[row]
     line[18], line[22] = 1.0, 1.0
     if (b != np.eye(3, 4)).any():
@@ -102,11 +98,9 @@ def _packed_row(start: Pose, row: int) -> Floats | None:
     return line
 
 
-def _used(start: Pose, rows: Sequence[int]) -> Ints:
+def _used(s: Skeleton, rows: Sequence[int]) -> Ints:
     """The columns of q that these rows need."""
-    s = start.skeleton
-    needed = {int(s.q_start[row]) + j for row in rows for j in range(Kind(s.kinds[row]).nq)}
-    return np.array(sorted(needed), dtype=np.int64)
+    return np.unique([int(s.q_start[row]) + j for row in rows for j in NQ[s.kinds[row]]]).astype(np.int64)
 
 
 def _count_in(table: Floats, used: Ints) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.model.kinematics import NOTHING, Given, world_maps
 from poise.model.limits import hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -111,8 +112,8 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, bool]:
     skeleton = start.skeleton
     if layout.base < 0:
         return 1.0, False
-    at_rest = Pose(skeleton, skeleton.rest_q, None, start.scales)
-    linear = at_rest.world_of(skeleton.names[layout.base]).affine[None, :, :3]
+    given = NOTHING if start.scales is None else Given(None, start.scales[None])
+    linear = world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), given)[:, 0, :, :3]
     scale, _, sheared = similar(linear, skeleton, layout.base)
     return float(scale[0]), sheared
 

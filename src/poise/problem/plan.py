@@ -63,14 +63,15 @@ def plan_of(start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *,
 
 def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
     """What of goals is not their targets, nor the pose that a Near prefers."""
-    return tuple([_kind_of(goal) for goal in goals])
-
-
-def _kind_of(goal: AnyGoal) -> tuple[object, ...]:
-    if isinstance(goal, Near):
-        return ("Near",)
-    own = [getattr(goal, name, None) for name in _OWN]
-    return (type(goal), goal.measures, goal.weight, *own)
+    kinds: list[object] = []
+    for goal in goals:
+        if isinstance(goal, Near):
+            kinds.append("Near")
+        else:
+            kinds += (type(goal), goal.measures, goal.weight)
+            for name in _OWN:  # in every solve: a comprehension would be one call more
+                kinds.append(getattr(goal, name, None))
+    return tuple(kinds)
 
 
 def _layout(skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
@@ -154,7 +155,7 @@ class Plan:
     @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that can move."""
-        return tuple(self.skeleton.names[row] for row in self.layout.joints)
+        return tuple([self.skeleton.names[row] for row in self.layout.joints])
 
     @cached_property
     def coupled(self) -> tuple[str, str] | None:
@@ -230,7 +231,7 @@ class Plan:
         By lengths alone, a hair wider than they say, so that what lies outside is out of reach for sure; kernel
         units, frame of the base.
         """
-        return tuple(self._reach(i) for i in range(len(self.layout.terms)))
+        return tuple([self._reach(i) for i in range(len(self.layout.terms))])
 
     def _reach(self, i: int) -> tuple[float, float, Floats]:
         path = self.layout.paths[i]
@@ -239,7 +240,7 @@ class Plan:
         ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
         spans = [self._span(node, end) for node, end in zip(path, ends, strict=True)]
         longest = sum(spans)
-        turning = all(self.layout.nodes[node].kind in (HINGE, BALL) for node in path)
+        turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
         shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
         margin = SIMILAR if self.sheared else _ROUNDING
         return shortest * (1 - margin), longest * (1 + margin), self.frames[0, path[0], :3]

@@ -95,7 +95,7 @@ class Problem:
         other.__dict__.update(start=start, goals=own, free_root=self.free_root, kinds=self.kinds, plan=self.plan)
         return other
 
-    @property
+    @cached_property
     def skeleton(self) -> Skeleton:
         """The skeleton of the start."""
         return self.start.skeleton
@@ -241,15 +241,22 @@ class Problem:
     @property
     def _length(self) -> float:
         """The length of the chain at rest, or where it has none the size of the figure [file units]."""
-        rest = Pose(self.skeleton, self.skeleton.rest_q)
-        own = remember(self.skeleton, "lengths", (self.kinds, self.free_root), lambda: self._rest_length(rest))
+        return remember(self.skeleton, "lengths", (self.kinds, self.free_root), self._rest_length)
+
+    def _rest_length(self) -> float:
+        own = self._at_rest.length
         if own > 0:
             return own
-        points = rest.world.positions
+        points = Pose(self.skeleton, self.skeleton.rest_q).world.positions
         return float(np.ptp(points, axis=0).max(initial=0.0))
 
-    def _rest_length(self, rest: Pose) -> float:
-        return plan_of(rest, self.goals, self.kinds, free_root=self.free_root).length
+    @property
+    def _at_rest(self) -> Plan:
+        """The plan of the rest pose, which most poses share."""
+        if not len(self.plan.layout.still) and self.start.translations is None and self.start.scales is None:
+            return self.plan
+        rest = Pose(self.skeleton, self.skeleton.rest_q)
+        return plan_of(rest, self.goals, self.kinds, free_root=self.free_root)
 
     def allowed(self, tolerance: Tolerance) -> Floats:
         """The largest error (c,) that counts as reached."""

@@ -100,8 +100,13 @@ def named(name: str, **options: Any) -> Solver:
     """
     if name not in names():
         raise UnknownNameError("solver", name, names())
-    solver: Solver = importlib.import_module(f"{__name__}.{name}").Solver(**options)
-    return solver
+    return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _usual(name)
+
+
+@cache
+def _usual(name: str) -> Solver:
+    """The solver with its default options: a value that nobody can change."""
+    return importlib.import_module(f"{__name__}.{name}").Solver()
 
 
 def check(solver: Solver, problem: Problem, request: Request) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
 
+_KEPT = 128  # settings
 _MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 _NO_POLE = np.empty((0, 3))
 _HANDLES = Capabilities(
@@ -117,7 +119,7 @@ class TwoBone:
         self._refuse_poles(plan)
         q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
         wanted, poles = self._split(plan, targets)
-        settings = self.settings(tolerance, poled=len(poles) > 0)
+        settings = _settings(self, tolerance, poled=len(poles) > 0)
         if plan.limb.planar:
             kernels.limb.planar.solve(rows, wanted, plan.columns, settings, starts, q, found)
         else:
@@ -153,12 +155,17 @@ class TwoBone:
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""
-        half = self.swivel / 2
-        always = poled or self.swivel != 0.0
-        sine = math.sin(min(tolerance.angle, math.pi) / 2)
-        swivel = math.cos(half), math.sin(half)
-        mode = _MODES[self.bend]
-        return np.array([tolerance.distance, sine, self.soft, *swivel, always, self.weight, mode])
+        return _settings(self, tolerance, poled=poled)
+
+
+@lru_cache(_KEPT)
+def _settings(options: TwoBone, tolerance: Tolerance, *, poled: bool) -> Floats:
+    half = options.swivel / 2
+    always = poled or options.swivel != 0.0
+    sine = math.sin(min(tolerance.angle, math.pi) / 2)
+    swivel = math.cos(half), math.sin(half)
+    mode = _MODES[options.bend]
+    return np.array([tolerance.distance, sine, options.soft, *swivel, always, options.weight, mode])
 
 
 def _keep_met(problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, found: Bools) -> None:

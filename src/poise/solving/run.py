@@ -118,8 +118,6 @@ def _together(
 
 def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
     """Solvers that people write themselves make these mistakes, and the kernels would read beyond the end."""
-    if answer.q.shape == shape and np.isfinite(answer.q).all():
-        return
     if answer.q.shape != shape:
         raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
     finite(answer.q, "q")

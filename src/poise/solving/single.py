@@ -16,7 +16,7 @@ from poise.maths.arrays import Floats
 from poise.problem.goals import Goal
 from poise.problem.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Answer
+from poise.solvers.base.contract import Answer, Request
 from poise.solving.quick import Quick, quick_of, reach
 from poise.solving.result import Result
 from poise.solving.run import Settings, check_answer, run
@@ -28,12 +28,14 @@ class Single:
     anywhere  whether the plan serves every start without translations and scales of its own
     """
 
-    def __init__(self, problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: Settings) -> None:
+    def __init__(
+        self, problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: Settings, request: Request
+    ) -> None:
         self.problem = problem
         self.solver = solver
         self.tolerance = tolerance
         self.settings = settings
-        self.request = settings.request(1)
+        self.request = request
         self.bounds = problem.bounds(tolerance)
         self.paths = None if problem.plan.sheared or settings.progress is not None else problem.paths
         self.shape = 1, problem.skeleton.nq
@@ -68,7 +70,8 @@ class Single:
         if self.paths is None:
             return run(problem, targets, self.solver, self.tolerance, self.request, (), moved_inside, began, goals)
         answer = self.solver.run(problem, targets, self.tolerance, self.request)
-        check_answer(answer, self.solver.name, self.shape)
+        if answer.q.shape != self.shape or not np.isfinite(answer.q).all():
+            check_answer(answer, self.solver.name, self.shape)
         errors = errors_by_paths(self.paths, answer.q, targets)
         return Result({
             "q": answer.q[0],

@@ -17,7 +17,7 @@ from poise.model.pose import Pose
 from poise.problem.goals import GOALS, NAMES, Goal, Place, Pole, Position
 from poise.problem.layout import NUMBERS
 from poise.problem.plan import kinds_of
-from poise.problem.problem import Problem
+from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request
 from poise.solving.checks import check_arguments
 from poise.solving.judge import legal_start, stands
@@ -103,7 +103,8 @@ def solve(
     wanted = checked_goals(goals)
     shape = _batch(start, wanted)
     show = progress is True
-    settings = _settings(prefer, seeds, threads, trace, None if show else progress or None)
+    plain = prefer == "first" and not trace and not progress and seeds is threads is None
+    settings = _USUAL if plain else Settings(prefer, seeds, threads, trace, None if show else progress or None)
     how = _How(solver, tolerance, angle_tolerance, settings, free_root)
     if not shape and not show:
         found = _alone(start, wanted, how, began)
@@ -126,19 +127,6 @@ class _How(NamedTuple):
     free_root: bool
 
 
-def _settings(
-    prefer: Prefer,
-    seeds: int | None,
-    threads: int | None,
-    trace: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> Settings:
-    """The settings, checked; most calls want the usual ones."""
-    if prefer == "first" and not trace and seeds is threads is progress is None:
-        return _USUAL
-    return Settings(prefer, seeds, threads, trace, progress)
-
-
 def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
     """Solve for one target from one start, where goals of these kinds have been packed; None where there is more to do.
 
@@ -146,13 +134,14 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
     """
     if start.translations is not None or start.scales is not None:
         return None
-    if how.settings.progress is not None or not _is_value(how.solver):
+    if how.settings.progress is not None or not (type(how.solver) is str or _is_value(how.solver)):
         return None
     kinds = kinds_of(goals)
     single = remember(start.skeleton, "singles", (kinds, how), lambda: _single(start, goals, kinds, how))
     if not single.anywhere or not stands(start.skeleton, np.array(start.q)):
         return None
-    problem = single.problem.moved(start, goals)
+    kept = single.problem
+    problem = kept if kept.start is start and kept.goals is goals else kept.moved(start, goals)
     if len(goals) == 1 and goals[0].width:
         targets = goals[0].rows().reshape(1, -1)
     else:
@@ -160,10 +149,8 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
     return single.solve(problem, targets, (), began, goals)
 
 
-def _is_value(solver: str | solvers.Solver) -> bool:
-    """Whether a solver is a name or a frozen value, which will not change."""
-    if isinstance(solver, str):
-        return True
+def _is_value(solver: object) -> bool:
+    """Whether a solver is a frozen value, which will not change."""
     frozen = getattr(type(solver), "__dataclass_params__", None)
     return frozen is not None and frozen.frozen and frozen.eq
 
@@ -174,9 +161,10 @@ def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how
 
 
 def _bound(problem: Problem, how: _How) -> Single:
-    chosen = _chosen(how.solver, problem, how.settings.prefer)
-    solvers.check(chosen, problem, how.settings.request(1))
-    return Single(problem, chosen, problem.tolerance(how.tolerance, how.angle_tolerance), how.settings)
+    request = how.settings.request(1)
+    chosen = _checked(how.solver, problem, request)
+    tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
+    return Single(problem, chosen, tolerance, how.settings, request)
 
 
 def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
@@ -190,9 +178,8 @@ def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _H
     if not shape:
         single = _bound(problem, how)
         return single.solve(problem, problem.target_rows(rows, shape), moved_inside, began, goals)
-    chosen = _chosen(how.solver, problem, how.settings.prefer)
+    chosen = _checked(how.solver, problem, request)
     tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
-    solvers.check(chosen, problem, request)
     targets = problem.target_rows(rows, shape)
     return run(problem, targets, chosen, tolerance, request, shape, moved_inside, began, goals)
 
@@ -226,7 +213,7 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    how = _How(solver, tolerance, angle_tolerance, _settings(prefer, seeds, threads), free_root)
+    how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
     return Prepared(problem, _bound(problem, how), moved_inside).refuse()
@@ -263,6 +250,14 @@ def _chosen(solver: str | solvers.Solver, problem: Problem, prefer: Prefer) -> s
     return solvers.named("two_bone" if limb else "levenberg_marquardt")
 
 
+def _checked(solver: str | solvers.Solver, problem: Problem, request: Request) -> solvers.Solver:
+    """The solver that is meant; UnsupportedError for what it cannot do."""
+    chosen = _chosen(solver, problem, request.prefer)
+    if solver != "auto" or chosen.name != "two_bone":  # which was asked already
+        solvers.check(chosen, problem, request)
+    return chosen
+
+
 def _bends_two(problem: Problem) -> bool:
     """Whether two_bone takes the problem: found by asking it to solve for no targets, once for a plan."""
     tips = [type(goal) for goal in problem.goals if not isinstance(goal, Pole)]
@@ -272,10 +267,10 @@ def _bends_two(problem: Problem) -> bool:
 
 
 def _takes(name: str, problem: Problem) -> bool:
-    solver, nothing = solvers.named(name), np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
+    solver, nothing = solvers.named(name), np.zeros((0, sum([NUMBERS[measure.kind] for measure in problem.measures])))
     try:
         solvers.check(solver, problem, Request())
-        solver.run(problem, nothing, problem.tolerance(None, None), Request())
+        solver.run(problem, nothing, Tolerance(1.0, 1.0), Request())  # which is for no target
     except UnsupportedError:
         return False
     return True

@@ -1,11 +1,11 @@
 # pyright: standard
 """Where the joints of a posed limb are and what they turn in, from world maps; and where bending takes the tip.
 
-    plan    (57,)        what no pose changes, see POSED_ in codes.py
-    maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/forward.py)
-    q       (k, nq)      the poses
-    given   (0|k, 6 r)   their translations and scales, as kernels/forward.py has them
-    turns   (k, 16)      rotations of the four maps that POSED_MAPS names; of the world the identity
+plan    (57,)        what no pose changes, see POSED_ in codes.py
+maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/forward.py)
+q       (k, nq)      the poses
+given   (0|k, 6 r)   their translations and scales, as kernels/forward.py has them
+turns   (k, 16)      rotations of the four maps that POSED_MAPS names; of the world the identity
 """
 
 from __future__ import annotations

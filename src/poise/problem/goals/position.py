@@ -54,7 +54,8 @@ class Position(PointTarget):
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
     ) -> None:
-        weight, offset = checked_weight(weight, repr(joint)), checked_offset(offset, joint)
+        weight = checked_weight(weight, repr(joint))
+        offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
         set_fields(self, joint=joint, root=root, weight=weight, offset=offset)
         self._keep_target(target)
 

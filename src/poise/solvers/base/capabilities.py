@@ -78,7 +78,7 @@ class Capabilities:
             return f"{solver} takes a {names[0]} goal beside a {self._main_goals} only"
         if len(alone) > 1 and not self.several:
             return f"{solver} solves one goal at a time; got {len(alone)}"
-        joints = list(dict.fromkeys(measure.row for measure in problem.measures))
+        joints = list(dict.fromkeys([measure.row for measure in problem.measures]))
         if self.one_joint and len(joints) > 1:
             a, b = (problem.skeleton.names[row] for row in joints[:2])
             return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
@@ -89,6 +89,8 @@ class Capabilities:
 
         A special case measures the same: what solvers and the judge look at.
         """
+        if goal.__name__ in self.goals:
+            return goal.__name__
         known = (kind.__name__ for kind in goal.__mro__ if getattr(kind, "measures", None) == goal.measures)
         return next((name for name in known if name in self.goals), goal.__name__)
 
@@ -98,23 +100,23 @@ class Capabilities:
 
     def _joint_refusal(self, solver: str, problem: Problem) -> str | None:
         skeleton = problem.skeleton
-        for name in problem.joints:
-            joint = skeleton[name]
-            kind = Kind.BALL if joint.kind == Kind.FREE else joint.kind
+        for row in problem.plan.layout.joints:
+            name, given = skeleton.names[row], skeleton.limits[row]
+            kind = Kind.BALL if skeleton.kinds[row] == Kind.FREE else Kind(skeleton.kinds[row])
             if kind not in self.joints:
                 known = series(f"{kind.name.lower()} joints" for kind in self.joints)
                 return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
-            limit = None if joint.limit is None else type(joint.limit).__name__
-            if joint.limit is not None and not self.keeps(type(joint.limit)):
+            limit = type(given).__name__
+            if given is not None and not self.keeps(type(given)):
                 known = series(self.limits) or "no"
                 return f"{solver} keeps {known} limits; {name!r} has a {limit}"
-            if is_soft(joint.limit) and not self.soft:
+            if not self.soft and is_soft(given):
                 return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
         return None
 
     def keeps(self, limit: type) -> bool:
         """Whether limits of a class are kept: the class is named, or a special case of one that is."""
-        return any(kind.__name__ in self.limits for kind in limit.__mro__)
+        return limit.__name__ in self.limits or any(kind.__name__ in self.limits for kind in limit.__mro__)
 
 
 def series(names: Iterable[str]) -> str:

@@ -91,7 +91,7 @@ class Bounds:
     def ball_hinges(self) -> BallHinges:
         """The ball and free joints whose range has an axis."""
         found = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
-        rows = tuple(i for i, _ in found)
+        rows = tuple([i for i, _ in found])
         return BallHinges(
             rows=rows,
             columns=self._quaternions(rows),
@@ -103,10 +103,16 @@ class Bounds:
     @cached_property
     def ball_limits(self) -> BallLimits:
         """The ball and free joints that a SwingTwist or an EulerBox bounds."""
-        hard = [(i, turn_row(limit)) for i, limit in enumerate(self.limits) if limit is not None and not limit.soft]
-        bound = [(i, row) for i, row in hard if row[LIMIT_KIND] != NO_LIMIT]
-        joints = tuple([i for i, _ in bound])
-        return BallLimits(joints, self._quaternions(joints), np.array([row for _, row in bound]).reshape(-1, LIMIT))
+        joints: list[int] = []
+        rows: list[Floats] = []
+        for i, limit in enumerate(self.limits):
+            if limit is None or isinstance(limit, Range) or limit.soft:
+                continue
+            row = turn_row(limit)
+            if row[LIMIT_KIND] != NO_LIMIT:
+                joints.append(i)
+                rows.append(row)
+        return BallLimits(tuple(joints), self._quaternions(tuple(joints)), np.array(rows).reshape(-1, LIMIT))
 
     def _quaternions(self, joints: tuple[int, ...]) -> Ints:
         """(j, 4) columns of q that hold the quaternions of ball and free joints."""

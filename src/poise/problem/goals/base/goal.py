@@ -133,8 +133,6 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
     InputError
         For anything else.
     """
-    if offset is ORIGIN:
-        return ORIGIN
     numbers = finite(offset, f"the offset of {joint!r}", last=3)
     if numbers.ndim != 1:
         message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"

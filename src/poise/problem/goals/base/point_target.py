@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from poise.maths.arrays import Floats, frozen
-from poise.problem.goals.base.goal import set_fields
+from poise.maths.arrays import Floats
 from poise.problem.goals.base.targets import points
 
 
@@ -26,8 +25,8 @@ class PointTarget:
     def _keep_target(self, value: ArrayLike) -> None:
         """Keep checked points, read-only; the constructor's last step."""
         rows = self.parse(value)
-        frozen(rows)
-        set_fields(self, target=rows)
+        rows.setflags(write=False)
+        object.__setattr__(self, "target", rows)
 
     @property
     def shape(self) -> tuple[int, ...]:
