@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from poise.maths.arrays import Floats
 
 _ALIGNMENT = 64  # bytes: a register of AVX-512
 _WIDTHS = ("4", "8")
+_KEPT = 1 << 16  # numbers of scratch that a thread keeps at most
 
 
 @cache
@@ -36,3 +38,22 @@ def aligned(count: int) -> Floats:
     room = np.empty(count + _ALIGNMENT // 8)
     skip = (-room.ctypes.data // 8) % (_ALIGNMENT // 8)
     return room[skip : skip + count]
+
+
+class _Scratch(threading.local):
+    """What a thread's kernels write to and forget."""
+
+    work = aligned(0)
+
+
+_SCRATCH = _Scratch()
+
+
+def scratch(count: int) -> Floats:
+    """`aligned` numbers, this many or more, for one call of a kernel: the next one of this thread gets the same."""
+    work = _SCRATCH.work
+    if len(work) < count:
+        work = aligned(count)
+        if count <= _KEPT:
+            _SCRATCH.work = work
+    return work

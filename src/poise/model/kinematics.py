@@ -24,7 +24,7 @@ from poise.kernels.codes import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.lanes import aligned, lane_width, scratch
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind, Skeleton
 
@@ -64,7 +64,7 @@ def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
     r, u = len(table.rows), len(table.used)
     out = np.empty((len(q), count * 12))
     width = lane_width()
-    work = aligned((u + 12 * (r + 1) + 6 * r) * width)
+    work = scratch((u + 12 * (r + 1) + 6 * r) * width)
     kernel = kernels.forward.world_maps8 if width == _WIDE else kernels.forward.world_maps4
     kernel(table.constants, q, table.used, extra, work, out)
     return out

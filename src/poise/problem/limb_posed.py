@@ -94,9 +94,10 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     """The limb of a problem in its start poses; UnsupportedError with a sentence where there is none."""
     start = problem.start
     moved, scaled = start.translations is not None, start.scales is not None
-    key = (problem.kinds, problem.free_root, options, moved, scaled)
+    # Not with the problem's plan: that changes with joints which keep still. Without one (scale) nothing is said here.
+    key = (problem.kinds, problem.plan.coupled, options, moved, scaled)
     plan = remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
-    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])
+    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
     extra = _given(start, plan.table.rows) if moved or scaled else _NOTHING
     maps = maps_by(plan.table, plan.count, starts, extra)
     turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))

@@ -13,7 +13,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
 from poise.maths.arrays import Bools, Floats, finite, real
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.lanes import lane_width, scratch
 from poise.maths.options import one_of
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
@@ -114,16 +114,18 @@ class TwoBone:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         plan, rows, starts = self.packed(problem)
-        self._refuse_poles(plan)
+        poled = plan.pole >= 0 or self.pole is not None
+        if poled or self.swivel != 0.0:
+            self._refuse_poles(plan)
         q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
-        wanted, poles = self._split(plan, targets)
-        settings = self.settings(tolerance, poled=len(poles) > 0)
+        wanted, poles = self._split(plan, targets) if poled else (np.ascontiguousarray(targets), _NO_POLE)
+        settings = self.settings(tolerance, poled=poled)
         if plan.limb.planar:
             kernels.limb.planar.solve(rows, wanted, plan.columns, settings, starts, q, found)
         else:
             width = lane_width()
             solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
-            work = aligned(LIMB_WORK * width)
+            work = scratch(LIMB_WORK * width)
             solve(rows, wanted, poles, plan.columns, settings, starts, q, found, work)
         if plan.pole >= 0 and self.swivel == 0.0:
             _keep_met(problem, starts, targets, tolerance, q, found)
@@ -132,17 +134,18 @@ class TwoBone:
         return Answer(q, found[:, 1], moved, (3 if plan.limb.turns else 2) * moved, history)
 
     def _refuse_poles(self, plan: LimbPlan) -> None:
+        """UnsupportedError where the pole or the swivel that there is has no use."""
         if plan.pole >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
-        if plan.limb.planar and (plan.pole >= 0 or self.pole is not None or self.swivel != 0.0):
+        if plan.limb.planar:
             raise UnsupportedError(
                 "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
             )
 
     def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
-        """The rows of the tip (k, 3 | 7), and the poles (0|1|k, 3)."""
+        """The rows of the tip (k, 3 | 7), and the poles (1|k, 3)."""
         if plan.pole < 0:
-            return np.ascontiguousarray(targets), _NO_POLE if self.pole is None else np.array([self.pole])
+            return np.ascontiguousarray(targets), np.array([self.pole])
         pole = slice(plan.pole, plan.pole + 3)
         return np.delete(targets, pole, axis=1), np.ascontiguousarray(targets[:, pole])
 
@@ -153,12 +156,10 @@ class TwoBone:
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""
-        half = self.swivel / 2
-        always = poled or self.swivel != 0.0
-        sine = math.sin(min(tolerance.angle, math.pi) / 2)
-        swivel = math.cos(half), math.sin(half)
-        mode = _MODES[self.bend]
-        return np.array([tolerance.distance, sine, self.soft, *swivel, always, self.weight, mode])
+        half, sine = self.swivel / 2, math.sin(min(tolerance.angle, math.pi) / 2)
+        always = 1.0 if poled or self.swivel != 0.0 else 0.0
+        options = self.soft, math.cos(half), math.sin(half), always, self.weight, _MODES[self.bend]
+        return np.array((tolerance.distance, sine, *options))
 
 
 def _keep_met(problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, found: Bools) -> None:
