@@ -18,7 +18,7 @@ from tests.strategies import random_q, rng_of, seeds, unit_quaternions
 NAMES = ("world", "first", "between", "middle", "below", "tip", "toe")
 RANGES = {"range": Range(-0.7, 1.9), "low": Range(0.3, np.inf), "wide": Range(-4.0, 4.0)}
 MIDDLES = ("ball", "hinge", "free", "range", "low", "wide", "limited hinge")
-PLAIN = LimbOptions(None, False, "turn", "nearest")  # noqa: FBT003
+PLAIN = LimbOptions(None, False, "turn", "nearest")
 
 
 def unit(v):
@@ -47,7 +47,9 @@ def posed(rng, skeleton, *shape, own="plain"):
     q = skeleton.legal(random_q(rng, skeleton, *shape))[0]
     full = (*shape, len(skeleton), 3)
     translations = rng.normal(size=full) if own in ("moved", "both", "askew") else None
-    scales = rng.choice([-1.0, 0.25, 1.0, 3.0], size=(*full[:-1], 1)) * np.ones(3) if own in ("scaled", "both") else None
+    scales = (
+        rng.choice([-1.0, 0.25, 1.0, 3.0], size=(*full[:-1], 1)) * np.ones(3) if own in ("scaled", "both") else None
+    )
     if own == "askew":  # as exporters write them: not quite uniform
         scales = rng.uniform(0.5, 2.0, size=(*full[:-1], 1)) * (1.0 + rng.uniform(-1e-5, 1e-5, size=full))
     return poise.Pose(skeleton, q, translations, scales)
@@ -59,8 +61,7 @@ def problem_of(pose, goal=None, *more):
 
 def assert_rows(got, want, names):
     """Rows (k, n) that are the same to rounding; `names` reads one as a NamedTuple."""
-    for a, b in zip(got, want, strict=True):
-        a, b = names(a), names(b)
+    for a, b in zip(map(names, got), map(names, want), strict=True):
         size2 = float(a.longest2) or 1.0
         # Where the tip hardly gets nearer by bending, the angle at which it is nearest is known less well.
         slack = 2e-14 * max(1.0, size2 * a.gain) * max(1.0, float(np.linalg.norm(a.hip)) / size2**0.5)
@@ -70,7 +71,9 @@ def assert_rows(got, want, names):
                 unit_of = size2**0.5
             if field == "gain":
                 slack *= max(1.0, size2 * a.gain)
-            np.testing.assert_allclose(np.divide(x, unit_of), np.divide(y, unit_of), atol=slack, rtol=slack, err_msg=field)
+            np.testing.assert_allclose(
+                np.divide(x, unit_of), np.divide(y, unit_of), atol=slack, rtol=slack, err_msg=field
+            )
 
 
 def assert_same(problem, options=PLAIN):

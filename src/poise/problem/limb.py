@@ -15,7 +15,6 @@ from poise.problem.goals import Place, Pole, Position
 from poise.problem.problem import Problem
 
 
-
 class Limb(NamedTuple):
     """Rows of the skeleton: the joint that the limb hangs on, the one in its middle, its tip; which of them turn.
 

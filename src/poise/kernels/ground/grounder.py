@@ -65,8 +65,6 @@ from poise.kernels.ground.grounder_walk import (
 from poise.kernels.ground.legs import bend
 from poise.kernels.values.lanes import SCALAR, room2
 from poise.kernels.values.linear import (
-    put_quat_in,
-    put_vec_in,
     Quat,
     Vec,
     about,
@@ -78,6 +76,8 @@ from poise.kernels.values.linear import (
     norm,
     normalise,
     put_quat,
+    put_quat_in,
+    put_vec_in,
     quat_at,
     quat_in,
     rotate,

@@ -52,13 +52,13 @@ from poise.kernels.ground.grounder_walk import (
     TWIST_SPINS,
 )
 from poise.kernels.values.linear import (
-    put_quat_in,
-    put_vec_in,
     Vec,
     about,
     add,
     multiply,
     norm,
+    put_quat_in,
+    put_vec_in,
     quat_in,
     rotate,
     rotation_between,
