@@ -50,7 +50,7 @@ def compiled() -> ctypes.CDLL:
 
 
 def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
-    """Return a call that fills q (k, 12) in C++, from what it knows of one row of poise.limb_space.limb_rows."""
+    """Return a call that fills q (k, 12) in C++, from what it knows of one row of kernels/limb/posed.py."""
     numbers = np.concatenate([row[:10], row[13:22], row[28:31], row[40:42], row[43:46], row[50:54], row[46:50]])
     function = compiled().yardstick
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, wanted)]
@@ -66,13 +66,13 @@ def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
 def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) -> tuple[Callable[[], object], Floats]:
     """Return a call that fills q (k, 12) by Poise's kernel alone, and the row that the limb is packed in."""
     problem = Problem(start, (poise.Position("foot", wanted[0]),))
-    _, columns, rows = solver.packed(problem)
+    plan, rows, starts = solver.packed(problem)
     settings = solver.settings(Tolerance(0.0, 0.0))
     width = lane_width()
     solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4
     found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(LIMB_WORK * width)
-    starts, poles = np.array(start.flat_q), np.zeros((0, 3))
-    return lambda: solve(rows, wanted, poles, columns, settings, starts, q, found, work), rows[0]
+    poles = np.zeros((0, 3))
+    return lambda: solve(rows, wanted, poles, plan.columns, settings, starts, q, found, work), rows[0]
 
 
 def batch(start: poise.Pose, solver: poise.TwoBone, wanted: Floats) -> Callable[[], poise.Result]:

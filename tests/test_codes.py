@@ -27,6 +27,15 @@ class TestRows:
         numbers = np.arange(float(codes.PLANE_ROW))
         assert flat(planar.plane_at(numbers[None], 0)) == numbers.tolist()
 
+    def test_limbs_are_stored_as_they_are_read(self):
+        for count, read, put in (
+            (codes.LIMB_ROW, rows.limb_in, rows.put_limb),
+            (codes.PLANE_ROW, lambda row: planar.plane_at(row[None], 0), planar.put_plane),
+        ):
+            numbers, stored = np.arange(float(count)), np.zeros(count)
+            put(stored, read(numbers))
+            assert stored.tolist() == numbers.tolist()
+
     def test_settings_of_a_limb_do_too(self):
         numbers = np.arange(1.0, codes.LIMB_SETTINGS + 1)
         settings = flat(rows.settings_of(numbers))

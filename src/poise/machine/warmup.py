@@ -90,6 +90,8 @@ def compiled() -> dict[str, int]:
         "grounder.step": kernels.ground.grounder.step,
         "two_bone.solve": getattr(kernels.limb.two_bone, f"solve{width}"),
         "two_bone_planar.solve": kernels.limb.planar.solve,
+        "posed.limbs": kernels.limb.posed.limbs,
+        "posed_plane.planes": kernels.limb.posed_plane.planes,
         "serial.tips": kernels.arm.serial.tips,
         "serial_many.solve": getattr(kernels.arm.many, f"solve{width}"),
         "reach.reach": getattr(kernels.arm.reach, f"reach{width}"),

@@ -13,6 +13,7 @@ from poise.maths.arrays import Floats
 
 _ALIGNMENT = 64  # bytes: a register of AVX-512
 _WIDTHS = ("4", "8")
+_KEPT = 1 << 16  # numbers of scratch that a thread keeps at most
 
 
 @cache
@@ -32,13 +33,6 @@ def lane_width() -> int:
     return 8 if binding.get_host_cpu_features().get("avx512f", False) else 4
 
 
-class _Room(threading.local):
-    """What each thread's kernels last worked in."""
-
-    def __init__(self) -> None:
-        self.numbers = aligned(0)
-
-
 def aligned(count: int) -> Floats:
     """Uninitialised float64 numbers, the first on a 64-byte boundary."""
     room = np.empty(count + _ALIGNMENT // 8)
@@ -46,11 +40,20 @@ def aligned(count: int) -> Floats:
     return room[skip : skip + count]
 
 
-_room = _Room()
+class _Scratch(threading.local):
+    """What a thread's kernels write to and forget."""
+
+    work = aligned(0)
+
+
+_SCRATCH = _Scratch()
 
 
 def scratch(count: int) -> Floats:
-    """Such numbers, or more, to work in during one call of a kernel: the next call in this thread gets them again."""
-    if len(_room.numbers) < count:
-        _room.numbers = aligned(count)
-    return _room.numbers
+    """`aligned` numbers, this many or more, for one call of a kernel: the next one of this thread gets the same."""
+    work = _SCRATCH.work
+    if len(work) < count:
+        work = aligned(count)
+        if count <= _KEPT:
+            _SCRATCH.work = work
+    return work

@@ -32,9 +32,9 @@ class Limb(NamedTuple):
 def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     """The limb of a Position or Place goal; UnsupportedError with a sentence where its chain is none.
 
-    Both are remembered: they follow from the kinds of goals and the skeleton, not from poses or targets.
+    Both are remembered with the skeleton: they follow from it and from the kinds of goals, not from poses or targets.
     """
-    key = (problem.kinds, problem.free_root, middle, keep_tip)
+    key = (problem.kinds, problem.plan.coupled, middle, keep_tip)
     found = remember(problem.skeleton, "limb", key, lambda: _found(problem, middle, keep_tip=keep_tip))
     if isinstance(found, str):
         raise UnsupportedError(found)

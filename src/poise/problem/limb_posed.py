@@ -46,25 +46,21 @@ _NOTHING = np.empty((0, 6))  # what poses are given that have neither translatio
 
 
 class LimbPlan(NamedTuple):
-    """What no pose changes.
+    """What no pose changes of a limb, for poses that have translations or scales of their own, or none.
 
     limb     which joints
     pole     where a Pole's numbers begin among the targets; -1 without one
     columns  see kernels/limb/two_bone.py
-    table    the way to the tip; the limb needs the maps of its last `count` rows
+    table    the way to the tip; the limb needs the maps of its last `needed` rows
     numbers  the plan of kernels/limb/frames.py
-    moved    whether the poses have translations,
-    scaled   and scales of their own
     """
 
     limb: Limb
     pole: int
     columns: Ints
     table: Table
-    count: int
+    needed: int
     numbers: Floats
-    moved: bool
-    scaled: bool
 
 
 class LimbOptions(NamedTuple):
@@ -94,11 +90,12 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     """The limb of a problem in its start poses; UnsupportedError with a sentence where there is none."""
     start = problem.start
     moved, scaled = start.translations is not None, start.scales is not None
-    key = (problem.kinds, problem.free_root, options, moved, scaled)
+    # Not with the problem's plan: that changes with joints which keep still. Without one (scale) nothing is said here.
+    key = (problem.kinds, problem.plan.coupled, options, moved, scaled)
     plan = remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
-    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])
+    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
     extra = _given(start, plan.table.rows) if moved or scaled else _NOTHING
-    maps = maps_by(plan.table, plan.count, starts, extra)
+    maps = maps_by(plan.table, plan.needed, starts, extra)
     turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))
     fill = kernels.limb.posed_plane.planes if plan.limb.planar else kernels.limb.posed.limbs
     askew, slanted = fill(plan.numbers, maps, starts, extra, False, turns, rows)
@@ -121,10 +118,10 @@ def _given(start: Pose, rows: list[int]) -> Floats:
 def _put_turns(plan: LimbPlan, maps: Floats, turns: Floats) -> None:
     """Put in the rotations of maps that are no rotation times a factor: rare, and worth a singular value each."""
     for j in range(4 if plan.limb.turns else 2):
-        askew = np.flatnonzero(turns[:, 4 * j] < 0.0)
-        at = 12 * int(plan.numbers[POSED_MAPS + j])
-        linear = maps[askew, at : at + 12].reshape(-1, 3, 4)[..., :3]
-        turns[askew, 4 * j : 4 * j + 4] = rotations.from_matrix(rotation_part(linear))
+        askew, at = np.flatnonzero(turns[:, 4 * j] < 0.0), 12 * int(plan.numbers[POSED_MAPS + j])
+        if len(askew):
+            linear = maps[askew, at : at + 12].reshape(-1, 3, 4)[..., :3]
+            turns[askew, 4 * j : 4 * j + 4] = rotations.from_matrix(rotation_part(linear))
 
 
 # --- what no pose changes ----------------------------------------------------------------------------------------
@@ -147,7 +144,7 @@ def _planned(problem: Problem, options: LimbOptions, *, moved: bool, scaled: boo
         joint[POSED_GIVEN] = way.index(row)
     table = table_of(skeleton, way, moved=moved, scaled=scaled)
     columns = _columns(skeleton, limb)
-    return LimbPlan(limb, _pole(problem), columns, table, len(way) - lowest, numbers, moved, scaled)
+    return LimbPlan(limb, _pole(problem), columns, table, len(way) - lowest, numbers)
 
 
 def _put_joint(joint: Floats, skeleton: Skeleton, row: int, *, moved: bool) -> None:

@@ -116,10 +116,12 @@ class TwoBone:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         plan, rows, starts = self.packed(problem)
-        self._refuse_poles(plan)
+        poled = plan.pole >= 0 or self.pole is not None
+        if poled or self.swivel != 0.0:
+            self._refuse_poles(plan)
         q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
-        wanted, poles = self._split(plan, targets)
-        settings = _settings(self, tolerance, poled=len(poles) > 0)
+        wanted, poles = self._split(plan, targets) if poled else (np.ascontiguousarray(targets), _NO_POLE)
+        settings = _settings(self, tolerance, poled=poled)
         if plan.limb.planar:
             kernels.limb.planar.solve(rows, wanted, plan.columns, settings, starts, q, found)
         else:
@@ -134,17 +136,18 @@ class TwoBone:
         return Answer(q, found[:, 1], moved, (3 if plan.limb.turns else 2) * moved, history)
 
     def _refuse_poles(self, plan: LimbPlan) -> None:
+        """UnsupportedError where the pole or the swivel that there is has no use."""
         if plan.pole >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
-        if plan.limb.planar and (plan.pole >= 0 or self.pole is not None or self.swivel != 0.0):
+        if plan.limb.planar:
             raise UnsupportedError(
                 "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
             )
 
     def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
-        """The rows of the tip (k, 3 | 7), and the poles (0|1|k, 3)."""
+        """The rows of the tip (k, 3 | 7), and the poles (1|k, 3)."""
         if plan.pole < 0:
-            return np.ascontiguousarray(targets), _NO_POLE if self.pole is None else np.array([self.pole])
+            return np.ascontiguousarray(targets), np.array([self.pole])
         pole = slice(plan.pole, plan.pole + 3)
         return np.delete(targets, pole, axis=1), np.ascontiguousarray(targets[:, pole])
 

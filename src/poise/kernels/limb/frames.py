@@ -5,7 +5,9 @@ plan    (57,)        what no pose changes, see POSED_ in codes.py
 maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/forward.py)
 q       (k, nq)      the poses
 given   (0|k, 6 r)   their translations and scales, as kernels/forward.py has them
-turns   (k, 16)      rotations of the four maps that POSED_MAPS names; of the world the identity
+turns   (k, 16)      rotations of the four maps that POSED_MAPS names
+
+A joint that hangs in none of the maps, -1, hangs in the world.
 """
 
 from __future__ import annotations
