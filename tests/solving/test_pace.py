@@ -101,7 +101,8 @@ class TestArrays:
         skeleton, q, goal = case(seed)
         by_name = {name: speed for name in skeleton.names if rng_of(seed).random() < 0.9}
         speeds = np.array([by_name.get(name, math.inf) for name in skeleton.names])
-        found = Approach(skeleton, half_life, by_name)(q, goal, seconds)
+        with np.errstate(over="ignore"):  # uncompiled, numbers of NumPy warn
+            found = Approach(skeleton, half_life, by_name)(q, goal, seconds)
         wanted = slow_pace.approached(skeleton, q, goal, seconds, half_life, speeds)
         # Whether a way is nothing or a rounding decides which of its two quaternions stands for a rotation.
         np.testing.assert_allclose(found, signed_like(skeleton, wanted, found), rtol=1e-13, atol=2e-12)
@@ -117,6 +118,17 @@ class TestArrays:
     def test_where_it_is_already_nothing_moves_by_a_bit(self, seed, seconds, half_life, speed):
         skeleton, q, _ = case(seed)
         assert Approach(skeleton, half_life, speed)(q, q.copy(), seconds).tobytes() == q.tobytes()
+
+    @given(seed=seeds)
+    @settings(max_examples=30)
+    def test_what_arrives_has_the_bits_of_its_goal(self, seed):
+        rng = rng_of(seed)
+        s = random_skeleton(rng, 9)
+        q, goal = random_q(rng, s), random_q(rng, s)
+        for each in (q, goal):
+            columns = s.q_start[(s.kinds == 1) | (s.kinds == 2)]
+            each[columns] *= rng.uniform(0.01, 0.5, size=len(columns))  # no way round is shorter; digits of any size
+        assert Approach(s, 0.0, 1e3)(q, goal, 1.0).tobytes() == goal.tobytes()
 
     def test_uncompiled_agrees(self):
         code = "import json, tests.solving.test_pace as t; print(json.dumps(t.plain_cases()))"
@@ -169,6 +181,20 @@ class TestLimits:
             left = max(left, largest_violation(s, rotations.slerp(q, goal, share)[None]))
             assert largest_violation(s, shown[None]) <= 1e-9
         assert left > 0.1
+
+    @pytest.mark.parametrize("side", [1.0, -1.0])
+    def test_a_ball_on_a_hinge_without_ends_goes_the_shorter_way_however_it_is_written(self, side):
+        s = straight_chain(1).limited({"j0": Range(-1, 1, axis=AXIS, soft=1.0)})
+        q, goal = (rotations.about(np.array(AXIS), side * angle) for angle in (0.2, 0.4))
+        for sign in (1.0, -1.0):
+            shown = Approach(s, 0.0, 1.0)(q, sign * goal, 0.1)
+            assert rotations.twist_angle(shown, np.array(AXIS)) == pytest.approx(side * 0.3)
+
+    def test_a_ball_on_a_hinge_goes_along_a_range_beyond_half_a_turn(self):
+        s = straight_chain(1).limited({"j0": Range(2.5, 3.8, axis=AXIS)})
+        q, goal = (rotations.about(np.array(AXIS), angle) for angle in (3.7, 2.6))
+        shown = Approach(s, 0.0, 1.0)(q, goal, 0.5)
+        assert rotation_angle(shown, rotations.about(np.array(AXIS), 3.2)) < 1e-9
 
     def test_what_is_hardly_outside_is_left_alone(self):
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)]).limited({"j0": Range(-1, 1)})

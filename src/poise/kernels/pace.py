@@ -114,12 +114,6 @@ def bent(row, q, goal, seconds, half_life):
     return about(vec_in(row, PACE_AXIS), a + done * (b - a)), done >= 1.0
 
 
-@inline
-def is_same(q, goal, at):
-    """Whether a rotation is its goal bit for bit."""
-    return q[at] == goal[at] and q[at + 1] == goal[at + 1] and q[at + 2] == goal[at + 2] and q[at + 3] == goal[at + 3]
-
-
 @short_kernel
 def approach(rows, q, goal, seconds, half_life, out):
     """Fill `out`."""
@@ -132,7 +126,7 @@ def approach(rows, q, goal, seconds, half_life, out):
             across(row, q, goal, seconds, half_life, out)
         elif kind != BALL and kind != BENT:
             along(row, q, goal, seconds, half_life, out)
-        elif not is_same(q, goal, at):
+        else:
             if kind == BALL:
                 turn, is_there = turned(row, q, goal, seconds, half_life)
             else:
