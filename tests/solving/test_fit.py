@@ -13,7 +13,7 @@ from poise import Range
 from poise.io import samples
 from poise.maths import rotations
 from poise.solving.fit_closed import best_turns
-from poise.solving.pace import rotation_angle
+from tests.reference.slow_pace import rotation_angle
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
 HUMAN = [

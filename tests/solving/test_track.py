@@ -7,14 +7,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import poise
-from poise import Direction, Place, Position, Range
+from poise import Direction, Place, Position
 from poise.io import samples
 from poise.maths import rotations
-from poise.solving.pace import Approach, left_of, rotation_angle
-from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
+from tests.reference.slow_pace import rotation_angle
+from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain
 
 STEP = 0.01
 
@@ -228,49 +227,6 @@ class TestFrames:
         with pytest.raises(poise.InputError):
             follow([0, 0, np.nan])
 
-
-class TestApproach:
-    @given(st.floats(0, 10), st.floats(0.001, 2), st.floats(0.01, 10), st.floats(0, 1), st.floats(0, 1))
-    def test_two_steps_are_one(self, distance, seconds, speed, half_life, share):
-        """The closed form is a flow: where it leads depends on the time alone, not on how it is cut up."""
-
-        def step(d, s):
-            return left_of(np.array([d, d]), s, np.array([speed, np.inf]), half_life)
-
-        whole, part = step(distance, seconds), step(distance, share * seconds)
-        parts = np.array([step(part[i], (1 - share) * seconds)[i] for i in range(2)])
-        np.testing.assert_allclose(parts, whole, atol=1e-9)
-
-    def test_half_is_left_after_the_half_life_and_speed_is_kept(self):
-        free = np.array([np.inf])
-        assert left_of(np.array([1.0]), 0.2, free, 0.2) == pytest.approx(0.5)
-        assert left_of(np.array([1.0]), 0.2, free, 0.0) == 0
-        assert left_of(np.array([1.0]), 0.0, free, 0.0) == 1
-        assert left_of(np.array([1.0]), 0.2, np.array([2.0]), 0.0) == pytest.approx(0.6)
-
-    @given(seed=seeds, half_life=st.sampled_from([0.0, 0.3]))
-    @settings(max_examples=40)
-    def test_speeds_of_every_kind_of_joint_and_limits_hold(self, seed, half_life):
-        rng = rng_of(seed)
-        s = random_skeleton(rng, 7)
-        limits = {}
-        for name in s.names:
-            joint = s[name]
-            if joint.kind and not joint.coupling and rng.random() < 0.5:
-                limits[name] = Range(*np.sort(rng.uniform(-3, 3, size=2)), axis=None if joint.kind < 3 else (0, 1, 0))
-        leaders = {s.names[c.leader] for c in s.couplings if c}
-        s = s.limited({name: limit for name, limit in limits.items() if name not in leaders})
-        q, goal = s.legal(random_q(rng, s))[0], s.legal(random_q(rng, s))[0]
-        speed, dt = float(rng.uniform(0.1, 3)), float(rng.uniform(0.01, 1))
-        step = Approach(s, half_life, speed)
-        on_the_way = step(q, goal, dt)
-        assert s.legal(on_the_way)[1] == ()
-        assert (rotation_angle(q[s.turn_columns], on_the_way[s.turn_columns]) <= speed * dt + 1e-9).all()
-        numbers = np.setdiff1d(np.arange(s.nq), s.turn_columns)
-        assert (np.abs(q - on_the_way)[numbers] <= speed * dt + 1e-9).all()
-        there, wanted = Approach(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0]
-        np.testing.assert_allclose(poise.Pose(s, there).world.affine, poise.Pose(s, wanted).world.affine, atol=1e-8)
-
     def test_two_frames_of_half_the_time_show_what_one_shows(self):
         start, joint = bent_chain()
         target = [0.3, 0.4, 0.3]
@@ -285,22 +241,6 @@ class TestApproach:
         tip = result.pose.world[joint].positions
         assert result.errors[0] == pytest.approx(np.linalg.norm(tip - target), abs=1e-12)
         assert not result.reached
-
-    def test_a_bent_ball_goes_along_its_range_not_across_what_it_forbids(self):
-        axis = np.array([0.0, 0.0, 1.0])
-        s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=axis)})
-        q, goal = (rotations.about(axis, math.radians(angle)) for angle in (-160, 160))
-        step, angles = Approach(s, 0, math.radians(100)), []
-        for _ in range(4):
-            q = step(q, goal, 1.0)
-            angles.append(math.degrees(float(rotations.twist_angle(q, axis))))
-        assert angles == pytest.approx([-60, 40, 140, 160])
-
-    def test_a_hinge_without_ends_takes_the_shorter_way(self):
-        s = straight_chain(1, kind=1, axes=[(0, 0, 1)])
-        assert Approach(s, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([3.1])
-        limited = s.limited({"j0": Range(-3.1, 3.1)})
-        assert Approach(limited, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])
 
 
 def test_a_free_root_is_for_the_engine():

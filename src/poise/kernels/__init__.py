@@ -18,6 +18,7 @@ __getattr__ = imported_when_asked(
     "jacobian",
     "limb",
     "limits",
+    "pace",
     "paths",
     "tree",
     "values",

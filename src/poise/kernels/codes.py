@@ -28,6 +28,7 @@ POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
 STRAIGHT = 1e-6  # of a limb's length: a line, bend or way to a pole that is shorter has no direction
 SAME = 1e-24  # of the squared lengths of two points: a squared distance below is rounding, the points are one
 TINY = 1e-150  # what a length is divided by at least; its square is still a number
+ROUNDING = 1e-9  # of a tolerance: what is this little beyond it counts as reached
 
 # --- limits of balls (b, LIMIT): model/limits/base/rows.py, kernels/limits/rotations.py -------------------------------
 
@@ -66,6 +67,17 @@ ASK_VECTOR = (
     2  # DIRECTION, AIM: the joint's axis; POLE: rows that lead to the limb's first joint and the one that bends
 )
 ASK_POINT = 5  # POSITION, AIM: a point in the joint's frame
+
+# --- how joints go from one configuration towards another (j, PACE_ROW): solving/pace.py, kernels/pace.py -------------
+
+PACE_ROW = 8
+PACE_KIND = (
+    0  # a HINGE takes the shorter way round, a SLIDE goes straight (so does a hinge that leads); MOVE; BALL; BENT
+)
+PACE_COLUMN, PACE_SPEED = 1, 2  # the first of its numbers in q; most in a second, or infinity
+PACE_LOW, PACE_HIGH = 3, 4  # range of a HINGE or BENT
+PACE_AXIS = 5  # of a BENT
+BENT = 5  # another kind: a ball that a range makes a hinge
 
 # --- a tree of motions: problem/packed.py, kernels/tree/arrays.py -----------------------------------------------------
 

@@ -17,6 +17,8 @@ This walks the skeleton's own rows, not what a solver was given: it is the judge
 
 from __future__ import annotations
 
+import math
+
 from poise.kernels.codes import (
     AIM,
     ASK_POINT,
@@ -38,16 +40,18 @@ from poise.kernels.codes import (
     POLE,
     POSITION,
     ROTATION,
+    ROUNDING,
     SAME,
     SLIDE,
     STRAIGHT,
     TINY,
 )
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.compiled import inline, kernel, part, short_kernel
 from poise.kernels.values.axes import identity
 from poise.kernels.values.lanes import (
     LANES4,
     LANES8,
+    SCALAR,
     fill,
     half_turn,
     lane,
@@ -185,3 +189,30 @@ def measure4(table, spans, asks, q, used, targets, work, out):
 def measure8(table, spans, asks, q, used, targets, work, out):
     """`measure_all`, eight poses side by side."""
     measure_all(LANES8, table, spans, asks, q, used, targets, work, out)
+
+
+@inline
+def error_of(kind, a, b):
+    """The distance or angle of a measure of this kind, from its two numbers of `out`."""
+    if kind == POSITION:
+        return a
+    angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # 0 over -0 would be half a turn
+    return 2.0 * angle if kind == ROTATION else angle
+
+
+@short_kernel
+def measure_one(table, spans, asks, used, allowed, q, target, work, errors):
+    """Fill errors (c,) of one pose q (nq,) from target (1, w); whether each is within `allowed` (c,).
+
+    `work` has room for used + 7 + 2 c numbers.
+    """
+    c, at = spans.shape[0], used.shape[0] + 7
+    left = part_of(SCALAR, work, at, 1, c, 2)
+    measure_all(SCALAR, table, spans, asks, part_of(SCALAR, q, 0, 1, q.shape[0]), used, target, work, left)
+    is_met = True
+    for i in range(c):
+        errors[i] = error_of(int(asks[i, 0]), left[0, i, 0], left[0, i, 1])
+        # Written so that a NaN is not met.
+        if not errors[i] <= allowed[i] * (1.0 + ROUNDING):
+            is_met = False
+    return is_met

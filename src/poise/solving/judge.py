@@ -75,6 +75,11 @@ def legal_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
     return (start.with_q(q), moved) if moved else (start, ())
 
 
+def legal(skeleton: Skeleton, q: Floats) -> Floats:
+    """The configuration q (nq,) moved inside its limits; the same array where it is legal."""
+    return q if largest_violation(skeleton, q[None]) <= _LEGAL else skeleton.legal(q)[0]
+
+
 def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
     """Status codes of poses q that miss their targets."""
     if not problem.joints:

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from poise import solvers
-from poise.errors import InputError
+from poise import kernels, solvers
+from poise.errors import InputError, listed
 from poise.maths.arrays import Floats, real
 from poise.maths.options import count
 from poise.model.clip import Clip
 from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton, differing
 from poise.problem.goals import Goal
+from poise.problem.measure import errors_of_one
 from poise.solvers.base.contract import Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.pace import Approach
@@ -30,6 +32,8 @@ _ITERATIONS = 100  # most in a frame, where no budget is given
 _SLICE = 4  # iterations between two looks at the clock
 _GAIN = 0.99  # what is left must fall below this share of what was left before, or the frame is done
 _NEVER = b""
+_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_SHAPES = frozenset({(3,), (4,), (7,), (3, 3), (3, 4), (4, 4)})  # of single targets that a kernel may be able to read
 
 
 class Tracker:
@@ -101,6 +105,7 @@ class Tracker:
         limited = iterations is not None or microseconds is not None
         self._in_slices = "iterations" in _options(self.solver) and (limited or isinstance(solver, str))
         self._quick = self._prepared.quick and not limited
+        self._width = sum(goal.width for goal in wanted)
         self.reset()
 
     @property
@@ -132,8 +137,10 @@ class Tracker:
     def reset(self, pose: Pose | None = None) -> None:
         """Go back to the first pose, or to another one of the same skeleton, whose q is moved inside its limits."""
         start = self._prepared.problem.start
-        if pose is not None and (pose.shape or pose.skeleton.nq != start.skeleton.nq):
-            raise InputError("reset() takes a single pose of the tracker's skeleton")
+        if pose is not None:
+            if pose.shape:
+                raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
+            _check_same(start.skeleton, pose.skeleton)
         self._first = np.array(start.q if pose is None else start.skeleton.legal(pose.q)[0])
         self._solved = self._shown = self._first
         self._last: Result | None = None
@@ -144,13 +151,10 @@ class Tracker:
 
         The Result is that of the pose shown. `seconds` is the time of the frame, `iterations` those of the frame.
         """
-        prepared = self._prepared
-        rows = parsed(prepared.problem.goals, target)
-        if any(row.ndim > 1 for row in rows):
-            raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
-        targets = prepared.problem.target_rows(rows, ())
+        began = perf_counter()
+        targets = self._read(target)
         self._turn_to(targets.tobytes())
-        result = prepared(rows[0], self._solved) if self._quick else self._solve(targets)
+        result = self._prepared(targets[0], self._solved) if self._quick else self._solve(targets)
         self._last, self._solved = result, result.q
         if self._approach.instant:
             self._shown = result.q
@@ -159,7 +163,7 @@ class Tracker:
         if not 0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         self._shown = self._approach(self._shown, self._solved, seconds)
-        return result if self._shown is result.q else self._judged(result, self._shown, targets)
+        return self._judged(result, self._shown, targets, began)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a whole path of targets, and return the poses that were shown as a Clip.
@@ -183,6 +187,18 @@ class Tracker:
             self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / fps)
             poses.append(self._shown[None])
         return Clip.at_rate(self._prepared.problem.posed(np.concatenate(poses)), fps, name)
+
+    def _read(self, target: Any) -> Floats:
+        """The target as a row (1, W)."""
+        if self._quick and type(target) is _ARRAY and target.dtype is _FLOAT and target.shape in _SHAPES:
+            targets = np.empty((1, self._width))
+            if kernels.arm.reach.row_of(target.flatten(), self._width, targets):
+                return targets
+        problem = self._prepared.problem
+        rows = parsed(problem.goals, target)  # has the words where something is wrong
+        if any(row.ndim > 1 for row in rows):
+            raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
+        return problem.target_rows(rows, ())
 
     def _turn_to(self, aim: bytes) -> None:
         """Count from zero, and begin where asked to, if this is another target than the last."""
@@ -213,7 +229,9 @@ class Tracker:
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.at(prepared.problem.start.with_q(q))
         if self._in_slices:
-            most = min(most if self.microseconds is None else _SLICE, solver.iterations)  # pyright: ignore[reportAttributeAccessIssue]
+            own: int | None = solver.iterations  # pyright: ignore[reportAttributeAccessIssue]
+            most = most if self.microseconds is None else _SLICE
+            most = most if own is None else min(most, own)  # None: the solver has no number of its own to keep to
             solver = dataclasses.replace(solver, iterations=most)  # pyright: ignore[reportArgumentType]
         return run(problem, targets, solver, prepared.tolerance, Request(), (), (), perf_counter())
 
@@ -227,12 +245,28 @@ class Tracker:
         most = self._prepared.problem.allowed(self._prepared.tolerance)
         return float(np.sqrt(((result.errors / np.where(most > 0, most, 1.0)) ** 2).sum()))
 
-    def _judged(self, found: Result, q: Floats, targets: Floats) -> Result:
+    def _judged(self, found: Result, q: Floats, targets: Floats, began: float) -> Result:
         """The Result of another pose for the same target, measured like every other."""
-        problem = self._prepared.problem
-        errors = problem.errors(q[None], targets)
-        reached = bool(problem.met(errors, self._prepared.tolerance)[0])
-        return found.shown(q, errors[0], reached=reached)
+        problem, tolerance = self._prepared.problem, self._prepared.tolerance
+        paths = problem.paths
+        if paths is None:
+            errors = problem.errors(q[None], targets)[0]
+            reached = bool(problem.met(errors, tolerance))
+        else:
+            errors, reached = errors_of_one(paths, problem.allowed(tolerance), q, targets)
+        return found.shown(q, errors, reached=reached, seconds=perf_counter() - began)
+
+
+def _check_same(own: Skeleton, other: Skeleton) -> None:
+    """InputError where the tracker's skeleton and another are not the same, saying what differs."""
+    if other is own:
+        return
+    if len(other) != len(own):
+        raise InputError(
+            f"reset() takes a pose of the tracker's skeleton, which has {len(own)} joints; this one has {len(other)}"
+        )
+    if fields := differing(own, other):
+        raise InputError(f"reset() takes a pose of the tracker's skeleton; this one differs in its {listed(fields)}")
 
 
 def steady(

@@ -37,6 +37,7 @@ from poise.kernels.codes import (
     REACH_USES,
     REACH_WIDTH,
     REACH_WORK,
+    ROUNDING,
     UNREADABLE,
 )
 from poise.kernels.compiled import inline, part, short_kernel
@@ -46,7 +47,7 @@ from poise.kernels.values.linear import Quat, Vec, conjugate, multiply, rotate, 
 from poise.kernels.values.turns import quaternion_of
 
 _FAR = 1e100  # file units: no target is meant beyond this, and squares stay finite
-_ROUNDING = 1e-9  # of a tolerance, and of the last row of a 4 x 4 matrix
+_LAST_ROW = 1e-9  # what the last row of a 4 x 4 matrix may be off
 _UNIT = 1e-12  # a squared length this near to one is one to rounding: dividing would change bits that the caller gave
 _SMALL = 1e-200  # a squared length below is that of no rotation
 
@@ -85,12 +86,18 @@ def read_target(t, width, world):
     columns = 4 if at else 3
     if not (at == 3 and (n == 12 or n == 16)) and not (at == 0 and n == 9):
         return False
-    if n == 16 and max(abs(t[12]), abs(t[13]), abs(t[14]), abs(t[15] - 1.0)) > _ROUNDING:
+    if n == 16 and max(abs(t[12]), abs(t[13]), abs(t[14]), abs(t[15] - 1.0)) > _LAST_ROW:
         return False
     q, is_rotation = quaternion_of(t, columns)
     for i in range(at):
         world[i] = t[4 * i + 3]
     return is_rotation and put_turn(world, at, q)
+
+
+@short_kernel
+def row_of(t, width, rows):
+    """Turn a target (n,) into its row, the first of `rows` (1, width); False where it cannot be used."""
+    return read_target(t, width, rows[0])
 
 
 @part
@@ -160,7 +167,7 @@ def reach_target(kind, numbers, layout, t, q):
     reached, first, second = 1, 0.0, 0.0
     for c in range(layout[REACH_MEASURES]):
         error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
-        if error > numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + _ROUNDING):
+        if error > numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
             reached = 0
         if c == 0:
             first = error
