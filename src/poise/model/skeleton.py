@@ -165,9 +165,7 @@ class Skeleton:
         self.__post_init__()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Skeleton):
-            return NotImplemented
-        return not differing(self, other)
+        return not differing(self, other) if isinstance(other, Skeleton) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((self.names, self.parents.tobytes(), self.kinds.tobytes()))

@@ -6,7 +6,7 @@ The judge's side of the work: nothing that a solver was given, or says, is used.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -136,58 +136,67 @@ def errors_of_one(paths: Paths, allowed: Floats, q: Floats, target: Floats) -> t
 def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Floats:
     """The same from the world transforms of a batch of poses (k,), whatever their scale."""
     measures = measures_of(pose.skeleton, goals)
-    if sum([len(pose.skeleton.way(m.row)) for m in measures]) > len(pose.skeleton):
-        pose.world  # noqa: B018  (one walk over all joints is shorter than so many ways)
+    places = Places(pose, {row for measure in measures for row in (measure.row, *measure.limb)})
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
         given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         goal = goals[measure.goal]
         if measure.kind == POSITION:
-            errors[:, c] = length(given - point_of(pose, measure, goal))
+            errors[:, c] = length(given - point_of(places, measure, goal))
         elif measure.kind == POLE:
-            errors[:, c] = np.abs(side_in(pose, measure, given).angle)
+            errors[:, c] = np.abs(side_in(places, measure, given).angle)
         elif measure.kind == ROTATION:
-            errors[:, c] = rotation_left(_turned(pose, measure), given)
+            errors[:, c] = rotation_left(_turned(places, measure), given)
         else:
-            errors[:, c] = direction_left(axis_of(pose, measure, goal), way_of(pose, measure, goal, given))
+            errors[:, c] = direction_left(axis_of(places, measure, goal), way_of(places, measure, goal, given))
     return errors
 
 
 # --- what is measured, in the world ------------------------------------------------------------------------------
 
 
-def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+class Places:
+    """World transforms of a batch of poses (k,) by row of the skeleton.
+
+    Those of `rows` are worked out along their ways, where that is shorter than one walk over all joints.
+    """
+
+    def __init__(self, pose: Pose, rows: Collection[int] = ()) -> None:
+        skeleton, self._pose = pose.skeleton, pose
+        is_short = sum([len(skeleton.way(row)) for row in rows]) < len(skeleton)
+        self._found = {row: pose.world_of(skeleton.names[row]) for row in rows} if is_short else {}
+
+    def __getitem__(self, row: int) -> Transforms:
+        found = self._found.get(row)
+        return self._pose.world[self._pose.skeleton.names[row]] if found is None else found
+
+
+def point_of(places: Places, measure: Measure, goal: AnyGoal) -> Floats:
     """The point (k, 3) of a position or an aim in poses (k,)."""
-    affine, offset = _place(pose, measure.row).affine, offset_of(goal)
+    affine, offset = places[measure.row].affine, offset_of(goal)
     return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
 
-def axis_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+def axis_of(places: Places, measure: Measure, goal: AnyGoal) -> Floats:
     """The axis (k, 3) of a direction or an aim in poses (k,)."""
-    return rotations.rotate(_turned(pose, measure), np.array(axis_in(goal)))
+    return rotations.rotate(_turned(places, measure), np.array(axis_in(goal)))
 
 
-def way_of(pose: Pose, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
+def way_of(places: Places, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
     """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""
     if measure.kind != AIM:
         return given
-    point = point_of(pose, measure, goal)
+    point = point_of(places, measure, goal)
     way = given - point
     there = length(way) <= _SAME * np.hypot(length(given), length(point))
     return np.where(there[:, None], 0.0, way)
 
 
-def side_in(pose: Pose, measure: Measure, given: Floats) -> Side:
+def side_in(places: Places, measure: Measure, given: Floats) -> Side:
     """How a pole's limb stands in poses (k,)."""
-    first, middle, tip = (_place(pose, row).positions for row in (*measure.limb, measure.row))
+    first, middle, tip = (places[row].positions for row in (*measure.limb, measure.row))
     return side_of(first, middle, tip, given)
 
 
-def _turned(pose: Pose, measure: Measure) -> Floats:
-    return _place(pose, measure.row).rotations
-
-
-def _place(pose: Pose, row: int) -> Transforms:
-    """World transforms of one joint: the same bits, whether those of all joints are known or not."""
-    name = pose.skeleton.names[row]
-    return pose.world[name] if "world" in pose.__dict__ else pose.world_of(name)
+def _turned(places: Places, measure: Measure) -> Floats:
+    return places[measure.row].rotations

@@ -23,6 +23,7 @@ from poise.problem.goals import Goal, Near, Pin, Position
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
 from poise.problem.measure import (
     Paths,
+    Places,
     axis_of,
     errors_by_paths,
     errors_by_world,
@@ -91,8 +92,8 @@ class Problem:
 
     def moved(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """The same, also for other goals of these kinds, where it is known that the plan serves every start."""
-        other, own = Problem.__new__(Problem), goals or self.goals
-        other.__dict__.update(start=start, goals=own, free_root=self.free_root, kinds=self.kinds, plan=self.plan)
+        other = Problem(start, goals or self.goals, self.free_root, self.kinds)
+        object.__setattr__(other, "plan", self.plan)  # a cached property: it need not be looked for
         return other
 
     @cached_property
@@ -278,22 +279,23 @@ class Problem:
         """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""
         aims = aims.copy()
         pose = self.posed(q)
+        places = Places(pose)
         for measure in self.measures:
             goal = self.goals[measure.goal]
             where = slice(measure.column, measure.column + NUMBERS[measure.kind])
             aim, wanted = aims[:, where], targets[:, where]
             if measure.kind == POSITION:
-                aims[:, where] += wanted - point_of(pose, measure, goal)
+                aims[:, where] += wanted - point_of(places, measure, goal)
             elif measure.kind == ROTATION:
                 turned = pose.world[self.skeleton.names[measure.row]].rotations
                 left = rotations.multiply(wanted, rotations.inverse(turned))
                 aims[:, where] = rotations.normalised(rotations.multiply(left, aim))
             elif measure.kind == POLE:
-                side, first = side_in(pose, measure, wanted), pose.world.positions[:, measure.limb[0]]
+                side, first = side_in(places, measure, wanted), pose.world.positions[:, measure.limb[0]]
                 aims[:, where] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
             else:
-                left = rotations.rotation_between(axis_of(pose, measure, goal), way_of(pose, measure, goal, wanted))
-                begin = point_of(pose, measure, goal) if measure.kind == AIM else np.zeros(3)
+                left = rotations.rotation_between(axis_of(places, measure, goal), way_of(places, measure, goal, wanted))
+                begin = point_of(places, measure, goal) if measure.kind == AIM else np.zeros(3)
                 aims[:, where] = begin + rotations.rotate(left, aim - begin)
         return aims
 
