@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ import poise
 from poise import Direction, Place, Position
 from poise.io import samples
 from poise.maths import rotations
+from poise.problem.measure import errors_of_one
 from tests.reference.slow_pace import rotation_angle
-from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain
+from tests.strategies import figure, generic_arm, random_q, rng_of, seeds, straight_chain, unit_quaternions
 
 STEP = 0.01
 
@@ -188,6 +190,21 @@ class TestFrames:
         with pytest.raises(poise.InputError, match="single pose"):
             follow.reset(poise.Pose(start.skeleton, np.tile(start.q, (2, 1))))
 
+    def test_reset_takes_an_equal_skeleton_and_says_how_another_differs(self):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]))
+        follow.reset(poise.Pose(bent_chain()[0].skeleton, start.skeleton.rest_q))
+        np.testing.assert_array_equal(follow.pose.q, start.skeleton.rest_q)
+        limited = start.skeleton.limited({"j2": poise.SwingTwist((0, 1, 0), swing=0.5)})
+        with pytest.raises(poise.InputError, match=r"this one differs in its limits$"):
+            follow.reset(zero(limited))
+        renamed = poise.Skeleton.build([*"abcdef", "tip"], range(-1, 6), [3] * 6 + [0], offsets=[np.ones(3)] * 7)
+        with pytest.raises(poise.InputError, match="differs in its names, A"):
+            follow.reset(zero(renamed))
+        with pytest.raises(poise.InputError, match="has 7 joints; this one has 3"):
+            follow.reset(zero(straight_chain(2)))
+        np.testing.assert_array_equal(follow.pose.q, start.skeleton.rest_q)
+
     def test_a_clip_of_what_was_shown(self):
         start, joint = bent_chain()
         targets = there_and_back(start, joint, np.array([1.0, 0.3, 0.2]), 0.2)
@@ -241,6 +258,164 @@ class TestFrames:
         tip = result.pose.world[joint].positions
         assert result.errors[0] == pytest.approx(np.linalg.norm(tip - target), abs=1e-12)
         assert not result.reached
+
+
+@dataclass(frozen=True)
+class NoNumber:
+    """A solver whose number of iterations may be left to itself, as autodiff's is."""
+
+    iterations: int | None = None
+    name = "no number"
+    handles = poise.CCD().handles
+
+    def run(self, problem, targets, tolerance, request):
+        return poise.CCD(iterations=60 if self.iterations is None else self.iterations).run(
+            problem, targets, tolerance, request
+        )
+
+
+class TestSolversWithoutANumberOfIterations:
+    @pytest.mark.parametrize("budget", [{"iterations": 3}, {"microseconds": 1e7}])
+    def test_the_frame_has_one(self, budget):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), solver=NoNumber(), **budget)
+        result = follow([0.3, 0.4, 0.3])
+        assert 0 < result.iterations <= budget.get("iterations", 1000)
+        for _ in range(30):
+            result = follow([0.3, 0.4, 0.3])
+        assert result.reached
+
+    @pytest.mark.parametrize(("solver", "budget"), [("autodiff", {"iterations": 3}), ("autodiff", {})])
+    def test_autodiff(self, solver, budget):
+        start, joint = bent_chain()
+        follow = poise.Tracker(start, Position(joint, [0, 0, 0]), solver=solver, **budget)
+        assert 0 < follow([0.3, 0.4, 0.3]).iterations <= budget.get("iterations", 100)
+        for _ in range(40):
+            result = follow([0.3, 0.4, 0.3])
+        assert result.reached
+
+
+def place_goal():
+    start, joint = bent_arm()
+    at = start.world[joint]
+    return start, Place(joint, at.positions, at.rotations, root="j0"), np.r_[at.positions + 0.03, at.rotations]
+
+
+class TestPlainTargets:
+    """One target as an array of float64: kernels read it, and nothing else is asked before somebody looks."""
+
+    def test_a_step_of_an_arm_parses_nothing_and_moves_nothing_inside(self, monkeypatch):
+        start, goal, target = place_goal()
+        follow = poise.Tracker(start, goal, speed=0.5)
+
+        def refuse(*_):
+            raise AssertionError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Place, "parse", refuse)
+            patched.setattr(poise.Skeleton, "legal", refuse)
+            for _ in range(3):
+                target[0] += 0.01
+                result = follow(target)
+        assert not result.reached
+        np.testing.assert_allclose(result.targets[0], target, atol=1e-15)
+        np.testing.assert_allclose(result.errors, result.problem.errors(result.q[None], result.targets)[0], atol=1e-12)
+
+    def test_every_form_leads_to_the_same(self):
+        start, goal, target = place_goal()
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = rotations.as_matrix(target[3:]), target[:3]
+        wide = np.zeros((7, 3))
+        wide[:, 1] = target
+        still = target.copy()
+        still.setflags(write=False)
+        forms = [target, list(target), (target[:3], target[3:]), matrix, matrix[:3], wide[:, 1], still, 1.0 * target]
+        found = []
+        for form in forms:
+            follow = poise.Tracker(start, goal, speed=0.5)
+            found.append(follow(form))
+            assert follow.iterations == found[0].iterations > 0
+        for result in found[1:]:
+            np.testing.assert_allclose(result.q, found[0].q, atol=1e-12)
+            np.testing.assert_allclose(result.errors, found[0].errors, atol=1e-12)
+
+    def test_a_target_is_new_when_its_numbers_are(self):
+        start, goal, target = place_goal()
+        follow = poise.Tracker(start, goal)
+        first = follow(target)
+        follow(target.tolist())
+        assert follow.iterations == first.iterations > 0
+        target[0] += 0.01  # in the caller's own array
+        assert follow.iterations == first.iterations
+        second = follow(target)
+        assert follow.iterations == second.iterations > 0
+
+    @pytest.mark.parametrize(
+        ("target", "message"),
+        [
+            (np.full(7, np.nan), "finite"), (np.zeros(7), "zero length"), (np.ones((1, 7)), "one target at a time"),
+            (np.zeros((4, 4)), "row"), (np.zeros(3), "7 numbers"), (np.ones((3, 4)), "rotation"),
+        ],
+    )  # fmt: skip
+    def test_what_is_no_target_is_refused_and_changes_nothing(self, target, message):
+        start, goal, good = place_goal()
+        follow = poise.Tracker(start, goal, speed=0.5, restart=True)
+        first = follow(good)
+        with pytest.raises(poise.InputError, match=message):
+            follow(target)
+        assert follow.iterations == first.iterations > 0
+        np.testing.assert_array_equal(follow.pose.q, first.q)
+
+
+class TestErrorsOfThePoseShown:
+    """One pose in a kernel of its own, beside the judge's arrays."""
+
+    @given(seed=seeds)
+    @settings(max_examples=30)
+    def test_they_are_what_the_judge_says(self, seed):
+        rng = rng_of(seed)
+        skeleton = figure()
+        turn = random_q(rng, straight_chain(1))
+        goals = [
+            Position("l_foot", [0, 0, 0], offset=(0.1, 0, 0.2)), Direction("chest", [0, 0, 1]),
+            Place("head", [0, 0, 0], turn), poise.Aim("r_foot", [0, 1, 0], axis=(0, 0, 1)),
+            poise.Orientation("spine", turn), poise.Pole("l_knee", [0, 0, 1]), poise.Pin("r_leg"),
+        ]  # fmt: skip
+        problem = poise.prepare(zero(skeleton), goals, free_root=True).problem
+        q = random_q(rng, skeleton)
+        targets = problem.targets([g.with_target(_other(rng, g)) if g.width else g for g in goals], 1)
+        tolerance = problem.tolerance(*rng.uniform(0.1, 3.0, size=2))
+        wanted = problem.errors(q[None], targets)
+        errors, is_met = errors_of_one(problem.paths, problem.allowed(tolerance), q, targets)
+        np.testing.assert_allclose(errors, wanted[0], rtol=1e-9, atol=1e-9)
+        assert is_met == bool(problem.met(wanted, tolerance)[0])
+
+    def test_at_the_target_nothing_is_left_and_nan_is_not_met(self):
+        skeleton = figure()
+        start = zero(skeleton)
+        problem = poise.prepare(start, [poise.Pin("l_foot"), poise.Aim("head", [0, 1, 0])]).problem
+        targets = problem.targets(problem.goals, 1)
+        allowed = problem.allowed(problem.tolerance(1e-9, 1e-7))
+        targets[:, -3:] = start.world["head"].positions
+        errors, is_met = errors_of_one(problem.paths, allowed, start.q.copy(), targets)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-7)
+        assert is_met is True
+        q = start.q.copy()
+        q[0] = np.nan
+        assert errors_of_one(problem.paths, allowed, q, targets)[1] is False
+
+    def test_scale_that_is_not_uniform_is_for_world_transforms(self):
+        s = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=[np.ones(3)] * 3, scales=[(1, 1.0001, 1)] * 3)
+        follow = poise.Tracker(zero(s), Position("c", [0, 0, 0]), speed=0.1)
+        result = follow([1.0, 2.0, 3.0])
+        assert result.errors[0] == pytest.approx(np.linalg.norm(result.pose.world["c"].positions - [1, 2, 3]))
+        assert not result.reached
+
+
+def _other(rng, goal):
+    """Another target of a goal."""
+    turn = unit_quaternions(rng)
+    return {4: turn, 7: np.r_[rng.normal(size=3), turn]}.get(goal.width, rng.normal(size=3))
 
 
 def test_a_free_root_is_for_the_engine():
