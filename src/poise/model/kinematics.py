@@ -168,11 +168,10 @@ def given_rows(skeleton: Skeleton, rows: list[int], given: Given) -> Floats:
     first = given.scales if given.translations is None else given.translations
     if first is None:
         return np.empty((0, 6 * len(rows)))
-    numbers = np.zeros((len(first), len(rows), 6))
-    numbers[..., 3:] = 1.0 if given.scales is None else given.scales[:, rows]
-    if given.translations is not None:
-        free = skeleton.kinds[rows, None] == Kind.FREE
-        numbers[..., :3] = np.where(free, 0.0, given.translations[:, rows])
+    numbers = np.empty((len(first), len(rows), 6))
+    numbers[..., 3:] = 1.0 if given.scales is None else given.scales.take(rows, axis=1)
+    numbers[..., :3] = 0.0 if given.translations is None else given.translations.take(rows, axis=1)
+    numbers[:, skeleton.kinds[rows] == Kind.FREE, :3] = 0.0
     return numbers.reshape(len(first), 6 * len(rows))
 
 

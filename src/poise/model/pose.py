@@ -154,8 +154,8 @@ class Pose:
         if not self.shape:
             message = "a single pose cannot be indexed; a batch of poses can"
             raise TypeError(message)
-        parts = [None if value is None else value[index] for value in (self.translations, self.scales)]
-        return Pose(self.skeleton, self.q[index], *parts)
+        parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
+        return Pose.unchecked(self.skeleton, self.q[index].copy(), *parts)
 
     def __repr__(self) -> str:
         batch = f", batch {self.shape}" if self.shape else ""
@@ -341,8 +341,12 @@ class Pose:
 def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
     """Scale the quaternions in q (..., nq) to unit length; those that are so to rounding stay bit for bit."""
     columns = skeleton.turn_columns
-    turns = q[..., columns]
-    off = np.abs((turns**2).sum(axis=-1) - 1.0) > UNIT
+    first = int(columns[0, 0]) if len(columns) else 0
+    if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # side by side, as in most figures: no gathering
+        turns = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
+    else:
+        turns = q[..., columns]
+    off = np.abs(np.einsum("...i,...i->...", turns, turns) - 1.0) > UNIT
     if off.any():
         if (turns == 0.0).all(axis=-1).any():
             row = int(np.argwhere((turns == 0.0).all(axis=-1))[0, -1])

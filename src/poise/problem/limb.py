@@ -34,7 +34,7 @@ def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
 
     Both are remembered with the skeleton: they follow from it and from the kinds of goals, not from poses or targets.
     """
-    key = (problem.kinds, problem.plan.coupled, middle, keep_tip)
+    key = (problem.kinds, problem.coupled, middle, keep_tip)
     found = remember(problem.skeleton, "limb", key, lambda: _found(problem, middle, keep_tip=keep_tip))
     if isinstance(found, str):
         raise UnsupportedError(found)
@@ -93,7 +93,7 @@ def _two_of(skeleton: Skeleton, tip: str, movers: list[int], middle: str | None)
 
 
 def _refuse_coupled(problem: Problem, rows: tuple[int, int]) -> None:
-    skeleton, together = problem.skeleton, problem.plan.coupled
+    skeleton, together = problem.skeleton, problem.coupled
     if together is not None:
         raise UnsupportedError(f"two_bone moves no joints that are coupled; {together[0]!r} and {together[1]!r} are")
     follower = next((row for row in rows if skeleton.couplings[row] is not None), None)

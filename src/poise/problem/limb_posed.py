@@ -53,6 +53,7 @@ class LimbPlan(NamedTuple):
     columns  see kernels/limb/two_bone.py
     table    the way to the tip; the limb needs the maps of its last `needed` rows
     numbers  the plan of kernels/limb/frames.py
+    uniform  whether the scale on the way is uniform in every pose: no start need be asked
     """
 
     limb: Limb
@@ -61,6 +62,7 @@ class LimbPlan(NamedTuple):
     table: Table
     needed: int
     numbers: Floats
+    uniform: bool
 
 
 class LimbOptions(NamedTuple):
@@ -90,9 +92,11 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     """The limb of a problem in its start poses; UnsupportedError with a sentence where there is none."""
     start = problem.start
     moved, scaled = start.translations is not None, start.scales is not None
-    # Not with the problem's plan: that changes with joints which keep still. Without one (scale) nothing is said here.
-    key = (problem.kinds, problem.plan.coupled, options, moved, scaled)
+    # Not with the problem's plan: that changes with joints which keep still, and takes longer than all of this.
+    key = (problem.kinds, problem.free_root, options, moved, scaled)
     plan = remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
+    if not plan.uniform:
+        problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
     starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
     extra = _given(start, plan.table.rows) if moved or scaled else _NOTHING
     maps = maps_by(plan.table, plan.needed, starts, extra)
@@ -128,6 +132,9 @@ def _put_turns(plan: LimbPlan, maps: Floats, turns: Floats) -> None:
 
 
 def _planned(problem: Problem, options: LimbOptions, *, moved: bool, scaled: bool) -> LimbPlan:
+    uniform = problem.paths is not None
+    if not uniform:
+        problem.plan  # noqa: B018  (what it refuses comes first)
     limb, skeleton = limb_of(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
     way = skeleton.way(limb.tip)
     maps = [way.index(row) - 1 for row in limb[:3]]
@@ -144,7 +151,7 @@ def _planned(problem: Problem, options: LimbOptions, *, moved: bool, scaled: boo
         joint[POSED_GIVEN] = way.index(row)
     table = table_of(skeleton, way, moved=moved, scaled=scaled)
     columns = _columns(skeleton, limb)
-    return LimbPlan(limb, _pole(problem), columns, table, len(way) - lowest, numbers)
+    return LimbPlan(limb, _pole(problem), columns, table, len(way) - lowest, numbers, uniform)
 
 
 def _put_joint(joint: Floats, skeleton: Skeleton, row: int, *, moved: bool) -> None:

@@ -19,6 +19,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
 from poise.model.joints import NQ
+from poise.model.kinematics import Given, world_maps
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Pole
@@ -133,10 +134,10 @@ def errors_of_one(paths: Paths, allowed: Floats, q: Floats, target: Floats) -> t
     return errors, kernels.paths.measure_one(*parts, allowed, q, target, work, errors)
 
 
-def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Floats:
-    """The same from the world transforms of a batch of poses (k,), whatever their scale."""
+def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Floats | None = None) -> Floats:
+    """The same from the world transforms of a batch of poses (k,), whatever their scale; for `q` see `Places`."""
     measures = measures_of(pose.skeleton, goals)
-    places = Places(pose, {row for measure in measures for row in (measure.row, *measure.limb)})
+    places = Places(pose, {row for measure in measures for row in (measure.row, *measure.limb)}, q)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
         given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
@@ -158,13 +159,16 @@ def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats) -> Fl
 class Places:
     """World transforms of a batch of poses (k,) by row of the skeleton.
 
-    Those of `rows` are worked out along their ways, where that is shorter than one walk over all joints.
+    Those of `rows` are worked out along their ways, where that is shorter than one walk over all joints: from `q`, the
+    numbers of the poses as kernels take them.
     """
 
-    def __init__(self, pose: Pose, rows: Collection[int] = ()) -> None:
+    def __init__(self, pose: Pose, rows: Collection[int] = (), q: Floats | None = None) -> None:
         skeleton, self._pose = pose.skeleton, pose
-        is_short = sum([len(skeleton.way(row)) for row in rows]) < len(skeleton)
-        self._found = {row: pose.world_of(skeleton.names[row]) for row in rows} if is_short else {}
+        self._found: dict[int, Transforms] = {}
+        if q is not None and sum([len(skeleton.way(row)) for row in rows]) < len(skeleton):
+            given = Given(pose.translations, pose.scales)
+            self._found = {row: Transforms(skeleton, world_maps(skeleton, row, q, given)[:, 0]) for row in rows}
 
     def __getitem__(self, row: int) -> Transforms:
         found = self._found.get(row)

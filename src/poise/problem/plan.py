@@ -55,7 +55,7 @@ def plan_of(start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *,
     UnsupportedError where scale above a joint that turns is not uniform, or where there is no free root to move.
     """
     skeleton = start.skeleton
-    layout = _layout(skeleton, kinds, goals, free_root=free_root)
+    layout = remembered_layout(skeleton, kinds, goals, free_root=free_root)
     still = still_part(start, layout)
     key = (kinds, free_root, None if still is None else still.tobytes())
     return remember(skeleton, "plans", key, lambda: _packed(start, goals, layout))
@@ -74,7 +74,10 @@ def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
     return tuple(kinds)
 
 
-def _layout(skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+def remembered_layout(
+    skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
+) -> Layout:
+    """Which joints move for goals of these kinds, and what is measured."""
     return remember(skeleton, "layouts", (kinds, free_root), lambda: layout_of(skeleton, goals, free_root=free_root))
 
 
@@ -95,7 +98,7 @@ def still_part(start: Pose, layout: Layout) -> Floats | None:
 
 def groups_of(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool) -> list[Ints] | None:
     """Rows of a batch of start poses that share a plan, group by group; None where all of them do."""
-    layout = _layout(start.skeleton, kinds_of(goals), goals, free_root=free_root)
+    layout = remembered_layout(start.skeleton, kinds_of(goals), goals, free_root=free_root)
     still = still_part(start, layout)
     if still is None or not len(still) or (still == still[0]).all():
         return None

@@ -14,13 +14,13 @@ import numpy as np
 
 from poise import kernels
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, for_kernel
+from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
 from poise.maths.remember import remember
 from poise.model.kinematics import world_maps
-from poise.model.pose import Pose
+from poise.model.pose import Pose, unit_turns
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, Near, Pin, Position
-from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
 from poise.problem.measure import (
     Paths,
     Places,
@@ -32,7 +32,7 @@ from poise.problem.measure import (
     side_in,
     way_of,
 )
-from poise.problem.plan import Plan, kinds_of, plan_of
+from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout
 from poise.problem.preference import Preference, preference_of
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
@@ -106,6 +106,16 @@ class Problem:
         """What no pose changes, packed for the kernels; starts of one problem share it (see `groups_of`)."""
         first = self.start[0] if self.start.shape else self.start
         return plan_of(first, self.goals, self.kinds, free_root=self.free_root)
+
+    @property
+    def coupled(self) -> tuple[str, str] | None:
+        """Two joints among those that move which share a number of q, if there are: whatever plan the start needs."""
+
+        def find() -> tuple[str, str] | None:
+            layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+            return coupled_pair(self.skeleton, layout.nodes)
+
+        return remember(self.skeleton, "coupled", (self.kinds, self.free_root), find)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -224,13 +234,18 @@ class Problem:
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.paths is None:
-            return errors_by_world(self.posed(q), self.goals, targets)
+            pose = Pose.unchecked(self.skeleton, q.view(), *self._kept(len(q)))  # q as it is, like the paths take it
+            return errors_by_world(pose, self.goals, targets, for_kernel(q))
         return errors_by_paths(self.paths, q, targets)
 
     def posed(self, q: Floats) -> Pose:
         """The start pose with another q (k, nq); its translations and scales are kept."""
-        start = self.start
-        return Pose(start.skeleton, q, *(_rows(value, len(q)) for value in (start.translations, start.scales)))
+        given = finite(q, "q", last=self.skeleton.nq).copy()
+        return Pose.unchecked(self.skeleton, unit_turns(self.skeleton, given), *self._kept(len(q)))
+
+    def _kept(self, k: int) -> list[Floats | None]:
+        """The translations and the scales of the starts (k, n, 3)."""
+        return [_rows(value, k) for value in (self.start.translations, self.start.scales)]
 
     def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
         """What is given, or the default: 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots."""

@@ -142,7 +142,7 @@ class Result:
         """The best pose found; the start's own where it met the goals already."""
         pose = self.problem.posed(_flat_q(self))
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
-        return Pose(pose.skeleton, self.q, *parts)
+        return Pose.unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *parts)
 
     def blended(self, weight: ArrayLike) -> Pose:
         """Blend the start towards the pose found.

@@ -37,6 +37,7 @@ class Single:
         self.settings = settings
         self.request = request
         self.bounds = problem.bounds(tolerance)
+        # What stands on these paths has uniform scale, and so have the plans of all starts without scales of their own.
         self.paths = None if problem.plan.sheared or settings.progress is not None else problem.paths
         self.shape = 1, problem.skeleton.nq
         start = problem.start

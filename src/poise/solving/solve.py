@@ -138,10 +138,11 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
         return None
     kinds = kinds_of(goals)
     single = remember(start.skeleton, "singles", (kinds, how), lambda: _single(start, goals, kinds, how))
-    if not single.anywhere or not stands(start.skeleton, np.array(start.q)):
+    if single.paths is None or not stands(start.skeleton, np.array(start.q)):
         return None
-    kept = single.problem
-    problem = kept if kept.start is start and kept.goals is goals else kept.moved(start, goals)
+    problem = single.problem
+    if problem.start is not start or problem.goals is not goals:
+        problem = problem.moved(start, goals) if single.anywhere else Problem(start, goals, how.free_root, kinds)
     if len(goals) == 1 and goals[0].width:
         targets = goals[0].rows().reshape(1, -1)
     else:
@@ -294,7 +295,7 @@ def _flattened(start: Pose, shape: tuple[int, ...]) -> Pose:
         return start
     rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
     assert rows[0] is not None
-    return Pose(start.skeleton, rows[0][:, 0], rows[1], rows[2])
+    return Pose.unchecked(start.skeleton, rows[0][:, 0], rows[1], rows[2])
 
 
 def _flat(value: Any, shape: tuple[int, ...]) -> Any:
