@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from poise import kernels
+from poise.kernels.codes import ROUNDING
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
 from poise.maths.remember import remember
@@ -36,7 +37,6 @@ from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout
 from poise.problem.preference import Preference, preference_of
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
-_ROUNDING = 1e-9  # of the tolerance: the kernel's error and the measured one differ by rounding only
 _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
 
 
@@ -284,7 +284,7 @@ class Problem:
 
     def bounds(self, tolerance: Tolerance) -> Floats:
         """The same (c,) with what the kernels' rounding and the judge's may be apart."""
-        return remember(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + _ROUNDING))
+        return remember(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + ROUNDING))
 
     def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
         """Which rows of errors (k, c) are within the tolerance, all of them."""
