@@ -98,6 +98,7 @@ def compiled() -> dict[str, int]:
         "tree_many.solve": getattr(kernels.tree.many, f"solve{width}"),
         "tree_steps.solve": getattr(kernels.tree.steps, f"solve{width}"),
         "violation.largest": kernels.limits.violation.largest,
+        "violation.stands": kernels.limits.violation.stands,
         "paths.measure": getattr(kernels.paths, f"measure{width}"),
     }
     return {name: len(getattr(kernel, "signatures", ())) for name, kernel in found.items()}

@@ -144,7 +144,7 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
     if problem.start is not start or problem.goals is not goals:
         problem = problem.moved(start, goals) if single.anywhere else Problem(start, goals, how.free_root, kinds)
     if len(goals) == 1 and goals[0].width:
-        targets = goals[0].rows().reshape(1, -1)
+        targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for arrays that can be written to
     else:
         targets = problem.target_rows([goal.rows() for goal in goals if goal.width], ())
     return single.solve(problem, targets, (), began, goals)
