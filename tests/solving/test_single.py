@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 import poise
 from poise.problem.goals.base.targets import FARTHEST
 from poise.problem.problem import Problem
-from poise.solving.judge import legal_start, stands
+from poise.solving.judge import can_start, legal_start
 from poise.solving.targets import parsed, plain_of, plain_row
 from tests.contracts.trees import any_problem, some_limits
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of
@@ -32,19 +34,19 @@ def test_a_start_stands_where_a_pose_is_made_of_it_unchanged_and_legal(seed):
         q = skeleton.legal(q)[0]
     pose = poise.Pose(skeleton, q)
     unchanged = np.array_equal(pose.q, q) and legal_start(pose)[1] == ()
-    assert stands(skeleton, np.array(q)) == unchanged
+    assert can_start(skeleton, np.array(q)) == unchanged
     if len(q):
         q[rng.integers(len(q))] = rng.choice([np.nan, np.inf, -np.inf])
-        assert not stands(skeleton, q)
+        assert not can_start(skeleton, q)
 
 
 def test_a_start_whose_rotation_is_not_of_unit_length_does_not_stand():
     skeleton = figure()
     q = np.array(skeleton.rest_q)
-    assert stands(skeleton, q)
+    assert can_start(skeleton, q)
     at = skeleton.turn_columns[2]
     q[at] *= 1 + 1e-11
-    assert not stands(skeleton, q)
+    assert not can_start(skeleton, q)
     assert np.array_equal(poise.Pose(skeleton, q).q[at], skeleton.rest_q[at] / np.linalg.norm(skeleton.rest_q[at]))
 
 
@@ -95,7 +97,6 @@ def test_a_place_may_be_a_pair():
 
 
 def test_goals_that_read_targets_in_their_own_way_always_do():
-    @dataclass(frozen=True, eq=False)
     class Below(poise.Position):
         def parse(self, value):
             return super().parse(value) - [0.0, 0.0, 0.1]
@@ -193,3 +194,144 @@ def test_what_was_checked_once_is_checked_again(how):
             poise.solve(start, goal, **how)
     with pytest.raises(poise.UnknownNameError):
         poise.solve(start, poise.Position("tol", [0.3, 0.2, 0.4]))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A frozen solver with a field that cannot be hashed."""
+
+    steps: list = field(default_factory=lambda: [0])
+    name: str = "listed"
+
+    @property
+    def handles(self):
+        return poise.CCD().handles
+
+    def run(self, *given):
+        return poise.CCD(iterations=self.steps[0]).run(*given)
+
+
+class Steps(poise.CCD):
+    """A special case whose values are equal although they do other things."""
+
+    def __init__(self, most):
+        super().__init__()
+        object.__setattr__(self, "most", most)
+
+    def _options(self, *given):
+        options = super()._options(*given)
+        options[1] = self.most
+        return options
+
+
+@pytest.mark.parametrize("made", [lambda most: Listed([most]), Steps])
+def test_solvers_of_ones_own_are_never_taken_for_each_other(made):
+    skeleton = generic_arm()
+    start, goal = poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4])
+    for _ in range(2):
+        assert not poise.solve(start, goal, solver=made(0)).reached
+        assert poise.solve(start, goal, solver=made(100)).reached
+
+
+class Millimetres(poise.Position):
+    """A goal of one's own, whose targets are in another unit."""
+
+    def parse(self, value):
+        return super().parse(np.asarray(value, dtype=float) / 1000.0)
+
+
+@pytest.mark.parametrize("solver", ["levenberg_marquardt", "ccd"])
+def test_targets_in_a_unit_of_ones_own_are_read_once_everywhere(solver):
+    skeleton = generic_arm()
+    rest = poise.Pose(skeleton, skeleton.rest_q)
+    there = rest.world["tool"].positions + np.array([0.02, -0.01, 0.015])
+    goal = Millimetres("tool", 1000.0 * there)
+    found = poise.prepare(rest, goal, solver=solver)(1000.0 * there)
+    assert found.reached
+    assert np.allclose(found.targets, there)
+    assert poise.prepare(rest, goal, solver=solver)((1000.0 * there).tolist()).reached
+    tracker = poise.Tracker(rest, goal, solver=solver)
+    assert tracker(1000.0 * there).errors.max() < 1e-3
+
+
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))  # noqa: S301  (written here)
+
+
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy, copy.copy])
+@pytest.mark.parametrize("solver", ["auto", "ccd", "fabrik"])
+@pytest.mark.parametrize("made", [generic_arm, figure])
+def test_what_is_prepared_may_be_copied(made, solver, copied):
+    skeleton = made()
+    rest, tip = poise.Pose(skeleton, skeleton.legal(skeleton.rest_q)[0]), skeleton.names[-1]
+    goal = poise.Position(tip, rest.world[tip].positions + 0.01)
+    go, junk = poise.prepare(rest, goal, solver=solver), []
+    follow = poise.Tracker(rest, goal, solver=solver, speed=1.0)
+    target = np.array(goal.target)
+    wanted, shown = go(target).q, follow(target).q
+    follow.reset()
+    for i in range(20):
+        junk.append(np.zeros(i * 13 + 1))
+        assert np.array_equal(copied(go)(target).q, wanted)
+        assert np.array_equal(copied(follow)(target).q, shown)
+
+
+def test_what_was_worked_out_is_not_pickled():
+    skeleton = generic_arm()
+    start, goal = poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4])
+    assert len(pickle.dumps(poise.solve(start, goal))) < 20_000
+
+
+def test_who_writes_into_a_result_does_not_move_the_tracker():
+    skeleton = generic_arm()
+    for speed in (None, 0.5):
+        rest = poise.Pose(skeleton, skeleton.rest_q)
+        follow = poise.Tracker(rest, poise.Position("tool", [0.3, 0.2, 0.4]), speed=speed)
+        found = follow(np.array([0.3, 0.2, 0.4]))
+        shown = np.array(follow.pose.q)
+        found.q[:] = 0.5
+        assert np.array_equal(follow.pose.q, shown)
+
+
+@pytest.mark.parametrize("index", [(slice(None), 0), (0, 1), (..., None)])
+def test_a_batch_of_poses_has_no_other_axes_to_index(index):
+    skeleton = figure()
+    poses = poise.Pose(skeleton, np.tile(skeleton.rest_q, (3, 1)))
+    with pytest.raises(poise.InputError, match="must end with an axis"):
+        poses[index]
+
+
+def test_poses_of_a_batch_cannot_be_written_to():
+    skeleton = figure()
+    poses = poise.Pose(skeleton, np.tile(skeleton.rest_q, (3, 1)), np.zeros((3, len(skeleton), 3)))
+    for pose in (poses[0], poses[1:]):
+        assert not pose.q.flags.writeable
+        assert not pose.translations.flags.writeable
+
+
+def test_translations_of_a_free_joint_alone_stand_in_no_plan():
+    skeleton = figure()
+    root = skeleton.names[0]
+    pose = poise.Pose(skeleton, skeleton.rest_q, np.array(skeleton.A[:, :3]))
+    turned = poise.Orientation(root, [0.9, 0.1, 0.0, 0.0], root=root)
+    assert poise.solve(pose, turned).reached
+
+
+def test_a_progress_that_is_empty_is_told_all_the_same():
+    class Log(list):
+        __call__ = list.append
+
+    skeleton, log = generic_arm(), Log()
+    poise.solve(poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4]), progress=log)
+    assert sum(log) == 1
+
+
+@pytest.mark.parametrize("start", [np.zeros(6, dtype=complex), np.array(["a"] * 6), np.full(6, np.nan), np.zeros(5)])
+def test_a_start_that_is_no_configuration_is_told_in_a_sentence(start):
+    skeleton = generic_arm()
+    for solver in ("auto", "ccd"):
+        go = poise.prepare(
+            poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4]), solver=solver
+        )
+        with pytest.raises(poise.InputError):
+            go(np.array([0.3, 0.2, 0.4]), start=start)

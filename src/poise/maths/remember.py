@@ -1,11 +1,13 @@
 """The one way in which Poise keeps what it worked out from a value that never changes.
 
 Skeletons, poses and plans are frozen, so that what follows from one stays true as long as it lives. It is kept with
-the value itself and goes when that goes; it is no part of it: not compared, not pickled.
+the value itself and goes when that goes; it is no part of it: not compared, not pickled (`own_fields`).
+Functions of options alone, such as a row of settings, keep their last answers with functools.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
@@ -32,3 +34,8 @@ def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Foun
             known.pop(next(iter(known), None), None)
         known[key] = found
     return found
+
+
+def own_fields(owner: Any) -> dict[str, Any]:
+    """What is pickled of a value with fields: these, not what was worked out from them."""
+    return {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}

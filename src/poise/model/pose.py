@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen
+from poise.maths.remember import own_fields
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
 
@@ -128,11 +128,13 @@ class Pose:
         """Make a pose of arrays that are known to be right and that nobody else writes to, because checks take time."""
         pose = cls.__new__(cls)
         pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
-        frozen(q)
+        for array in (q, translations, scales):
+            if array is not None:
+                frozen(array)
         return pose
 
     def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # not what was worked out from them
+        return own_fields(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -154,8 +156,11 @@ class Pose:
         if not self.shape:
             message = "a single pose cannot be indexed; a batch of poses can"
             raise TypeError(message)
+        q = self.q[index].copy()
+        if q.shape[-1:] != (self.skeleton.nq,):
+            finite(q, "q", last=self.skeleton.nq)  # which says what is wrong
         parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
-        return Pose.unchecked(self.skeleton, self.q[index].copy(), *parts)
+        return Pose.unchecked(self.skeleton, q, *parts)
 
     def __repr__(self) -> str:
         batch = f", batch {self.shape}" if self.shape else ""

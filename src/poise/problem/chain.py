@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels.codes import CHAIN_AIM, CHAIN_AXIS, CHAIN_POINT, CHAIN_TURN
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
-from poise.maths.remember import remember
+from poise.maths.remember import own_fields, remember
 from poise.problem.layout import FIXED, HINGE, POSITION, ROTATION, SLIDE, Node
 from poise.problem.packing import gear_of
 from poise.problem.plan import Plan
@@ -53,6 +54,9 @@ class Chain:
     tips: Floats
     weights: Floats
     reach: Floats
+
+    def __getstate__(self) -> dict[str, Any]:
+        return own_fields(self)
 
     @cached_property
     def points(self) -> Floats:
@@ -102,18 +106,18 @@ class Chain:
 def chain_of(problem: Problem, solver: str = "") -> Chain:
     """The chain of goals of one joint; UnsupportedError where two ask for the same of it, or for coupled joints."""
     plan = problem.plan
-    refusal = remember(plan, "no chain", solver, lambda: _refusal(plan, solver, len(problem.goals)))
+    refusal = remember(plan, "no chain", solver, lambda: _refusal(problem, solver))
     if refusal is not None:
         raise UnsupportedError(refusal)
     return remember(plan, "chain", None, lambda: _packed(plan))
 
 
-def _refusal(plan: Plan, solver: str, goals: int) -> str | None:
-    twice = [kind for kind, count in Counter(m.kind for m in plan.measures).items() if count > 1]
+def _refusal(problem: Problem, solver: str) -> str | None:
+    twice = [kind for kind, count in Counter(m.kind for m in problem.measures).items() if count > 1]
     if twice:
-        return f"{solver} solves one {_WHAT[twice[0]]} of a joint; {goals} goals ask for it"
-    if plan.coupled is not None:
-        a, b = plan.coupled
+        return f"{solver} solves one {_WHAT[twice[0]]} of a joint; {len(problem.goals)} goals ask for it"
+    if problem.coupled is not None:
+        a, b = problem.coupled
         return f"{solver} moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
     return None
 

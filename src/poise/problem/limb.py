@@ -34,7 +34,7 @@ def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
 
     Both are remembered with the skeleton: they follow from it and from the kinds of goals, not from poses or targets.
     """
-    key = (problem.kinds, problem.coupled, middle, keep_tip)
+    key = (problem.kinds, problem.free_root, middle, keep_tip)
     found = remember(problem.skeleton, "limb", key, lambda: _found(problem, middle, keep_tip=keep_tip))
     if isinstance(found, str):
         raise UnsupportedError(found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from poise import kernels
 from poise.kernels.codes import LIMIT, LIMIT_SOFT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
-from poise.maths.remember import remember
+from poise.maths.remember import own_fields, remember
 from poise.model.limits import Range, is_soft
 from poise.model.limits.base.rows import nearest_turns, turn_row
 from poise.model.pose import Pose
@@ -38,7 +38,6 @@ from poise.problem.layout import (
     Measure,
     Node,
     columns,
-    coupled_pair,
     layout_of,
     measures_of,
 )
@@ -86,13 +85,13 @@ def still_part(start: Pose, layout: Layout) -> Floats | None:
     parts: list[Floats] = []
     if len(layout.still):
         parts.append(start.flat_q[:, layout.still])
-    n = len(start.skeleton)
+    k, n = len(start.flat_q), len(start.skeleton)
     if start.translations is not None:
         rows = [row for row in layout.below if start.skeleton.kinds[row] != Kind.FREE]  # theirs stand in q
-        parts.append(start.translations.reshape(-1, n, 3)[:, rows].reshape(-1, 3 * len(rows)))
+        parts.append(start.translations.reshape(-1, n, 3)[:, rows].reshape(k, 3 * len(rows)))
     if start.scales is not None:
         rows = [*start.skeleton.way(layout.base), *layout.below]
-        parts.append(start.scales.reshape(-1, n, 3)[:, rows].reshape(-1, 3 * len(rows)))
+        parts.append(start.scales.reshape(-1, n, 3)[:, rows].reshape(k, 3 * len(rows)))
     return np.concatenate(parts, axis=1) if parts else None
 
 
@@ -145,6 +144,9 @@ class Plan:
     scale: float
     sheared: bool
 
+    def __getstate__(self) -> dict[str, Any]:
+        return own_fields(self)
+
     @cached_property
     def unit(self) -> float:
         """World units in one kernel unit."""
@@ -159,11 +161,6 @@ class Plan:
     def joints(self) -> tuple[str, ...]:
         """Names of the joints that can move."""
         return tuple([self.skeleton.names[row] for row in self.layout.joints])
-
-    @cached_property
-    def coupled(self) -> tuple[str, str] | None:
-        """Two joints among those that move which share a number of q, if there are."""
-        return coupled_pair(self.skeleton, self.layout.nodes)
 
     @cached_property
     def nodes(self) -> Ints:

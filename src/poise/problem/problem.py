@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from poise import kernels
 from poise.kernels.codes import ROUNDING
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
-from poise.maths.remember import remember
+from poise.maths.remember import own_fields, remember
 from poise.model.kinematics import world_maps
 from poise.model.pose import Pose, unit_turns
 from poise.model.skeleton import Kind, Skeleton
@@ -81,6 +82,9 @@ class Problem:
         if not self.kinds:
             object.__setattr__(self, "kinds", kinds_of(self.goals))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return own_fields(self)
+
     def part(self, rows: Bools | Ints | slice) -> Problem:
         """The problem of some of the starts; the same where there is only one for all targets."""
         return self.at(self.start[rows]) if self.start.shape else self
@@ -110,12 +114,8 @@ class Problem:
     @property
     def coupled(self) -> tuple[str, str] | None:
         """Two joints among those that move which share a number of q, if there are: whatever plan the start needs."""
-
-        def find() -> tuple[str, str] | None:
-            layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
-            return coupled_pair(self.skeleton, layout.nodes)
-
-        return remember(self.skeleton, "coupled", (self.kinds, self.free_root), find)
+        layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+        return coupled_pair(self.skeleton, layout.nodes)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Problem:
     @property
     def lone_point(self) -> bool:
         """Whether it is one Position and nothing else, of a chain whose joints move alone."""
-        return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.plan.coupled is None
+        return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled is None
 
     # --- into the frames and units of the plan, and back ------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from poise.maths.remember import remember
 from poise.problem.chain import Chain, chain_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.contract import Answer, Request, Trace, is_own
 from poise.solvers.base.engine import standing_still
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
@@ -148,8 +148,7 @@ class CCD:
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        key = self, tolerance
-        solve, before, options = remember(chain, "ccd", key, lambda: self._packed(problem, chain, tolerance))
+        solve, before, options = self._remembered(problem, chain, tolerance)
         given = chain.starts(problem), chain.targets(problem, targets)
         solve(*before, *given, options, x, errors, counts, trace_x, trace_error)
         history = None
@@ -160,6 +159,11 @@ class CCD:
             history = Trace(trace_error[:done] * scale, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
+
+    def _remembered(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+        if not is_own(self):
+            return self._packed(problem, chain, tolerance)
+        return remember(chain, "ccd", (self, tolerance), lambda: self._packed(problem, chain, tolerance))
 
     def _packed(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         """The kernel, what it takes before starts and targets, and the options."""

@@ -26,7 +26,7 @@ from poise.problem.layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.contract import Answer, Request, Trace, is_own
 from poise.solvers.base.engine import Options, TreeEngine, standing_still
 
 
@@ -123,7 +123,7 @@ class FABRIK:
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        solve, before, options = remember(chain, "fabrik", (self, tolerance), lambda: self._packed(chain, tolerance))
+        solve, before, options = self._remembered(chain, tolerance)
         given = chain.starts(problem), np.ascontiguousarray(chain.targets(problem, targets)[:, :3])
         solve(*before, *given, options, x, errors, counts, trace_x, trace_error)
         history = None
@@ -132,6 +132,11 @@ class FABRIK:
             history = Trace(trace_error[:done] * chain.unit, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
         q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors <= options[0], counts[:, 0], counts[:, 1], history)
+
+    def _remembered(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+        if not is_own(self):
+            return self._packed(chain, tolerance)
+        return remember(chain, "fabrik", (self, tolerance), lambda: self._packed(chain, tolerance))
 
     def _packed(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         """The kernel, what it takes before starts and targets, and the options."""

@@ -22,7 +22,7 @@ from poise.problem.layout import POSITION
 from poise.problem.limb_posed import Bend, LimbOptions, LimbPlan, PosedLimb, posed_limb
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.contract import Answer, Request, Trace, is_own
 
 _KEPT = 128  # settings
 _MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
@@ -121,7 +121,7 @@ class TwoBone:
             self._refuse_poles(plan)
         q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
         wanted, poles = self._split(plan, targets) if poled else (np.ascontiguousarray(targets), _NO_POLE)
-        settings = _settings(self, tolerance, poled=poled)
+        settings = (_settings if is_own(self) else _new_settings)(self, tolerance, poled=poled)
         if plan.limb.planar:
             kernels.limb.planar.solve(rows, wanted, plan.columns, settings, starts, q, found)
         else:
@@ -158,11 +158,10 @@ class TwoBone:
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""
-        return _settings(self, tolerance, poled=poled)
+        return _new_settings(self, tolerance, poled=poled)
 
 
-@lru_cache(_KEPT)
-def _settings(options: TwoBone, tolerance: Tolerance, *, poled: bool) -> Floats:
+def _new_settings(options: TwoBone, tolerance: Tolerance, *, poled: bool) -> Floats:
     half = options.swivel / 2
     always = poled or options.swivel != 0.0
     sine = math.sin(min(tolerance.angle, math.pi) / 2)
@@ -171,11 +170,13 @@ def _settings(options: TwoBone, tolerance: Tolerance, *, poled: bool) -> Floats:
     return np.array([tolerance.distance, sine, options.soft, *swivel, always, options.weight, mode])
 
 
+_settings = lru_cache(_KEPT)(_new_settings)
+
+
 def _keep_met(problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, found: Bools) -> None:
     """Take back what was done to starts that meet their target and their pole already."""
-    allowed = [tolerance.distance if m.kind == POSITION else tolerance.angle for m in problem.measures]
     before = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
-    kept = (problem.errors(before, targets) <= allowed).all(axis=-1)
+    kept = problem.met(problem.errors(before, targets), tolerance)
     q[kept], found[kept, 0], found[kept, 1] = before[kept], False, True
 
 

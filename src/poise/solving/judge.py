@@ -49,7 +49,7 @@ def largest_violation(skeleton: Skeleton, q: Floats) -> float:
     return worst
 
 
-def stands(skeleton: Skeleton, q: Floats) -> bool:
+def can_start(skeleton: Skeleton, q: Floats) -> bool:
     """Whether a configuration (nq,) can be started from as it is: finite, rotations of unit length, legal."""
     columns, *gate = remember(skeleton, "gate", None, lambda: _gate(skeleton))
     if not kernels.limits.violation.stands(*gate, q, UNIT, _LEGAL):

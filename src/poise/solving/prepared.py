@@ -16,7 +16,7 @@ from poise.model.pose import Pose
 from poise.problem.layout import NUMBERS
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Request
-from poise.solving.judge import legal_start, stands
+from poise.solving.judge import can_start, legal_start
 from poise.solving.quick import reach
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
@@ -47,6 +47,9 @@ class Prepared:
         self._shapes = _SHAPES.get(aimed[0].width, _NONE) if len(aimed) == 1 == len(problem.goals) else _NONE
         self._quick = single.quick(problem)
         self._plain = plain_of(problem)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, (self.problem, self.single, self.moved_inside)
 
     @property
     def solver(self) -> solvers.Solver:
@@ -115,7 +118,9 @@ class Prepared:
 
     def _checked(self, start: ArrayLike) -> Floats:
         """The configuration to start from, a copy."""
-        q = np.array(start if type(start) is _ARRAY else finite(start, "the start"), dtype=_FLOAT)
+        q = np.array(
+            start if type(start) is _ARRAY and start.dtype is _FLOAT else finite(start, "the start"), dtype=_FLOAT
+        )
         if q.shape != self._q.shape:
             raise InputError(
                 f"the start of a prepared problem is one configuration of {len(self._q)} numbers, not {q.shape}"
@@ -125,7 +130,7 @@ class Prepared:
     def _at(self, start: ArrayLike) -> tuple[Problem, tuple[str, ...]]:
         """The problem from another start, moved inside its limits, and the names of the joints that had to move."""
         q = self._checked(start)
-        if self.single.anywhere and stands(self.problem.skeleton, q):
+        if self.single.anywhere and can_start(self.problem.skeleton, q):
             return self.problem.moved(Pose.unchecked(self.problem.skeleton, q, None, None)), ()
         pose, moved_inside = legal_start(self.problem.start.with_q(q))
         return self.problem.at(pose), moved_inside

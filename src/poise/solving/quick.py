@@ -26,6 +26,7 @@ from poise.solvers.base.engine import arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result
 from poise.solving.run import Settings
+from poise.solving.targets import reads_plainly
 
 _BASES = 8  # places of an arm's base that are kept: each has the seeds again
 
@@ -62,6 +63,8 @@ def _packed(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) 
     arm, paths = arm_of(problem), problem.paths
     skeleton, plan = problem.skeleton, problem.plan
     if arm is None or paths is None or plan.sheared or len(problem.goals) != 1 or not problem.goals[0].width:
+        return None
+    if not reads_plainly(problem.goals[0]):
         return None
     if (skeleton.kinds >= Kind.BALL).any() or not solver.iterations:
         return None  # the kernel always iterates

@@ -44,6 +44,9 @@ class Single:
         self.anywhere = start.translations is None and start.scales is None and not len(problem.plan.layout.still)
         self._quick = quick_of(problem, solver, tolerance, settings)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Single, (self.problem, self.solver, self.tolerance, self.settings, self.request)
+
     def quick(self, problem: Problem) -> Quick | None:
         """The short way from a start, if there is one; see quick.py."""
         if self._quick is None or self._quick.anywhere or problem is self.problem:

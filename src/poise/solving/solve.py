@@ -18,9 +18,9 @@ from poise.problem.goals import GOALS, NAMES, Goal, Place, Pole, Position
 from poise.problem.layout import NUMBERS
 from poise.problem.plan import kinds_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Prefer, Request
+from poise.solvers.base.contract import Prefer, Request, is_own
 from poise.solving.checks import check_arguments
-from poise.solving.judge import legal_start, stands
+from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
 from poise.solving.progress import bar
 from poise.solving.result import Result
@@ -103,8 +103,9 @@ def solve(
     wanted = checked_goals(goals)
     shape = _batch(start, wanted)
     show = progress is True
-    plain = prefer == "first" and not trace and not progress and seeds is threads is None
-    settings = _USUAL if plain else Settings(prefer, seeds, threads, trace, None if show else progress or None)
+    told = None if show or progress is False else progress
+    plain = prefer == "first" and not trace and seeds is threads is told is None
+    settings = _USUAL if plain else Settings(prefer, seeds, threads, trace, told)
     how = _How(solver, tolerance, angle_tolerance, settings, free_root)
     if not shape and not show:
         found = _alone(start, wanted, how, began)
@@ -130,15 +131,15 @@ class _How(NamedTuple):
 def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
     """Solve for one target from one start, where goals of these kinds have been packed; None where there is more to do.
 
-    The solver and its options are remembered, so they must be values.
+    They are remembered by the solver's name or value, which says all that there is to know of Poise's own only.
     """
     if start.translations is not None or start.scales is not None:
         return None
-    if how.settings.progress is not None or not (type(how.solver) is str or _is_value(how.solver)):
+    if how.settings.progress is not None or not (type(how.solver) is str or is_own(how.solver)):
         return None
     kinds = kinds_of(goals)
     single = remember(start.skeleton, "singles", (kinds, how), lambda: _single(start, goals, kinds, how))
-    if single.paths is None or not stands(start.skeleton, np.array(start.q)):
+    if single.paths is None or not can_start(start.skeleton, np.array(start.q)):
         return None
     problem = single.problem
     if problem.start is not start or problem.goals is not goals:
@@ -148,12 +149,6 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
     else:
         targets = problem.target_rows([goal.rows() for goal in goals if goal.width], ())
     return single.solve(problem, targets, (), began, goals)
-
-
-def _is_value(solver: object) -> bool:
-    """Whether a solver is a frozen value, which will not change."""
-    frozen = getattr(type(solver), "__dataclass_params__", None)
-    return frozen is not None and frozen.frozen and frozen.eq
 
 
 def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how: _How) -> Single:
@@ -170,7 +165,6 @@ def _bound(problem: Problem, how: _How) -> Single:
 
 def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
     """What solve() does once its arguments are checked."""
-    request = how.settings.request(math.prod(shape))
     if not math.prod(shape):
         start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
     start, moved_inside = legal_start(start)
@@ -179,6 +173,7 @@ def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _H
     if not shape:
         single = _bound(problem, how)
         return single.solve(problem, problem.target_rows(rows, shape), moved_inside, began, goals)
+    request = how.settings.request(math.prod(shape))
     chosen = _checked(how.solver, problem, request)
     tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
     targets = problem.target_rows(rows, shape)

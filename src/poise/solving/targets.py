@@ -30,10 +30,15 @@ class Plain(NamedTuple):
     terms: Ints
 
 
+def reads_plainly(goal: Goal) -> bool:
+    """Whether numbers that look like a row are one: goals of one's own may read targets in a way of theirs."""
+    return type(goal).parse in _KNOWN
+
+
 def plain_of(problem: Problem) -> Plain:
     """How plain targets of a problem look; none are where a goal has no target or reads it in a way of its own."""
     goals = problem.goals
-    known = all(goal.width and type(goal).parse in _KNOWN for goal in goals)
+    known = all(goal.width and reads_plainly(goal) for goal in goals)
     rows = [(measure.kind, measure.column, 0) for measure in problem.measures]
     widths = tuple(goal.width for goal in goals) if known else ()
     return Plain(widths, np.array(rows, dtype=np.int64).reshape(-1, 3))

@@ -155,15 +155,15 @@ class Tracker:
         targets = self._read(target)
         self._turn_to(targets.tobytes())
         result = self._prepared(targets[0], self._solved) if self._quick else self._solve(targets)
-        self._last, self._solved = result, result.q
+        self._last, self._solved = result, result.q.copy()  # whoever has the result may write to its arrays
         if self._approach.instant:
-            self._shown = result.q
+            self._shown = self._solved
             return result
         seconds = real(dt, "dt")
         if not 0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         self._shown = self._approach(self._shown, self._solved, seconds)
-        return self._judged(result, self._shown, targets, began)
+        return self._judged(result, self._shown.copy(), targets, began)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a whole path of targets, and return the poses that were shown as a Clip.

@@ -9,6 +9,7 @@ from typing import Any
 from poise.model.limits import NAMES as ALL_LIMITS
 from poise.model.limits import is_soft
 from poise.model.skeleton import Kind
+from poise.problem.goals import GOALS
 from poise.problem.goals import NAMES as ALL_GOALS
 from poise.problem.problem import Problem
 from poise.solvers.base.contract import Request
@@ -89,7 +90,7 @@ class Capabilities:
 
         A special case measures the same: what solvers and the judge look at.
         """
-        if goal.__name__ in self.goals:
+        if goal in GOALS and goal.__name__ in self.goals:
             return goal.__name__
         known = (kind.__name__ for kind in goal.__mro__ if getattr(kind, "measures", None) == goal.measures)
         return next((name for name in known if name in self.goals), goal.__name__)
@@ -106,7 +107,7 @@ class Capabilities:
             if kind not in self.joints:
                 known = series(f"{kind.name.lower()} joints" for kind in self.joints)
                 return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
-            limit = type(given).__name__
+            limit = None if given is None else type(given).__name__
             if given is not None and not self.keeps(type(given)):
                 known = series(self.limits) or "no"
                 return f"{solver} keeps {known} limits; {name!r} has a {limit}"

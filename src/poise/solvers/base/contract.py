@@ -86,6 +86,11 @@ class Answer(NamedTuple):
     solutions: Floats | None = None
 
 
+def is_own(solver: object) -> bool:
+    """Whether a solver is a value of a class of Poise's own: those that are equal do the same, and may stand for it."""
+    return type(solver).__module__.startswith("poise.solvers.")
+
+
 def check_solver(solver: Any) -> None:
     """The solver is a name or a value with `name`, `handles` and `run`, not its class."""
     if isinstance(solver, type):

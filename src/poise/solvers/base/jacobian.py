@@ -19,7 +19,7 @@ from poise.problem.layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import ALL_GOALS, Capabilities
-from poise.solvers.base.contract import Answer, Request
+from poise.solvers.base.contract import Answer, Request, is_own
 from poise.solvers.base.engine import Found, answer_of, in_chunks, packed_tree, seeds_of, standing_still
 
 GOALS = tuple(goal for goal in ALL_GOALS if goal != "Near")
@@ -86,7 +86,8 @@ def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance:
     most = method.iterations + method.restarts + 2 if request.trace else 0
     history = np.zeros((min(most, _LONGEST_TRACE), nu + 1))
     (packed, size), more = packed_tree(plan, tolerance), _scratch(plan)
-    rest = seeds_of(nd), *problem.preference, plan.limits, _clamps(plan, method.clamp), _settings(method)
+    settings = (_settings if is_own(method) else _new_settings)(method)
+    rest = seeds_of(nd), *problem.preference, plan.limits, _clamps(plan, method.clamp), settings
     solve = kernels.tree.steps.solve8 if lane_width() == 8 else kernels.tree.steps.solve4  # noqa: PLR2004
 
     def work(first: int, last: int) -> None:
@@ -105,8 +106,7 @@ def _scratch(plan: Plan) -> int:
     return remember(plan, "scratch", None, lambda: kernels.tree.steps.scratch_size(nd, nu, m))
 
 
-@lru_cache(_KEPT)
-def _settings(method: JacobianMethod) -> Floats:
+def _new_settings(method: JacobianMethod) -> Floats:
     """The settings that kernels/tree/steps.py reads. Without restarts an attempt goes on to its last iteration."""
     rule = method.rule
     patience = rule.patience if method.restarts else math.inf
@@ -114,6 +114,9 @@ def _settings(method: JacobianMethod) -> Floats:
         rule.number, rule.numeric, method.iterations, method.restarts, patience, method.bend, method.max_turn,
         rule.first, rule.second,
     ], dtype=np.float64)  # fmt: skip
+
+
+_settings = lru_cache(_KEPT)(_new_settings)
 
 
 def _clamps(plan: Plan, clamp: float) -> Floats:
