@@ -10,7 +10,8 @@ An entry is rig/solver/question. It has hashes of q, of the status codes, of the
 solver, joints), how many targets were reached and the worst error, or the sentence of a refusal. Bits depend on the
 processor and on NumPy: where the file was made elsewhere, only --against can tell.
 
-Answers are made in a process of their own, and made again in a fresh one before a difference is told: kernels that were
+Answers are made in a process of their own with kernels of its own, compiled with a fixed hash seed: with another one the
+same kernel may round otherwise. They are made again in a fresh process before a difference is told: kernels that were
 compiled in the same process can round otherwise than the same kernels read from Numba's cache (1e-14 on an arm by ccd).
 """
 
@@ -75,7 +76,9 @@ def made(pattern: str = "*") -> Entries:
 
 def made_by(checkout: Path | None, pattern: str = "*") -> Entries:
     """The answers of the Poise of a checkout (None: the one that is imported here), in a process of its own."""
-    environment = dict(os.environ)
+    # What the compiler makes of a kernel, to the last bit, depends on the order of sets of strings.
+    kept = harness.cache_folder() / "golden"
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "NUMBA_CACHE_DIR": str(kept)}
     if checkout is not None:
         source = checkout.resolve() / "src"
         if not (source / "poise").is_dir():
