@@ -10,9 +10,9 @@ An entry is rig/solver/question. It has hashes of q, of the status codes, of the
 solver, joints), how many targets were reached and the worst error, or the sentence of a refusal. Bits depend on the
 processor and on NumPy: where the file was made elsewhere, only --against can tell.
 
-Answers are made in a process of their own with kernels of its own, compiled with a fixed hash seed: with another one the
-same kernel may round otherwise. They are made again in a fresh process before a difference is told: kernels that were
-compiled in the same process can round otherwise than the same kernels read from Numba's cache (1e-14 on an arm by ccd).
+Answers are made in a process of their own with kernels of its own, compiled with a fixed hash seed: with another one
+the same kernel may round otherwise. They are made again in a fresh process before a difference is told: kernels that
+were compiled in the same process can round otherwise than those read from Numba's cache (1e-14 on an arm by ccd).
 """
 
 from __future__ import annotations
