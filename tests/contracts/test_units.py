@@ -59,16 +59,25 @@ def test_turned(problem, name):
         assert_alike(asked.solved(name, slice(None)), usual, 1.0)
 
 
-@pytest.mark.parametrize(("problem", "name"), [pair for pair in PAIRS if pair[0] != "arm to places"])
+@every_pair
 def test_elsewhere(problem, name):
-    """Rig and targets shifted as one, by a length or two of the rig.
-
-    Not asked of an arm that is brought to places: what a radian counts beside a length depends on where it stands.
-    """
+    """Rig and targets shifted as one, by a length or two of the rig."""
     usual = answer(problem, name)
     for shift in ((0, 0, 4), (3, -1, 2)) if usual is not None else ():
         asked = PROBLEMS[problem].placed(np.array([1.0, 0, 0, 0]), np.array(shift))
         assert_alike(asked.solved(name, slice(None)), usual, 1.0)
+
+
+@every_pair
+def test_far_away(problem, name):
+    """Rig and targets far from their parent, turned: what joints reach is what they reach anywhere."""
+    usual = answer(problem, name)
+    for far in (10.0, 1e3, 1e5) if usual is not None else ():
+        shift = far * np.array([0.6, -0.64, 0.48])
+        other = PROBLEMS[problem].placed(unit_quaternions(rng_of(7)), shift).solved(name, slice(None))
+        assert_alike(other, usual, 1.0)
+        took, takes = np.median(other.iterations), np.median(usual.iterations)
+        assert abs(took - takes) <= max(1.0, 0.15 * takes if takes > 100 else 0.0), "hundreds of steps add up roundings"
 
 
 def assert_alike(one, other, unit):

@@ -196,12 +196,12 @@ class TestFrames:
         follow.reset(poise.Pose(bent_chain()[0].skeleton, start.skeleton.rest_q))
         np.testing.assert_array_equal(follow.pose.q, start.skeleton.rest_q)
         limited = start.skeleton.limited({"j2": poise.SwingTwist((0, 1, 0), swing=0.5)})
-        with pytest.raises(poise.InputError, match=r"this one differs in its limits$"):
-            follow.reset(zero(limited))
+        follow.reset(zero(limited))  # its numbers mean the same
+        follow.reset(poise.Pose(start.skeleton, start.skeleton.rest_q))
         renamed = poise.Skeleton.build([*"abcdef", "tip"], range(-1, 6), [3] * 6 + [0], offsets=[np.ones(3)] * 7)
-        with pytest.raises(poise.InputError, match="differs in its names, A"):
+        with pytest.raises(poise.InputError, match="it has a joint 'a' where this one has 'j0'"):
             follow.reset(zero(renamed))
-        with pytest.raises(poise.InputError, match="has 7 joints; this one has 3"):
+        with pytest.raises(poise.InputError, match="another skeleton: it has 3 joints, not 7"):
             follow.reset(zero(straight_chain(2)))
         np.testing.assert_array_equal(follow.pose.q, start.skeleton.rest_q)
 

@@ -19,7 +19,8 @@ from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import humanoid
-from poise.model.skeleton import LIMB, Kind, Skeleton
+from poise.model.skeleton import Kind, Skeleton
+from poise.model.ways import LIMB
 
 _DEEPEST = 24  # levels that are indented; deeper ones line up there
 _MOST_CHAINS = 16

@@ -23,8 +23,7 @@ from poise.model import joints
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
-
-LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
+from poise.model.ways import usual_way
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,15 +316,17 @@ class Skeleton:
         Parameters
         ----------
         root
-            The first joint that moves. None: from the tip up to, not including, the first joint that leads on to other
-            limbs too. A limb is a branch with two or more joints in a line that move; leaves such as twist or helper
-            bones are none. A free root joint is left out unless it is named.
+            The first joint that moves. None: of a robot, whose joints are hinges and slides, the first below the base;
+            of a figure from the tip up to, not including, the first joint that leads on to other limbs too, once
+            something moves. A limb is a branch with two or more joints in a line that move; leaves such as twist or
+            helper bones are none. A free root joint is left out unless it is named.
         tip
             The joint that is brought somewhere.
         """
-        above = self.ancestors(tip)
         if root is None:
-            return self._default_chain(tip, above)
+            rows = usual_way(self.kinds, self.parents, self.children, self.moving_depth, self.index(tip))
+            return tuple([self.names[row] for row in rows])
+        above = self.ancestors(tip)
         root = self.names[self.index(root)]
         if root == self.names[self.index(tip)]:
             message = f"the chain's root and tip are both {root!r}; the root must be above the tip"
@@ -334,17 +335,6 @@ class Skeleton:
             message = f"{root!r} is not above {tip!r}; above it are: {listed(above)}"
             raise InputError(message)
         return above[above.index(root) :]
-
-    def _default_chain(self, tip: str, above: tuple[str, ...]) -> tuple[str, ...]:
-        below = self.index(tip)
-        first = len(above)
-        while first:
-            row = int(self.parents[below])
-            limbs = [child for child in self.children[row] if child != below and self.moving_depth[child] >= LIMB]
-            if limbs or (self.parents[row] < 0 and self.kinds[row] == Kind.FREE):
-                break
-            first, below = first - 1, row
-        return above[first:]
 
     # --- limits ----------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
         [walk.place(term, term.row, offset_of(goals[term.goal])), *(walk.place(term, r) for r in reversed(term.limb))]
         for term in layout.terms
     ]
-    size = span_size([f.offset for f in walk.frames] + [p.offset for each in places for p in each])
+    size = span_size([*_spans(layout, walk.frames), *(p.offset for each in places for p in each)])
     scale, sheared = _base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
@@ -102,6 +102,11 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
         scaled = [Transform(p.offset / size, p.rotation, p.factor) for p in each]
         aims[i] = _aim(term, scaled, goals[term.goal], mirrored=scale < 0.0)
     return Geometry(frames, aims, size, scale, walk.sheared or sheared)
+
+
+def _spans(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
+    """What lies between joints that move: how far the first ones are from the base is no measure of the limb."""
+    return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
 
 
 def _base_scale(start: Pose, layout: Layout) -> tuple[float, bool]:

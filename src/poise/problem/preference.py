@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.model.same import check_same
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.layout import DOFS, SIZES
 from poise.problem.plan import Plan
@@ -28,6 +29,7 @@ def preference_of(plan: Plan, goals: Sequence[AnyGoal]) -> Preference:
     for goal in goals:
         if not isinstance(goal, Near):
             continue
+        check_same(plan.skeleton, goal.pose.skeleton, "the pose of Near")
         u, weights = plan.u_of(goal.pose.flat_q)[0], goal.weights(plan.skeleton)
         for node in plan.layout.nodes:
             if node.row in weights:

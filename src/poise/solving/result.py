@@ -307,18 +307,21 @@ class Result:
         number = int(beyond_reach(problem, target, self.tolerances)[0])
         reach = reaches(problem, target)[max(number - 1, 0)]
         unit, shortest, longest = problem.plan.unit, reach.shortest, reach.longest
-        many = len(problem.goals) > 1
-        what = (
-            f"the target of {problem.skeleton.names[problem.plan.layout.terms[reach.term].row]!r}"
-            if many
-            else "the target"
-        )
+        term = problem.plan.layout.terms[reach.term]
+        what = f"the target of {problem.skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
         wanted = float(reach.wanted[0])
         if wanted > longest:
-            beyond = self.length((wanted - longest) * unit)
-            return f"{what} is {beyond} beyond the longest reach of {self.length(longest * unit)}"
+            beyond, whole = self.length((wanted - longest) * unit), self.length(longest * unit)
+            return f"{what} is {beyond} beyond the longest reach of {whole}{self._left_out(term.row)}"
         inside = self.length((shortest - wanted) * unit)
         return f"{what} is {inside} inside the shortest reach of {self.length(shortest * unit)}"
+
+    def _left_out(self, tip: int) -> str:
+        """The joints above that could have moved, had somebody named a root."""
+        skeleton, moving = self.problem.skeleton, set(self.problem.plan.layout.joints)
+        still = [row for row in skeleton.way(tip)[:-1] if skeleton.kinds[row] != Kind.FIXED and row not in moving]
+        names = listed(repr(skeleton.names[row]) for row in still)
+        return f"; {names} above were left out: name a root to move them, too" if still else ""
 
     def _blocking(self, i: int) -> str:
         """Name the joints that their limits keep, each with the end it is at."""

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from poise import kernels, solvers
-from poise.errors import InputError, listed
+from poise.errors import InputError
 from poise.maths.arrays import Floats, real
 from poise.maths.options import count
 from poise.model.clip import Clip
 from poise.model.pose import Pose
-from poise.model.skeleton import Skeleton, differing
+from poise.model.same import check_same
 from poise.problem.goals import Goal
 from poise.problem.measure import errors_of_one
 from poise.solvers.base.contract import Request
@@ -140,7 +140,7 @@ class Tracker:
         if pose is not None:
             if pose.shape:
                 raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
-            _check_same(start.skeleton, pose.skeleton)
+            check_same(start.skeleton, pose.skeleton, "what reset() was given")
         self._first = np.array(start.q if pose is None else start.skeleton.legal(pose.q)[0])
         self._solved = self._shown = self._first
         self._last: Result | None = None
@@ -255,18 +255,6 @@ class Tracker:
         else:
             errors, reached = errors_of_one(paths, problem.allowed(tolerance), q, targets)
         return found.shown(q, errors, reached=reached, seconds=perf_counter() - began)
-
-
-def _check_same(own: Skeleton, other: Skeleton) -> None:
-    """InputError where the tracker's skeleton and another are not the same, saying what differs."""
-    if other is own:
-        return
-    if len(other) != len(own):
-        raise InputError(
-            f"reset() takes a pose of the tracker's skeleton, which has {len(own)} joints; this one has {len(other)}"
-        )
-    if fields := differing(own, other):
-        raise InputError(f"reset() takes a pose of the tracker's skeleton; this one differs in its {listed(fields)}")
 
 
 def steady(
