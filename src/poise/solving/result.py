@@ -256,7 +256,7 @@ class Result:
         """
         status, left = Status(int(self.codes.ravel()[i])), self._left(i)
         if status == Status.out_of_reach:
-            return f"out of reach: {self._beyond(i)}; {left} left"
+            return f"out of reach: {self._beyond(i)}; {left} left{self._left_out()}"
         if status == Status.limited:
             return f"limited: limits keep the target away, {left} left; {self._blocking(i)}"
         if status == Status.nothing_to_move:
@@ -311,17 +311,18 @@ class Result:
         what = f"the target of {problem.skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
         wanted = float(reach.wanted[0])
         if wanted > longest:
-            beyond, whole = self.length((wanted - longest) * unit), self.length(longest * unit)
-            return f"{what} is {beyond} beyond the longest reach of {whole}{self._left_out(term.row)}"
+            beyond = self.length((wanted - longest) * unit)
+            return f"{what} is {beyond} beyond the longest reach of {self.length(longest * unit)}"
         inside = self.length((shortest - wanted) * unit)
         return f"{what} is {inside} inside the shortest reach of {self.length(shortest * unit)}"
 
-    def _left_out(self, tip: int) -> str:
+    def _left_out(self) -> str:
         """The joints above that could have moved, had somebody named a root."""
-        skeleton, moving = self.problem.skeleton, set(self.problem.plan.layout.joints)
-        still = [row for row in skeleton.way(tip)[:-1] if skeleton.kinds[row] != Kind.FIXED and row not in moving]
-        names = listed(repr(skeleton.names[row]) for row in still)
-        return f"; {names} above were left out: name a root to move them, too" if still else ""
+        skeleton = self.problem.skeleton
+        unnamed = [goal.joint for goal in self.problem.goals if not isinstance(goal, Near) and goal.root is None]
+        above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
+        still = [name for name in above if skeleton[name].kind != Kind.FIXED and name not in self.problem.joints]
+        return f" ({listed(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
 
     def _blocking(self, i: int) -> str:
         """Name the joints that their limits keep, each with the end it is at."""
