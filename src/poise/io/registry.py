@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from poise.errors import FileError, InputError, PoiseWarning
 from poise.io import formats as formats_folder
 from poise.io.files import sidecar_of
+from poise.maths.arrays import short
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
@@ -99,7 +100,7 @@ def load(path: str | PathLike[str]) -> Rig:
     FileError
         For a file that is missing, broken or of a format that is not supported.
     """
-    path = Path(path)
+    path = as_path(path)
     module = _format(path, "read")
     rig: Rig = module.read(path)
     sidecar = sidecar_of(path)
@@ -146,7 +147,7 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
         raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")
     if not (like is None or isinstance(like, Rig | Skeleton)):
         raise InputError(f"like must be a Rig or a Skeleton, not {_kind(like)}")
-    path = Path(path)
+    path = as_path(path)
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
     writer(path).write(thing, path, skeleton)
 
@@ -158,6 +159,14 @@ def _kind(thing: object) -> str:
 def writer(path: Path) -> Any:
     """Find the module that writes this kind of file; FileError if there is none."""
     return _format(path, "write")
+
+
+def as_path(path: Any) -> Path:
+    """The path of a file; InputError for what is none."""
+    if not isinstance(path, str | PathLike):
+        message = f"a file is given by its path, such as 'rig.glb', not by {short(path)}"
+        raise InputError(message)
+    return Path(path)
 
 
 def _format(path: Path, verb: str) -> Any:

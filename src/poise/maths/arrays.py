@@ -13,6 +13,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
+_NO_NUMBERS = (str, bytes, bool, type(None))
 _SHOWN = 80  # characters of a value that a message quotes
 
 
@@ -33,11 +34,10 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
     InputError
         For anything else.
     """
-    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
-        message = f"{what} must be real numbers, not {values.dtype}"
-        raise InputError(message)
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = values if type(values) is np.ndarray and values.dtype == np.float64 else _as_floats(values, what)
+    except InputError:
+        raise
     except OverflowError as error:
         message = f"{what} must be numbers that a float can hold; one here is too large"
         raise InputError(message) from error
@@ -51,6 +51,21 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
         message = f"{what} must be finite; it holds {array[~np.isfinite(array)].flat[0]}"
         raise InputError(message)
     return array
+
+
+def _as_floats(values: ArrayLike, what: str) -> Floats:
+    """Numbers as float64, but for what NumPy would make numbers of: texts, dates, truth values, what is masked."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        message = f"{what} must be numbers; some of them are masked"
+        raise InputError(message)
+    array = np.asarray(values)
+    others = array.dtype.kind == "O" and any(isinstance(v, _NO_NUMBERS) for v in array.ravel().tolist())
+    if array.dtype.kind == "c":
+        message = f"{what} must be real numbers, not {array.dtype}"
+        raise InputError(message)
+    if array.size and (others or array.dtype.kind not in "iufO"):
+        raise TypeError
+    return array.astype(np.float64)
 
 
 def real(value: Any, what: str) -> float:

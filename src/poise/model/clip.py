@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite, frozen
+from poise.maths.arrays import Floats, finite, frozen, real
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+
+_MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per second
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +55,7 @@ class Clip:
     @classmethod
     def at_rate(cls, poses: Pose, fps: float, name: str = "") -> Clip:
         """Make a clip of poses at a constant rate [frames/s], the first at time 0."""
-        if not fps > 0 or not np.isfinite(fps):
-            message = f"frames per second must be above zero and finite, not {fps}"
-            raise InputError(message)
-        return cls(np.arange(len(poses)) / fps, poses, name)
+        return cls(np.arange(len(poses)) / checked_rate(fps), poses, name)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -98,11 +97,21 @@ class Clip:
 
     def resampled(self, fps: float) -> Clip:
         """Return the clip at a constant rate [frames/s], both ends of its time kept as near as the rate allows."""
-        if not fps > 0 or not np.isfinite(fps):
-            message = f"frames per second must be above zero and finite, not {fps}"
+        frames = self.duration * checked_rate(fps)
+        if frames > _MOST_FRAMES:
+            message = f"{self.duration:g} s at {fps:g} frames per second are {frames:.3g} frames: nobody means so many"
             raise InputError(message)
-        frames = round(self.duration * fps) + 1
+        frames = round(frames) + 1
         return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)
+
+
+def checked_rate(fps: Any) -> float:
+    """Frames per second as a number above zero; InputError for anything else."""
+    rate = real(fps, "frames per second")
+    if not 0 < rate < np.inf:
+        message = f"frames per second must be above zero and finite, not {fps}"
+        raise InputError(message)
+    return rate
 
 
 def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite, frozen
+from poise.maths.arrays import Floats, finite, frozen, short
 from poise.maths.remember import own_fields
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
@@ -288,6 +288,9 @@ class Pose:
             By joint name: a number for a hinge [rad] or slide [file units], a quaternion w x y z relative to rest for a
             ball, seven numbers x y z w x y z for a free joint.
         """
+        if not isinstance(values, Mapping):
+            message = f"replace() takes values by joint name, such as {{'elbow': 0.5}}, not {short(values)}"
+            raise InputError(message)
         q = self.q.copy()
         for name, value in values.items():
             joint = self.skeleton[name]
@@ -324,6 +327,9 @@ class Pose:
         weight
             0 (this pose) to 1 (the other). Numbers go in straight lines, rotations by slerp.
         """
+        if not isinstance(other, Pose):
+            message = f"a pose is blended with another Pose, not with {short(other)}"
+            raise InputError(message)
         if other.skeleton is not self.skeleton and other.skeleton != self.skeleton:
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)

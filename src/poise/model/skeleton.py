@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError, UnknownNameError, listed
-from poise.maths.arrays import Floats, Ints, finite, frozen
+from poise.maths.arrays import Floats, Ints, finite, frozen, short
 from poise.model import joints
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
@@ -347,6 +347,8 @@ class Skeleton:
             By joint name or glob ("*Knee*"); None removes a limit. A ball joint takes a SwingTwist, an EulerBox or a
             Range with an axis, a hinge or slide a Range without one.
         """
+        if not isinstance(limits, Mapping):
+            raise InputError(f"limits are given by joint name, such as {{'elbow': Range(0, 2)}}, not {short(limits)}")
         rows = list(self.limits)
         for pattern, limit in limits.items():
             for i in self._matching(pattern):

@@ -254,6 +254,8 @@ class Result:
         i
             Which problem of a batch.
         """
+        if not isinstance(i, int | np.integer) or not 0 <= i < self.codes.size:
+            raise InputError(f"message() takes the number of a problem, 0 to {self.codes.size - 1}, not {short(i)}")
         status, left = Status(int(self.codes.ravel()[i])), self._left(i)
         if status == Status.out_of_reach:
             return f"out of reach: {self._beyond(i)}; {left} left{self._left_out()}"

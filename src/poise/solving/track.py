@@ -14,7 +14,7 @@ from poise import kernels, solvers
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real
 from poise.maths.options import count
-from poise.model.clip import Clip
+from poise.model.clip import Clip, checked_rate
 from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.problem.goals import Goal
@@ -152,6 +152,9 @@ class Tracker:
         The Result is that of the pose shown. `seconds` is the time of the frame, `iterations` those of the frame.
         """
         began = perf_counter()
+        seconds = dt if type(dt) is float else real(dt, "dt")
+        if not 0 <= seconds < math.inf:
+            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         targets = self._read(target)
         self._turn_to(targets.tobytes())
         result = self._prepared(targets[0], self._solved) if self._quick else self._solve(targets)
@@ -159,9 +162,6 @@ class Tracker:
         if self._approach.instant:
             self._shown = self._solved
             return result
-        seconds = real(dt, "dt")
-        if not 0 <= seconds < math.inf:
-            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         self._shown = self._approach(self._shown, self._solved, seconds)
         return self._judged(result, self._shown.copy(), targets, began)
 
@@ -177,6 +177,7 @@ class Tracker:
         name
             Name of the clip.
         """
+        rate = checked_rate(fps)
         rows = parsed(self._prepared.problem.goals, targets)
         frames = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
         if len(frames) != 1:
@@ -184,7 +185,7 @@ class Tracker:
         rows = [np.broadcast_to(row, (*frames, row.shape[-1])) for row in rows]
         poses: list[Floats] = [np.zeros((0, self.skeleton.nq))]
         for i in range(frames[0]):
-            self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / fps)
+            self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / rate)
             poses.append(self._shown[None])
         return Clip.at_rate(self._prepared.problem.posed(np.concatenate(poses)), fps, name)
 

@@ -13,6 +13,7 @@ from poise.maths.arrays import Floats, finite, real, short
 from poise.problem.goals.base.targets import FARTHEST
 
 _PAIR = 2
+_JOINTS = {"joint", "root", "tip"}
 ORIGIN = (0.0, 0.0, 0.0)
 
 
@@ -91,6 +92,9 @@ def set_fields(goal: object, **values: object) -> None:
         Names of fields and what they become.
     """
     for name, value in values.items():
+        if name in _JOINTS and not isinstance(value, str) and (value is not None or name == "joint"):
+            message = f"the {name} of {type(goal).__name__} is the name of a joint, not {short(value)}"
+            raise InputError(message)
         object.__setattr__(goal, name, value)
 
 
