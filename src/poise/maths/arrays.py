@@ -35,7 +35,10 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
         For anything else.
     """
     try:
-        array = values if type(values) is np.ndarray and values.dtype == np.float64 else _as_floats(values, what)
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
+            _check_numbers(values, array, what)
+        array = array.astype(np.float64, copy=False)
     except InputError:
         raise
     except OverflowError as error:
@@ -53,19 +56,17 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
     return array
 
 
-def _as_floats(values: ArrayLike, what: str) -> Floats:
-    """Numbers as float64, but for what NumPy would make numbers of: texts, dates, truth values, what is masked."""
+def _check_numbers(values: ArrayLike, array: NDArray[Any], what: str) -> None:
+    """Refuse what NumPy would make numbers of: texts, dates, truth values, what is masked."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         message = f"{what} must be numbers; some of them are masked"
         raise InputError(message)
-    array = np.asarray(values)
     others = array.dtype.kind == "O" and any(isinstance(v, _NO_NUMBERS) for v in array.ravel().tolist())
     if array.dtype.kind == "c":
         message = f"{what} must be real numbers, not {array.dtype}"
         raise InputError(message)
     if array.size and (others or array.dtype.kind not in "iufO"):
         raise TypeError
-    return array.astype(np.float64)
 
 
 def real(value: Any, what: str) -> float:

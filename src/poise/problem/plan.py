@@ -48,16 +48,19 @@ _OWN = ("joint", "root", "axis", "offset", "over", "tip")  # of a goal, besides 
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
 
-def plan_of(start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *, free_root: bool) -> Plan:
-    """The plan for goals of these kinds, and for poses whose joints that keep still stand as in `start`, a single one.
+def plan_of(
+    start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *, free_root: bool, still: Floats | None = None
+) -> Plan:
+    """The plan for goals of these kinds, and for poses whose joints that keep still stand as in `start`.
 
+    That is a single pose, or a batch that shares a plan; `still` is its `still_part`, where somebody has it.
     UnsupportedError where scale above a joint that turns is not uniform, or where there is no free root to move.
     """
     skeleton = start.skeleton
     layout = remembered_layout(skeleton, kinds, goals, free_root=free_root)
-    still = still_part(start, layout)
-    key = (kinds, free_root, None if still is None else still.tobytes())
-    return remember(skeleton, "plans", key, lambda: _packed(start, goals, layout))
+    still = still_part(start, layout) if still is None else still
+    key = (kinds, free_root, None if still is None else still[0].tobytes())
+    return remember(skeleton, "plans", key, lambda: _packed(start[0] if start.shape else start, goals, layout))
 
 
 def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
@@ -95,10 +98,8 @@ def still_part(start: Pose, layout: Layout) -> Floats | None:
     return np.concatenate(parts, axis=1) if parts else None
 
 
-def groups_of(start: Pose, goals: Sequence[AnyGoal], *, free_root: bool) -> list[Ints] | None:
-    """Rows of a batch of start poses that share a plan, group by group; None where all of them do."""
-    layout = remembered_layout(start.skeleton, kinds_of(goals), goals, free_root=free_root)
-    still = still_part(start, layout)
+def groups_of(still: Floats | None) -> list[Ints] | None:
+    """Rows of a batch of start poses that share a plan, by what stands in it; None where all of them do."""
     if still is None or not len(still) or (still == still[0]).all():
         return None
     _, group = np.unique(still, axis=0, return_inverse=True)

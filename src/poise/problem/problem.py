@@ -34,7 +34,7 @@ from poise.problem.measure import (
     side_in,
     way_of,
 )
-from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout
+from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout, still_part
 from poise.problem.preference import Preference, preference_of
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
@@ -108,8 +108,14 @@ class Problem:
     @cached_property
     def plan(self) -> Plan:
         """What no pose changes, packed for the kernels; starts of one problem share it (see `groups_of`)."""
-        first = self.start[0] if self.start.shape else self.start
-        return plan_of(first, self.goals, self.kinds, free_root=self.free_root)
+        still = self.still if self.start.shape else None
+        return plan_of(self.start, self.goals, self.kinds, free_root=self.free_root, still=still)
+
+    @cached_property
+    def still(self) -> Floats | None:
+        """(1|k, s) what of the starts stands in a plan, or None; see `groups_of`."""
+        layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+        return still_part(self.start, layout)
 
     @property
     def coupled(self) -> tuple[str, str] | None:

@@ -167,7 +167,7 @@ def _from_starts(
     solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
 ) -> Answer:
     """Solve each target from its own start; group by group where their plans differ."""
-    groups = groups_of(problem.start, problem.goals, free_root=problem.free_root)
+    groups = groups_of(problem.still)
     if groups is None:
         return solver.run(problem, targets, tolerance, request)
     every = [solver.run(problem.part(rows), targets[rows], tolerance, request) for rows in groups]

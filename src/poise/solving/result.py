@@ -375,7 +375,7 @@ def _sharing(problem: Problem, rows: Ints) -> list[Ints]:
     """These rows of a batch in groups that share a plan; all of them where there is one start for all."""
     if not len(rows):
         return []
-    groups = groups_of(problem.start[rows], problem.goals, free_root=problem.free_root) if problem.start.shape else None
+    groups = groups_of(problem.part(rows).still) if problem.start.shape else None
     return [rows] if groups is None else [rows[group] for group in groups]
 
 

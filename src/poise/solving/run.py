@@ -94,7 +94,7 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
     """Solve and measure: all at once, part by part where there are many targets, group by group where plans differ."""
     progress = None if request.progress is None else _Progress(request.progress)
     request = request if progress is None else replace(request, progress=progress)
-    groups = groups_of(problem.start, problem.goals, free_root=problem.free_root) if problem.start.shape else None
+    groups = groups_of(problem.still) if problem.start.shape else None
     if groups is not None:
         found = _in_groups(groups, problem, targets, solver, tolerance, request)
     elif problem.start.shape or len(targets) <= _CHUNK or request.prefer != "first":
