@@ -111,7 +111,7 @@ class TestPrepared:
             (np.zeros(6), "shape"),
             (np.array(5.0), "shape"),
             ("here", "numbers"),
-            (None, "finite"),
+            (None, "must be numbers, not None"),
         ],
     )
     def test_bad_targets_are_one_clear_error(self, target, words):
