@@ -119,7 +119,7 @@ class Problem:
 
     @property
     def coupled(self) -> tuple[str, str] | None:
-        """Two joints among those that move which share a number of q, if there are: whatever plan the start needs."""
+        """Two joints among those that move which share a number of q, if there are; whatever plan the start needs."""
         layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
         return coupled_pair(self.skeleton, layout.nodes)
 
@@ -157,7 +157,7 @@ class Problem:
 
     @cached_property
     def start_rows(self) -> Floats:
-        """(1|k, nq) the start poses' numbers as kernels take them: nobody may write to them."""
+        """(1|k, nq) the start poses' numbers as kernels take them; nobody may write to them."""
         return np.array(self.start.flat_q)
 
     def kernel_targets(self, rows: Floats) -> Floats:
