@@ -253,7 +253,7 @@ class Grounder:
 
     def _given(self, contacts: ArrayLike) -> Floats:
         """Contacts as the kernel reads them."""
-        values = finite(contacts, "contacts", last=2)
+        values = finite(contacts, "contacts", last=2, truths=True)
         shape = (*self._shape, len(self.figure.legs), 2)
         try:
             rows = np.broadcast_to(values, shape)

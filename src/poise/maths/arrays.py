@@ -17,7 +17,7 @@ _NO_NUMBERS = (str, bytes, bool, type(None))
 _SHOWN = 80  # characters of a value that a message quotes
 
 
-def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
+def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: bool = False) -> Floats:
     """Return an array of float64.
 
     Parameters
@@ -28,6 +28,8 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
         What they are, for the message.
     last
         The length that their last axis must have, if any.
+    truths
+        Whether truth values count as 0 and 1.
 
     Raises
     ------
@@ -36,7 +38,7 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None) -> Floats:
     """
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
+        if array.dtype.kind not in ("iufb" if truths else "iuf") or isinstance(values, np.ma.MaskedArray):
             _check_numbers(values, array, what)
         array = array.astype(np.float64, copy=False)
     except InputError:

@@ -143,13 +143,13 @@ def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Fl
         given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         goal = goals[measure.goal]
         if measure.kind == POSITION:
-            errors[:, c] = length(given - point_of(places, measure, goal))
+            errors[:, c] = length(given - places.point(measure, goal))
         elif measure.kind == POLE:
-            errors[:, c] = np.abs(side_in(places, measure, given).angle)
+            errors[:, c] = np.abs(places.side(measure, given).angle)
         elif measure.kind == ROTATION:
-            errors[:, c] = rotation_left(_turned(places, measure), given)
+            errors[:, c] = rotation_left(places[measure.row].rotations, given)
         else:
-            errors[:, c] = direction_left(axis_of(places, measure, goal), way_of(places, measure, goal, given))
+            errors[:, c] = direction_left(places.axis(measure, goal), places.way(measure, goal, given))
     return errors
 
 
@@ -174,33 +174,30 @@ class Places:
         found = self._found.get(row)
         return self._pose.world[self._pose.skeleton.names[row]] if found is None else found
 
+    def point(self, measure: Measure, goal: AnyGoal) -> Floats:
+        """The point (k, 3) of a position or an aim."""
+        affine, offset = self[measure.row].affine, offset_of(goal)
+        return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
-def point_of(places: Places, measure: Measure, goal: AnyGoal) -> Floats:
+    def axis(self, measure: Measure, goal: AnyGoal) -> Floats:
+        """The axis (k, 3) of a direction or an aim."""
+        return rotations.rotate(self[measure.row].rotations, np.array(axis_in(goal)))
+
+    def way(self, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
+        """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""
+        if measure.kind != AIM:
+            return given
+        point = self.point(measure, goal)
+        way = given - point
+        there = length(way) <= _SAME * np.hypot(length(given), length(point))
+        return np.where(there[:, None], 0.0, way)
+
+    def side(self, measure: Measure, given: Floats) -> Side:
+        """How a pole's limb stands."""
+        first, middle, tip = (self[row].positions for row in (*measure.limb, measure.row))
+        return side_of(first, middle, tip, given)
+
+
+def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
     """The point (k, 3) of a position or an aim in poses (k,)."""
-    affine, offset = places[measure.row].affine, offset_of(goal)
-    return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
-
-
-def axis_of(places: Places, measure: Measure, goal: AnyGoal) -> Floats:
-    """The axis (k, 3) of a direction or an aim in poses (k,)."""
-    return rotations.rotate(_turned(places, measure), np.array(axis_in(goal)))
-
-
-def way_of(places: Places, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
-    """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""
-    if measure.kind != AIM:
-        return given
-    point = point_of(places, measure, goal)
-    way = given - point
-    there = length(way) <= _SAME * np.hypot(length(given), length(point))
-    return np.where(there[:, None], 0.0, way)
-
-
-def side_in(places: Places, measure: Measure, given: Floats) -> Side:
-    """How a pole's limb stands in poses (k,)."""
-    first, middle, tip = (places[row].positions for row in (*measure.limb, measure.row))
-    return side_of(first, middle, tip, given)
-
-
-def _turned(places: Places, measure: Measure) -> Floats:
-    return places[measure.row].rotations
+    return Places(pose).point(measure, goal)

@@ -26,13 +26,9 @@ from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
 from poise.problem.measure import (
     Paths,
     Places,
-    axis_of,
     errors_by_paths,
     errors_by_world,
     paths_of,
-    point_of,
-    side_in,
-    way_of,
 )
 from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout, still_part
 from poise.problem.preference import Preference, preference_of
@@ -306,17 +302,17 @@ class Problem:
             where = slice(measure.column, measure.column + NUMBERS[measure.kind])
             aim, wanted = aims[:, where], targets[:, where]
             if measure.kind == POSITION:
-                aims[:, where] += wanted - point_of(places, measure, goal)
+                aims[:, where] += wanted - places.point(measure, goal)
             elif measure.kind == ROTATION:
                 turned = pose.world[self.skeleton.names[measure.row]].rotations
                 left = rotations.multiply(wanted, rotations.inverse(turned))
                 aims[:, where] = rotations.normalised(rotations.multiply(left, aim))
             elif measure.kind == POLE:
-                side, first = side_in(places, measure, wanted), pose.world.positions[:, measure.limb[0]]
+                side, first = places.side(measure, wanted), pose.world.positions[:, measure.limb[0]]
                 aims[:, where] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
             else:
-                left = rotations.rotation_between(axis_of(places, measure, goal), way_of(places, measure, goal, wanted))
-                begin = point_of(places, measure, goal) if measure.kind == AIM else np.zeros(3)
+                left = rotations.rotation_between(places.axis(measure, goal), places.way(measure, goal, wanted))
+                begin = places.point(measure, goal) if measure.kind == AIM else np.zeros(3)
                 aims[:, where] = begin + rotations.rotate(left, aim - begin)
         return aims
 

@@ -15,7 +15,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.model.pose import Pose
 from poise.problem.goals import AnyGoal
 from poise.problem.layout import AIM, ROTATION, Measure
-from poise.problem.measure import Places, axis_of, side_in, way_of
+from poise.problem.measure import Places
 
 _TINY = 1e-300  # what a squared length is divided by at least
 
@@ -33,7 +33,7 @@ def turn_rates(
         turned = pose.world[pose.skeleton.names[measure.row]].rotations
         left = rotations.multiply(wanted, rotations.inverse(turned))
     else:
-        axis, way = axis_of(Places(pose), measure, goal), way_of(Places(pose), measure, goal, wanted)
+        axis, way = Places(pose).axis(measure, goal), Places(pose).way(measure, goal, wanted)
         left = rotations.rotation_between(axis, way)
         rates = rates - axis[:, :, None] * np.einsum("kc,kcd->kd", axis, rates)[:, None]
         if measure.kind == AIM:
@@ -47,7 +47,7 @@ def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequenc
 
     velocities  (k, 3, nd) of the limb's first joint, of the one that bends, and of the tip
     """
-    side = side_in(Places(pose), measure, wanted)
+    side = Places(pose).side(measure, wanted)
     of_bend, of_pole = (
         np.cross(side.line, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _TINY) for v in (side.bend, side.pole)
     )

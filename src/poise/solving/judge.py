@@ -21,7 +21,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
 from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
-from poise.problem.measure import Places, point_of
+from poise.problem.measure import point_of
 from poise.problem.packing import offset_of
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
@@ -196,7 +196,7 @@ def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Flo
         jacobian = _plan_columns(plan, pose.jacobian(name, offset_of(goal)))
         wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         if measure.kind == POSITION:
-            rates, left = jacobian[:, :3] / plan.size, (wanted - point_of(Places(pose), measure, goal)) / plan.size
+            rates, left = jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
         elif measure.kind == POLE:
             limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
             velocities = [_plan_columns(plan, pose.jacobian(joint))[:, :3] for joint in limb]

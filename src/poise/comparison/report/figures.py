@@ -20,7 +20,7 @@ from poise.model.pose import Pose
 from poise.plot.scene import Panel, prepared, projected, z_up_order
 from poise.problem.goals import Orientation, Position
 from poise.problem.layout import POSITION
-from poise.problem.measure import Places, point_of
+from poise.problem.measure import point_of
 
 _SIDE, _LEAST = 190.0, 110.0  # of a picture: the longer side, the shorter one at least
 _AROUND = 0.2  # of the chain's extent is shown around it
@@ -173,7 +173,7 @@ def _tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
     """Where the goal's point is in a pose, a point of the drawing: its offset counts."""
     measures = {measure.kind: measure for measure in task.problem.measures}
     if POSITION in measures:
-        point = point_of(Places(task.problem.posed(pose.q[None])), measures[POSITION], task.goal)[0]
+        point = point_of(task.problem.posed(pose.q[None]), measures[POSITION], task.goal)[0]
     else:
         point = pose.world[task.goal.joint].positions
     return crop.at(projected(point[z_up_order(pose)]))

@@ -17,7 +17,7 @@ from poise.model.clip import Clip
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.pose import blend_q
 from poise.problem.goals import Orientation, Position
-from poise.problem.measure import Places, point_of
+from poise.problem.measure import point_of
 from poise.problem.problem import Problem
 from poise.solvers.base.perturb import DRAWS, scattered
 
@@ -101,7 +101,7 @@ class Source(NamedTuple):
         turns = pose.world_of(self.goal.joint).rotations
         if isinstance(self.goal, Orientation):
             return turns
-        points = point_of(Places(pose), measures[min(measures)], self.goal)
+        points = point_of(pose, measures[min(measures)], self.goal)
         return points if isinstance(self.goal, Position) else np.concatenate([points, turns], axis=-1)
 
     def goal_jacobians(self, q: Floats) -> Floats:

@@ -96,7 +96,7 @@ def described(hint: Any) -> str:
     if origin is Literal:
         return " or ".join(map(str, inner))
     if origin in (typing.Union, UnionType):
-        return " or ".join(dict.fromkeys(described(part) for part in inner))
+        return " or ".join(dict.fromkeys(described(part) for part in _parts(inner)))
     if _is_mapping(origin):
         return "joint=number with commas between"
     return "names with commas between"
@@ -117,7 +117,7 @@ def _read(hint: Any, text: str) -> Any:
     if hint == ArrayLike:
         return _numbers(text)
     if origin in (typing.Union, UnionType):
-        found = (_read(part, text) for part in sorted(inner, key=_plain))
+        found = (_read(part, text) for part in sorted(_parts(inner), key=_plain))
         return next((value for value in found if value is not _UNREADABLE), _UNREADABLE)
     if origin is Literal:
         return next((value for value in inner if str(value) == text), _UNREADABLE)
@@ -127,6 +127,14 @@ def _read(hint: Any, text: str) -> Any:
         return _numbers(text) if inner[:1] == (float,) else tuple(name.strip() for name in text.split(","))
     readers: dict[Any, Callable[[str], Any]] = {NoneType: _none, bool: _truth, int: _whole, float: _number, str: str}
     return readers.get(hint, lambda _: _UNREADABLE)(text)
+
+
+def _parts(inner: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The types of a union; ArrayLike is one itself, which Python has flattened into it."""
+    of_arrays = typing.get_args(ArrayLike)
+    if not set(of_arrays) <= set(inner):
+        return inner
+    return (*(part for part in inner if part not in of_arrays), ArrayLike)
 
 
 def _plain(hint: Any) -> int:
