@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,12 @@ class Given(NamedTuple):
 
 
 NOTHING = Given(None, None)
+
+
+def flat_given(translations: Floats | None, scales: Floats | None) -> Given:
+    """What a pose or a batch has of its own (..., n, 3), the batch flattened to k."""
+    values = (translations, scales)
+    return Given(*[None if v is None else v.reshape(math.prod(v.shape[:-2]), *v.shape[-2:]) for v in values])
 
 
 class Table(NamedTuple):

@@ -184,9 +184,7 @@ class Pose:
     @property
     def _given(self) -> kinematics.Given:
         """Translations and scales (k, n, 3), the batch flattened to k."""
-        shape = (math.prod(self.shape), len(self.skeleton), 3)
-        flat = [None if value is None else value.reshape(shape) for value in (self.translations, self.scales)]
-        return kinematics.Given(*flat)
+        return kinematics.flat_given(self.translations, self.scales)
 
     @cached_property
     def world(self) -> Transforms:

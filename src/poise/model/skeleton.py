@@ -164,7 +164,10 @@ class Skeleton:
         self.__post_init__()
 
     def __eq__(self, other: object) -> bool:
-        return not differing(self, other) if isinstance(other, Skeleton) else NotImplemented
+        if not isinstance(other, Skeleton):
+            return NotImplemented
+        names = [f.name for f in dataclasses.fields(self) if f.name != "source"]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((self.names, self.parents.tobytes(), self.kinds.tobytes()))
@@ -400,12 +403,6 @@ class Skeleton:
         if not rows:
             raise UnknownNameError("joint", pattern, [*self.names, *self.aliases])
         return [i for i in rows if self.kinds[i] != Kind.FIXED]
-
-
-def differing(a: Skeleton, b: Skeleton) -> list[str]:
-    """Names of the fields in which two skeletons differ; where they were read from is not compared."""
-    names = [f.name for f in dataclasses.fields(a) if f.name != "source"]
-    return [name for name in names if not _same(getattr(a, name), getattr(b, name))]
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -31,8 +31,8 @@ from poise.kernels.codes import (
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.remember import remember
-from poise.model.kinematics import Given, Table, given_rows, maps_by, table_of
-from poise.model.pose import Pose, rotation_part
+from poise.model.kinematics import Table, flat_given, given_rows, maps_by, table_of
+from poise.model.pose import rotation_part
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Pole
 from poise.problem.limb import Limb, axis_of, column_of, is_hinge, limb_of, range_of
@@ -98,7 +98,11 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     if not plan.uniform:
         problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
     starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
-    extra = _given(start, plan.table.rows) if moved or scaled else _NOTHING
+    extra = (
+        given_rows(start.skeleton, plan.table.rows, flat_given(start.translations, start.scales))
+        if moved or scaled
+        else _NOTHING
+    )
     maps = maps_by(plan.table, plan.needed, starts, extra)
     turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))
     fill = kernels.limb.posed_plane.planes if plan.limb.planar else kernels.limb.posed.limbs
@@ -110,13 +114,6 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
         a, b = (start.skeleton.names[row] for row in plan.limb[:2])
         raise UnsupportedError(f"two_bone needs parallel axes where both joints are hinges; {a!r} and {b!r} are not")
     return PosedLimb(plan, rows, starts)
-
-
-def _given(start: Pose, rows: list[int]) -> Floats:
-    """Translations and scales of the start poses, as kernels read them."""
-    n = len(start.skeleton)
-    flat = [None if value is None else value.reshape(-1, n, 3) for value in (start.translations, start.scales)]
-    return given_rows(start.skeleton, rows, Given(*flat))
 
 
 def _put_turns(plan: LimbPlan, maps: Floats, turns: Floats) -> None:
