@@ -54,10 +54,12 @@ def flat_given(translations: Floats | None, scales: Floats | None) -> Given:
 class Table(NamedTuple):
     """Rows of a skeleton as the kernels read them; see kernels/forward.py and kernels/jacobian.py.
 
+    free  which of the rows are free joints, counted in the table
     room  how many numbers forward kinematics needs to work in
     """
 
-    rows: list[int]
+    rows: Ints
+    free: Ints
     constants: Floats
     used: Ints
     dofs: Floats
@@ -68,7 +70,7 @@ def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NO
     """World transforms (k, n, 3, 4) of every joint, or (k, 1, 3, 4) of one, for poses q (k, nq)."""
     table = _table(skeleton, row, given)
     count = len(table.rows) if row is None else 1
-    extra = _NO_ROWS if given is NOTHING else given_rows(skeleton, table.rows, given)
+    extra = _NO_ROWS if given is NOTHING else given_rows(table, given)
     return maps_by(table, count, q, extra).reshape(len(q), count, 3, 4)
 
 
@@ -92,7 +94,7 @@ def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Flo
     width = lane_width()
     work = scratch((u + 12 + 6 * nv + 31 * r + 3) * width)
     kernel = kernels.jacobian.jacobians8 if width == _WIDE else kernels.jacobian.jacobians4
-    extra = given_rows(skeleton, table.rows, given)
+    extra = given_rows(table, given)
     kernel(table.constants, table.dofs, q, table.used, extra, gains, points, work, out)
     return out.reshape(len(q), 6, nv)
 
@@ -150,7 +152,7 @@ def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floa
     dofs[:, JACOBIAN_FIRST], dofs[:, JACOBIAN_ORIGIN:JACOBIAN_WAYS] = s.v_start[rows], offsets
     dofs[:, JACOBIAN_WAYS:] = ways.reshape(len(rows), 9)
     room = (len(used) + 12 * (len(rows) + 1) + 6 * len(rows)) * lane_width()
-    return Table(rows, constants, used, dofs, room)
+    return Table(np.array(rows, dtype=np.int64), np.flatnonzero(kinds == Kind.FREE), constants, used, dofs, room)
 
 
 def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:
@@ -170,16 +172,18 @@ def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:
     return parts
 
 
-def given_rows(skeleton: Skeleton, rows: list[int], given: Given) -> Floats:
-    """Translations and scales of these rows as the kernels read them, (0|k, 6 r); a free joint's stand in q."""
-    first = given.scales if given.translations is None else given.translations
+def given_rows(table: Table, given: Given) -> Floats:
+    """Translations and scales of a table's rows as the kernels read them, (0|k, 6 r); a free joint's stand in q."""
+    first, count = given.scales if given.translations is None else given.translations, len(table.rows)
     if first is None:
-        return np.empty((0, 6 * len(rows)))
-    numbers = np.empty((len(first), len(rows), 6))
-    numbers[..., 3:] = 1.0 if given.scales is None else given.scales.take(rows, axis=1)
-    numbers[..., :3] = 0.0 if given.translations is None else given.translations.take(rows, axis=1)
-    numbers[:, skeleton.kinds[rows] == Kind.FREE, :3] = 0.0
-    return numbers.reshape(len(first), 6 * len(rows))
+        return np.empty((0, 6 * count))
+    numbers = np.ones((len(first), count, 6))
+    numbers[..., :3] = 0.0 if given.translations is None else given.translations.take(table.rows, axis=1)
+    if given.scales is not None:
+        numbers[..., 3:] = given.scales.take(table.rows, axis=1)
+    if len(table.free):
+        numbers[:, table.free, :3] = 0.0
+    return numbers.reshape(len(first), 6 * count)
 
 
 def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> Floats:

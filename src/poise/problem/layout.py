@@ -69,9 +69,9 @@ class Layout(NamedTuple):
     """The tree of a set of goals. `base` is the row that everything hangs in, -1 for the world.
 
     terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
-    move each term for its goal. `below` are the rows between the base and what moves or is measured, `still` the
-    columns of q that keep still for these goals and stand in the frames between the nodes: none where these frames
-    are the same in every pose.
+    move each term for its goal. `below` are the rows between the base and what moves or is measured, `offset` those of
+    them whose translations do not stand in q; `still` the columns of q that keep still for these goals and stand in
+    the frames between the nodes: none where these frames are the same in every pose.
     """
 
     nodes: tuple[Node, ...]
@@ -81,6 +81,7 @@ class Layout(NamedTuple):
     dofs: Floats
     paths: tuple[tuple[int, ...], ...]
     below: tuple[int, ...]
+    offset: Ints
     still: Ints
 
     @property
@@ -120,6 +121,7 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
         dofs=_eased(skeleton, nodes, goals),
         paths=tuple([_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms]),
         below=below,
+        offset=np.array([row for row in below if skeleton.kinds[row] != Kind.FREE], dtype=np.int64),
         still=_still_columns(skeleton, nodes, below),
     )
 

@@ -98,11 +98,7 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     if not plan.uniform:
         problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
     starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
-    extra = (
-        given_rows(start.skeleton, plan.table.rows, flat_given(start.translations, start.scales))
-        if moved or scaled
-        else _NOTHING
-    )
+    extra = given_rows(plan.table, flat_given(start.translations, start.scales)) if moved or scaled else _NOTHING
     maps = maps_by(plan.table, plan.needed, starts, extra)
     turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))
     fill = kernels.limb.posed_plane.planes if plan.limb.planar else kernels.limb.posed.limbs

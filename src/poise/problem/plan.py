@@ -90,11 +90,11 @@ def still_part(start: Pose, layout: Layout) -> Floats | None:
         parts.append(start.flat_q[:, layout.still])
     k, n = len(start.flat_q), len(start.skeleton)
     if start.translations is not None:
-        rows = [row for row in layout.below if start.skeleton.kinds[row] != Kind.FREE]  # theirs stand in q
-        parts.append(start.translations.reshape(-1, n, 3)[:, rows].reshape(k, 3 * len(rows)))
+        offsets = start.translations.reshape(-1, n, 3).take(layout.offset, axis=1)
+        parts.append(offsets.reshape(k, 3 * len(layout.offset)))
     if start.scales is not None:
         rows = [*start.skeleton.way(layout.base), *layout.below]
-        parts.append(start.scales.reshape(-1, n, 3)[:, rows].reshape(k, 3 * len(rows)))
+        parts.append(start.scales.reshape(-1, n, 3).take(rows, axis=1).reshape(k, 3 * len(rows)))
     return np.concatenate(parts, axis=1) if parts else None
 
 

@@ -124,20 +124,50 @@ def is_legal(q, ranges):
     return True
 
 
+@part
+def put_answer(x, columns, gains, ranges, q):
+    """Write what was found into q; dividing by a gain may leave a range by a rounding."""
+    for i in range(columns.shape[0]):
+        j = columns[i]
+        q[j] = min(max(x[i] / gains[i], ranges[2 * j]), ranges[2 * j + 1])
+
+
+@inline
+def measured(numbers, layout, q, world):
+    """Whether (1 or 0) q meets the target, and the two errors: by the judge's own path along the skeleton's rows."""
+    count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
+    work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)
+    rows = part_of(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
+    asks = part_of(SCALAR, numbers, layout[REACH_AT_ASKS], count, 8)
+    spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * count].reshape(count, 2)
+    used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
+    one_q, one_target = part_of(SCALAR, q, 0, 1, layout[REACH_NQ]), part_of(SCALAR, world, 0, 1, width)
+    left = part_of(SCALAR, out, 0, 1, 2, 2)
+    measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
+    reached, first, second = 1, 0.0, 0.0
+    for c in range(count):
+        error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
+        if error > numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
+            reached = 0
+        if c == 0:
+            first = error
+        else:
+            second = error
+    return reached, first, second
+
+
 @inline
 def reach_target(kind, numbers, layout, t, q):
     """Solve for target t from q; q becomes the answer. Returns 1, 0 or a reason below 0, iterations, two errors."""
-    m, width, nq = layout[REACH_LINKS], layout[REACH_WIDTH], layout[REACH_NQ]
+    m, width = layout[REACH_LINKS], layout[REACH_WIDTH]
     world, target, x, found = room(SCALAR, 7), room(SCALAR, 7), room(SCALAR, LARGEST), room(SCALAR, 3)
-    work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)
+    ranges = numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * layout[REACH_NQ]]
     if not read_target(t, width, world):
         return UNREADABLE, 0, 0.0, 0.0
-    if not is_legal(q, numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * nq]):
+    if not is_legal(q, ranges):
         return OUTSIDE, 0, 0.0, 0.0
-    columns, gains = (
-        layout[layout[REACH_COLUMNS] : layout[REACH_COLUMNS] + m],
-        numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m],
-    )
+    columns = layout[layout[REACH_COLUMNS] : layout[REACH_COLUMNS] + m]
+    gains = numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m]
     into_base(world, width, numbers[layout[REACH_AT_BASE] : layout[REACH_AT_BASE] + 8], target)
     start = room(SCALAR, LARGEST)
     for i in range(m):
@@ -149,30 +179,8 @@ def reach_target(kind, numbers, layout, t, q):
     solve_target(kind, links, seeds, poses, target, start, settings, x, found)
     # No iteration: the start meets the target, and q stays as it is, bit for bit.
     if found[1] > 0.0:
-        ranges = numbers[layout[REACH_AT_RANGES] :]
-        for i in range(m):
-            j = columns[i]
-            # Dividing by the gain may leave a range by a rounding.
-            q[j] = min(max(x[i] / gains[i], ranges[2 * j]), ranges[2 * j + 1])
-    # The error is measured by the judge's own path along the skeleton's rows, not by what the solver believes.
-    rows = part_of(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
-    asks = part_of(SCALAR, numbers, layout[REACH_AT_ASKS], layout[REACH_MEASURES], 8)
-    spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * layout[REACH_MEASURES]].reshape(
-        layout[REACH_MEASURES], 2
-    )
-    used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
-    one_q, one_target = part_of(SCALAR, q, 0, 1, nq), part_of(SCALAR, world, 0, 1, width)
-    left = part_of(SCALAR, out, 0, 1, 2, 2)
-    measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
-    reached, first, second = 1, 0.0, 0.0
-    for c in range(layout[REACH_MEASURES]):
-        error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
-        if error > numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
-            reached = 0
-        if c == 0:
-            first = error
-        else:
-            second = error
+        put_answer(x, columns, gains, ranges, q)
+    reached, first, second = measured(numbers, layout, q, world)
     return reached, int(found[1]), first, second
 
 
