@@ -21,11 +21,12 @@ from robots import models
 
 import poise
 from poise import kernels, samples
+from poise.kernels.codes import REACH_EACH, REACH_TOLD
 from poise.kernels.values.lane_types import NumberKind
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
 from poise.maths import rotations
 from poise.maths.lanes import aligned, lane_width
-from poise.problem.arm import Arm, arm_of
+from poise.problem.arm import Arm, arm_of, reach_in_u
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.engine import arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
@@ -182,31 +183,32 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.size))
     world = case.start.with_q(q).world[case.tip]
     goal = poise.Place(case.tip, world.positions, world.rotations)
-    targets = np.ascontiguousarray(case.problem.kernel_targets(goal.rows()))
-    options = LevenbergMarquardt().options
+    targets, options = case.problem.kernel_targets(goal.rows()), LevenbergMarquardt().options
     numbers = arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
-    x, errors, counts = np.zeros((count, arm.size)), np.zeros(count), np.zeros((count, 3), dtype=np.int64)
-    solve = kernels.arm.many.solve8 if w == 8 else kernels.arm.many.solve4
-    start, no_trace = case.start.q[None].copy(), np.zeros((0, arm.size + 1))
+    packed, m = reach_in_u(case.problem, arm, numbers), arm.size
+    found, work = np.zeros((count, m + REACH_TOLD)), np.zeros(count * (REACH_EACH + 2 * m))
+    solve = kernels.arm.reach.reach8 if w == 8 else kernels.arm.reach.reach4
+    start, rows, bases = case.start.q[None].copy(), goal.rows(), case.problem.rigid_bases
     public = lambda: poise.solve(  # noqa: E731
         case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1
     )
 
     def ours() -> None:
-        counts[:] = 0  # the kernel adds to them
-        solve(arm.links, arm.seeds, targets, start, numbers, 0, count, x, errors, counts, no_trace)
+        found[:, :m] = start
+        solve(*packed, rows, bases, found, 0, count, work)
 
     contest: Contest = {"ours": ours, "public": public}
-    done: dict[str, Call] = {"ours": lambda: (counts[:, 2], counts[:, 0])}
+    done: dict[str, Call] = {"ours": lambda: (found[:, m + 2], found[:, m])}
+    seeds = np.hstack([arm.seeds, one_by_one(arm.poses, 7, w)])
     settings = Settings(
         numbers[0], numbers[1], options.damping, options.floor, options.iterations, options.restarts,
         options.candidates, len(arm.seeds),
     )  # fmt: skip
     for name, library in libs.items():
-        found, reached, spent = np.zeros_like(x), np.zeros(count, np.int64), np.zeros(count, np.int64)
+        x, reached, spent = np.zeros((count, m)), np.zeros(count, np.int64), np.zeros(count, np.int64)
         call = bound(
-            getattr(library, f"solve_{w}"), arm.links, arm.seeds, targets, start, ctypes.c_int64(count),
-            ctypes.byref(settings), found, reached, spent,
+            getattr(library, f"solve_{w}"), arm.links, seeds, targets, start, ctypes.c_int64(count),
+            ctypes.byref(settings), x, reached, spent,
         )  # fmt: skip
         call.__dict__["settings"] = settings
         contest[name], done[name] = call, lambda reached=reached, spent=spent: (reached, spent)

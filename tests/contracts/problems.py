@@ -18,13 +18,13 @@ from tests.strategies import figure, generic_arm, rng_of
 ROWS = 19  # targets of a problem: two groups of lanes and some
 FAR = (3, 11)  # those that are out of reach, where a goal has a place
 BITS = ("q", "errors", "iterations", "codes")  # what of two results has to be the same
-RACED = (
+MEASURED = (
     "arm to places",
     "arm to turns",
     "arm to points",
     "hinges",
     "slides",
-)  # a lone target of a serial arm starts from many places
+)  # a lone target of a serial arm is measured by the kernel that solved it
 
 
 @dataclass(frozen=True, eq=False)

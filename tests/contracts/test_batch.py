@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from poise.solving import run as running
 from tests.contracts.cases import SOLVERS
-from tests.contracts.problems import BITS, PAIRS, PROBLEMS, RACED, ROWS, accepted, answer, same_bits
+from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits
 from tests.contracts.trees import any_problem
 from tests.strategies import rng_of, seeds
 
@@ -31,15 +31,21 @@ class TestTargets:
             same_bits(PROBLEMS[problem].solved(name, rows), rows_of(whole, rows))
 
     def test_each_alone(self, problem, name):
-        """A lone target is no batch of one; on a serial arm the engine then takes another way."""
+        """A lone target, a batch of one and a prepared call; of a serial arm one kernel solves and measures."""
         whole = answer(problem, name)
-        if whole is None or (problem in RACED and whole.solver == "levenberg_marquardt"):
+        if whole is None:
             return
+        asked, reach = PROBLEMS[problem], PROBLEMS[problem].prepared(name)
         for row in range(ROWS):
-            one = PROBLEMS[problem].solved(name, row)
+            one, want = asked.solved(name, row), rows_of(whole, row)
             assert one.shape == ()
-            same_bits(one, rows_of(whole, row))
             assert one.message() == whole.message(row)
+            for other in (one, rows_of(asked.solved(name, [row]), 0), reach(asked.targets(row))):
+                same_bits(other, want, ("q", "iterations", "codes"))
+                if problem in MEASURED and whole.solver == "levenberg_marquardt":
+                    np.testing.assert_allclose(other.errors, want.errors, rtol=1e-12, atol=1e-14)
+                else:
+                    same_bits(other, want)
 
     def test_threads_and_parts_that_they_share(self, problem, name, monkeypatch):
         whole = answer(problem, name)

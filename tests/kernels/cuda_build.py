@@ -86,11 +86,11 @@ def place_arm(links, x, positions, rotations):
         put_quat(rotations, k, rotation)
 
 
-def solve_arms(links, seeds, targets, starts, settings, x, errors, counts):
-    """Solve targets (k, 7) of an arm, restarts included; as `serial_many.solve8`, without a trace."""
+def solve_arms(links, seeds, poses, targets, starts, settings, x, errors, counts):
+    """Solve targets (k, 7) of an arm, restarts included; without a trace."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
-        solve_range(SCALAR, links, seeds, targets, starts, settings, k, k + 1, x, errors, counts, x[:0])
+        solve_range(SCALAR, links, seeds, poses, targets, starts, settings, k, k + 1, x, errors, counts, x[:0])
 
 
 def solve_trees(
@@ -110,7 +110,7 @@ F1, F2, F3 = (types.Array(types.float64, n, "C") for n in (1, 2, 3))
 I1, I2 = (types.Array(types.int64, n, "C") for n in (1, 2))
 ENTRIES = {
     place_arm: (F2, F2, F2, F2),
-    solve_arms: (F2, F2, F2, F2, F1, F2, F1, I2),
+    solve_arms: (F2, F2, F1, F2, F2, F1, F2, F1, I2),
     solve_trees: (I2, F3, F2, I2, F2, I1, I2, F2, F2, F2, F1, F1, F2, F1, F2, F2, F1, I2),
 }
 

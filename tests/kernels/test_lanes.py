@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -16,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from poise.kernels.arm import many as serial_many
-from poise.kernels.arm import one as serial_one
+from poise.kernels.arm.many import solve_range
 from poise.kernels.values.lanes import (
     LANES4,
     LANES8,
@@ -41,7 +41,6 @@ from poise.maths.lanes import aligned, lane_width
 from tests.strategies import rng_of
 
 ROOT = Path(__file__).parent.parent.parent
-HERE = LANES8 if lane_width() == 8 else LANES4  # seeds are packed for this machine
 KINDS = [SCALAR, LANES4, LANES8]
 SEVEN = 7
 numbers = st.floats(-1e6, 1e6).map(lambda x: x if abs(x) > 1e-100 else 0.0)  # quotients stay finite
@@ -187,7 +186,7 @@ def test_half_turns_are_sines_and_cosines(kind, most):
 def arm_cases():
     """Answers of small problems by the kernels of serial arms; the settings of the engine."""
     import poise
-    from poise.problem.arm import arm_of, arm_targets
+    from poise.problem.arm import arm_of
     from poise.solvers.base.engine import arm_settings
     from tests.strategies import generic_arm
 
@@ -199,23 +198,37 @@ def arm_cases():
     solver = poise.LevenbergMarquardt(restarts=8)
     arm = arm_of(problem)
     options = arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.options)
-    targets = np.ascontiguousarray(arm_targets(arm, problem, goal.rows()))
+    targets = problem.kernel_targets(goal.rows())
+    places = np.ascontiguousarray(np.moveaxis(arm.poses.reshape(-1, 7, lane_width()), 1, 2)).reshape(-1, 7)
     out = []
-    for solve in (serial_many.solve4, serial_many.solve8):
+    for kind, together in itertools.product((LANES4, LANES8), (10, 1)):  # a lone target has all lanes to itself
+        poses = side_by_side(places, kind.width)
         x, errors, counts = np.zeros((10, 6)), np.zeros(10), np.zeros((10, 3), dtype=np.int64)
-        solve(arm.links, arm.seeds, targets, problem.starts, options, 0, 10, x, errors, counts, np.zeros((0, 7)))
-        out.append([x.tolist(), np.sqrt(errors).tolist(), counts[:, 2].tolist()])
-    found = []
-    for target in targets:
-        x, numbers_ = np.zeros(64), np.zeros(3)
-        one_target(arm.links, arm.seeds, arm.poses, target, problem.starts[0], options, x, numbers_)
-        found.append([x[:6].tolist(), math.sqrt(numbers_[2]), numbers_[0]])
-    return [*out, found]
+        for first in range(0, 10, together):
+            arm_driver(kind)(
+                arm.links, arm.seeds, poses, targets, problem.starts, options, first, first + together,
+                x, errors, counts, np.zeros((0, 7)),
+            )  # fmt: skip
+        out.append([x.tolist(), np.sqrt(errors).tolist(), counts.tolist()])
+    return out
 
 
-@njit(error_model="numpy", fastmath={"contract"})
-def one_target(links, seeds, poses, target, start, options, x, found):
-    serial_one.solve_target(HERE, links, seeds, poses, target, start, options, x, found)
+def side_by_side(places, wide):
+    """Places (s, 7) in blocks of so many, number by number."""
+    poses = aligned(places.size)
+    poses[:] = places.reshape(-1, wide, 7).transpose(0, 2, 1).ravel()
+    return poses
+
+
+@cache
+def arm_driver(kind):
+    """Problems first..last of an arm, in lanes of a kind."""
+
+    @njit(error_model="numpy", fastmath={"contract"})
+    def solve(links, seeds, poses, targets, starts, options, first, last, x, errors, counts, trace):
+        solve_range(kind, links, seeds, poses, targets, starts, options, first, last, x, errors, counts, trace)
+
+    return solve
 
 
 def test_lanes_and_plain_numbers_agree():
@@ -224,12 +237,8 @@ def test_lanes_and_plain_numbers_agree():
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip
-    (four, eight, single), plain = arm_cases(), json.loads(done.stdout)
-    for got in (eight, *plain[:2]):
+    (four, *others), plain = arm_cases(), json.loads(done.stdout)
+    for got in (*others, *plain):
         for part, want in zip(got, four, strict=True):
             np.testing.assert_allclose(part, want, atol=1e-9)
-    assert sum(four[2]) == 9
-    for got, want in zip(plain[2], single, strict=True):
-        for part, wanted in zip(got, want, strict=True):
-            np.testing.assert_allclose(part, wanted, atol=1e-9)
-    assert sum(found[2] for found in single) == 9
+    assert sum(counts[2] for counts in four[2]) == 9

@@ -120,24 +120,28 @@ SELECTIVE = 4  # most that a singular direction may turn a joint [rad]
 LARGEST_ARM = 64  # most links: kernels keep them on the stack
 ARM_LINK = 10  # numbers of a link: x y z, w x y z, then
 ARM_LOW, ARM_HIGH, ARM_SLIDES = 7, 8, 9  # lowest and highest value; 1 for a slide, 0 for a hinge
-ARM_SETTINGS = 12
+ARM_SETTINGS = 13
 ARM_DISTANCE, ARM_ANGLE = 0, 1  # squares of what counts as reached: kernel units, and 2 sin(angle / 2)
 ARM_WEIGHTS = 2  # two: of position and rotation
 ARM_FACTOR, ARM_FLOOR = 4, 5  # damping = FACTOR |e|^2 + FLOOR
 ARM_ITERATIONS, ARM_RESTARTS = 6, 7  # most iterations of one attempt; most further attempts
-ARM_CANDIDATES = 8  # seeds to choose from at a restart
+ARM_CANDIDATES, ARM_MOST_CANDIDATES = 8, 16  # seeds to choose from at a restart: a multiple of lanes, this many at most
 ARM_SHORTEST, ARM_LONGEST = 9, 10  # distance of the tip from the first link: outside, few restarts are worth their time
 ARM_POLISH = 11  # iterations that settle the best of all attempts where none reached the target
+ARM_RACE = 12  # 1 where the attempt that arrives first is to win a lone problem
 
-# --- one call for one target of an arm: solving/prepared.py, kernels/arm/reach.py. Where things stand in `layout` -----
+# --- targets of an arm: problem/arm.py, kernels/arm/reach.py. Where things stand in `layout` ------------------------
 
 REACH_LINKS, REACH_SEEDS, REACH_ROWS, REACH_MEASURES, REACH_USED, REACH_NQ = 0, 1, 2, 3, 4, 5  # how many there are
-REACH_AT_LINKS, REACH_AT_SEEDS, REACH_AT_POSES, REACH_AT_SETTINGS, REACH_AT_BASE = 6, 7, 8, 9, 10  # starts in `numbers`
+REACH_AT_LINKS, REACH_AT_SEEDS, REACH_AT_POSES, REACH_AT_SETTINGS, REACH_AT_UNIT = 6, 7, 8, 9, 10  # starts in `numbers`
 REACH_AT_GAINS, REACH_AT_RANGES, REACH_AT_TABLE, REACH_AT_ASKS, REACH_AT_ALLOWED = 11, 12, 13, 14, 15
-REACH_COLUMNS, REACH_SPANS, REACH_USES = 16, 17, 18  # starts in `layout` itself
-REACH_WIDTH = 19  # numbers of a target: 3, 4 or 7
-REACH_HEAD = 20  # how many numbers come before the lists
+REACH_COLUMNS, REACH_TURNS, REACH_SPANS, REACH_USES = 16, 17, 18, 19  # starts in `layout` itself
+REACH_WIDTH = 20  # numbers of a target: 3, 4 or 7
+REACH_HEAD = 21  # how many numbers come before the lists
 REACH_WORK = 2048  # float64 of scratch on the kernel's stack: what needs more takes the long way
+REACH_EACH = 11  # float64 for each target, and two for each link: its place, two rows of values, an error, three counts
+REACH_LONE = 152  # the most that one target needs
+REACH_TOLD = 4  # behind each answer what is told of it: iterations, attempts, whether it is met, weighted squared error
 UNREADABLE, OUTSIDE = -1, -2  # answers of the kernel: the target cannot be used; the start leaves its limits
 
 # --- limbs of two bones: problem/limb.py, problem/limb_posed.py, kernels/limb -----------------------------------------

@@ -93,7 +93,6 @@ def compiled() -> dict[str, int]:
         "posed.limbs": kernels.limb.posed.limbs,
         "posed_plane.planes": kernels.limb.posed_plane.planes,
         "serial.tips": kernels.arm.serial.tips,
-        "serial_many.solve": getattr(kernels.arm.many, f"solve{width}"),
         "reach.reach": getattr(kernels.arm.reach, f"reach{width}"),
         "tree_many.solve": getattr(kernels.tree.many, f"solve{width}"),
         "tree_steps.solve": getattr(kernels.tree.steps, f"solve{width}"),

@@ -1,4 +1,4 @@
-"""A plan that is one serial arm of hinges and slides with one goal at its end: packed for the fastest kernels."""
+"""A plan that is one serial arm of hinges and slides with one goal at its end: packed for kernels/arm."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.codes import LARGEST_ARM
-from poise.maths.arrays import Floats
+from poise.kernels.codes import (
+    LARGEST_ARM,
+    REACH_AT_LINKS,
+    REACH_COLUMNS,
+    REACH_HEAD,
+    REACH_LINKS,
+    REACH_NQ,
+    REACH_SPANS,
+    REACH_WIDTH,
+)
+from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import aligned, lane_width
 from poise.maths.remember import remember
-from poise.problem.layout import HINGE, POSITION, ROTATION, SLIDE
+from poise.problem.layout import HINGE, NUMBERS, POSITION, ROTATION, SLIDE
+from poise.problem.measure import Paths
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 
 _SEEDS = 2048
-_NOWHERE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 class Arm(NamedTuple):
@@ -24,8 +33,8 @@ class Arm(NamedTuple):
 
     links   (m + 1, 10)
     gains   (m,)        kernel units in one unit of q: 1 for hinges
-    seeds   (s, m + 7)  where to start again, and where that puts the tip
-    poses   flat        the same places, side by side in lanes
+    seeds   (s, m)      where to start again
+    poses   flat        where that puts the tip; see kernels/arm/seeds.py
     weights (2,)        1 or 0: whether position and rotation count
     reach   (2,)        shortest and longest distance of the tip from the first link
     """
@@ -73,42 +82,71 @@ def _packed(plan: Plan) -> Arm:
     links[:m, 7:9] = plan.layout.dofs[:, :2] * gains[:, None]
     links[:m, 9] = [node.kind == SLIDE for node in plan.layout.nodes]
     kinds = {term.kind for term in plan.layout.terms}
-    seeds = _seeds(links, m)
+    seeds, poses = _seeds(links, m)
     shortest, longest = 0.0, np.inf
     if POSITION in kinds:
         i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)
         shortest, longest, _ = plan.reaches[i]
     weights = (float(POSITION in kinds), float(ROTATION in kinds))
-    return Arm(links, gains, seeds, _side_by_side(seeds[:, m:]), weights, (shortest, longest))
+    return Arm(links, gains, seeds, poses, weights, (shortest, longest))
 
 
-def _seeds(links: Floats, m: int) -> Floats:
+def _seeds(links: Floats, m: int) -> tuple[Floats, Floats]:
     """Values spread over the ranges (half a turn or one unit around zero where they are infinite), and their tips."""
     low, high = links[:m, 7].copy(), links[:m, 8].copy()
     widest = np.where(links[:m, 9] > 0, 1.0, np.pi)
     low = np.where(np.isfinite(low), low, np.minimum(-widest, high - 2 * widest))
     high = np.where(np.isfinite(high), high, np.maximum(widest, low + 2 * widest))
-    seeds = np.zeros((_SEEDS, m + 7))
-    seeds[:, :m] = np.random.default_rng(7).uniform(low, high, (_SEEDS, m))
-    places = np.zeros((_SEEDS, 7))
-    kernels.arm.serial.tips(links, np.ascontiguousarray(seeds[:, :m]), places)
-    seeds[:, m:] = places
-    return seeds
+    seeds, places = np.random.default_rng(7).uniform(low, high, (_SEEDS, m)), np.zeros((_SEEDS, 7))
+    kernels.arm.serial.tips(links, seeds, places)
+    return seeds, places.reshape(-1, lane_width(), 7).transpose(0, 2, 1).ravel()
 
 
-def _side_by_side(places: Floats) -> Floats:
-    """Places (s, 7) in blocks of a lane width, number by number."""
-    width = lane_width()
-    flat = aligned(places.size)
-    flat[:] = places.reshape(-1, width, 7).transpose(0, 2, 1).ravel()
-    return flat
+class ArmArrays(NamedTuple):
+    """What of an arm's targets stays the same, as kernels/arm/reach.py takes it.
+
+    numbers  flat, parts aligned to 64 bytes
+    layout   flat; both as the columns REACH_ of codes.py say
+    """
+
+    numbers: Floats
+    layout: Ints
 
 
-def arm_targets(arm: Arm, problem: Problem, rows: Floats) -> Floats:
-    """World targets (k, W) as the kernels want them (k, 7)."""
-    given = problem.kernel_targets(rows)
-    if all(arm.weights):
-        return given
-    out = np.tile(_NOWHERE, (len(rows), 1))
-    out[:, slice(0, 3) if arm.weights[0] else slice(3, 7)] = given
-    return out
+def reach_in_u(problem: Problem, arm: Arm, settings: Floats) -> ArmArrays:
+    """For starts and answers in u: the numbers of the joints that move."""
+    ranges = np.ascontiguousarray(problem.plan.layout.dofs[:, :2])
+    return _reach(problem, arm, settings, np.arange(arm.size), ranges, None, np.empty(0))
+
+
+def reach_in_q(problem: Problem, arm: Arm, settings: Floats, paths: Paths, allowed: Floats) -> ArmArrays:
+    """For starts and answers in q, measured along `paths` and compared with the tolerances `allowed` (c,)."""
+    columns = np.array([node.q_start for node in problem.plan.layout.nodes])
+    return _reach(problem, arm, settings, columns, problem.skeleton.value_ranges, paths, allowed)
+
+
+def _reach(
+    problem: Problem, arm: Arm, settings: Floats, columns: Ints, ranges: Floats, paths: Paths | None, allowed: Floats
+) -> ArmArrays:
+    plan, nothing = problem.plan, np.empty(0)
+    unit = np.array([plan.scale * plan.size])
+    measured = (nothing, nothing) if paths is None else (paths.table, paths.asks)
+    parts = [arm.links, arm.seeds, arm.poses, settings, unit, arm.gains, ranges, *measured, allowed]
+    sizes = [-(-part.size // 8) * 8 for part in parts]
+    numbers = aligned(sum(sizes))
+    begins = np.cumsum([0, *sizes[:-1]])
+    for begin, part in zip(begins, parts, strict=True):
+        numbers[begin : begin + part.size] = part.ravel()
+    no_paths = np.empty(0, dtype=np.int64)
+    ways = (no_paths, no_paths) if paths is None else (paths.spans.ravel(), paths.used)
+    lists = [columns, plan.turning, *ways]
+    layout = np.zeros(REACH_HEAD + sum(len(whole) for whole in lists), dtype=np.int64)
+    layout[REACH_LINKS : REACH_NQ + 1] = (
+        arm.size, len(arm.seeds), 0 if paths is None else len(paths.table), 0 if paths is None else len(paths.spans),
+        len(ways[1]), len(ranges),
+    )  # fmt: skip
+    layout[REACH_AT_LINKS : REACH_AT_LINKS + len(parts)] = begins
+    layout[REACH_COLUMNS : REACH_SPANS + 2] = REACH_HEAD + np.cumsum([0, *[len(whole) for whole in lists[:-1]]])
+    layout[REACH_WIDTH] = sum(NUMBERS[measure.kind] for measure in problem.measures)
+    layout[REACH_HEAD:] = np.concatenate(lists)
+    return ArmArrays(numbers, layout)

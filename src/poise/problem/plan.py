@@ -223,6 +223,14 @@ class Plan:
                 last[dofs] = np.maximum(last[dofs], 3 * i + 3)
         return np.stack([np.minimum(first, last), last], axis=1).astype(np.int64)
 
+    @cached_property
+    def turning(self) -> Ints:
+        """(n,) 1 for nodes that may turn by whole turns: hinges, but where others follow, of which it is none."""
+        skeleton, nodes = self.skeleton, self.layout.nodes
+        led = {coupling.leader for coupling in skeleton.couplings if coupling}
+        free = [n.kind == HINGE and n.row not in led and not skeleton.couplings[n.row] for n in nodes]
+        return np.array(free, dtype=np.int64)
+
     # --- lengths -------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -295,11 +303,28 @@ class Plan:
         kernels.tree.doors.starts(for_kernel(q), *self.doors, u)
         return u
 
-    def q_of(self, u: Floats, moved: Bools, starts: Floats) -> Floats:
-        """q (k, nq) with u (k, nu) put in where `moved` (k,); else that of `starts` (1|k, nq), bit for bit."""
-        q = np.empty((len(u), self.skeleton.nq))
-        kernels.tree.doors.answers(for_kernel(u), moved, for_kernel(starts), *self.doors, q)
+    def q_of(self, u: Floats, moved: Bools, starts: Floats, *, turned: bool = True) -> Floats:
+        """q (k, nq) with u (k, nu) put in where `moved` (k,); else that of `starts` (1|k, nq), bit for bit.
+
+        Where `turned`, hinges stand as few turns from the start as their ranges allow.
+        """
+        q, turns = np.empty((len(u), self.skeleton.nq)), self.turns if turned else self.turns[:0]
+        kernels.tree.doors.answers(for_kernel(u), moved, for_kernel(starts), *self.doors, turns, q)
         return q
+
+    def turned(self, q: Floats, starts: Floats) -> Floats:
+        """q (k, nq), its hinges as few turns from the starts (1|k, nq) as their ranges allow."""
+        q = np.array(q, order="C")
+        kernels.tree.doors.turned(q, for_kernel(starts), self.turns)
+        return q
+
+    @cached_property
+    def turns(self) -> Floats:
+        """(h, 3) hinges that may turn by whole turns: the column of q, lowest and highest value."""
+        found = zip(self.layout.nodes, self.turning, strict=True)
+        rows = [n.row for n, turning in found if turning and self.skeleton.kinds[n.row] == Kind.HINGE]
+        columns_ = self.skeleton.q_start[rows]
+        return np.concatenate([columns_[:, None].astype(np.float64), self.skeleton.value_ranges[columns_]], axis=1)
 
     @cached_property
     def door_terms(self) -> Ints:
@@ -329,21 +354,14 @@ class Plan:
         return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
     def turned_near(self, u: Floats, v: Floats) -> Floats:
-        """u with whole turns added to its hinges, where the limits allow, so that they come nearest to v.
+        """u (k, nu), its hinges turned by whole turns as near to v (1|k, nu) as their ranges allow.
 
         Those of couplings stay: a whole turn of a leader is none of its followers.
         """
-        u = u.copy()
-        coupled = {coupling.leader for coupling in self.skeleton.couplings if coupling}
-        for node in self.layout.nodes:
-            if node.kind != HINGE or node.row in coupled or self.skeleton.couplings[node.row]:
-                continue
-            low, high = self.layout.dofs[node.dof, :2]
-            turn = 2 * np.pi
-            best = u[..., node.at] + turn * np.round((v[..., node.at] - u[..., node.at]) / turn)
-            best = np.where(best > high, best - turn * np.ceil((best - high) / turn), best)
-            best = np.where(best < low, best + turn * np.ceil((low - best) / turn), best)
-            u[..., node.at] = np.where((best >= low) & (best <= high), best, u[..., node.at])
+        nodes = [node for node, turning in zip(self.layout.nodes, self.turning, strict=True) if turning]
+        rows = [(node.at, *self.layout.dofs[node.dof, :2]) for node in nodes]
+        u = np.array(u, order="C")
+        kernels.tree.doors.turned(u, for_kernel(v), np.array(rows, dtype=np.float64).reshape(-1, 3))
         return u
 
     def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:

@@ -165,10 +165,10 @@ class Problem:
     def put_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
         """The same, into columns of `out` that `terms` name; see kernels/tree/doors.py."""
         unit = self.plan.scale * self.plan.size
-        kernels.tree.doors.targets(for_kernel(rows), self._rigid_bases, unit, terms, out)
+        kernels.tree.doors.targets(for_kernel(rows), self.rigid_bases, unit, terms, out)
 
     @cached_property
-    def _rigid_bases(self) -> Floats:
+    def rigid_bases(self) -> Floats:
         """(1|k, 12) the bases without their scale."""
         bases = self.bases.reshape(-1, 12)
         return for_kernel(bases if self.plan.scale == 1.0 else bases / self.plan.scales)
@@ -179,8 +179,11 @@ class Problem:
         return self.plan.u_of(self.start_rows)
 
     def q_of(self, u: Floats, moved: Bools) -> Floats:
-        """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's, bit for bit."""
-        return self.plan.q_of(u, moved, self.start_rows)
+        """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's, bit for bit.
+
+        Hinges stand as few turns from the start as they can, unless something says which turn is nicer.
+        """
+        return self.plan.q_of(u, moved, self.start_rows, turned=not self.prefers)
 
     @cached_property
     def preference(self) -> Preference:

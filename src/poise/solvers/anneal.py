@@ -120,7 +120,7 @@ class Anneal:
             costs[missed[better]] = new_costs[better]
             best = _merged(best, missed, better, found._replace(met=done))
             missed = missed[~done]
-        return best
+        return best if problem.prefers else best._replace(q=problem.plan.turned(best.q, problem.start_rows))
 
     def _first(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """What the inner solver finds; what that one refuses, this one does."""

@@ -17,15 +17,14 @@ from poise.problem.layout import NUMBERS
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Request
 from poise.solving.judge import can_start, legal_start
-from poise.solving.quick import reach
+from poise.solving.quick import reach, room_for
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
 from poise.solving.single import Single
 from poise.solving.targets import parsed, plain_of, plain_row
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
-_NONE: frozenset[tuple[int, ...]] = frozenset()
-_SHAPES = {3: frozenset({(3,)}), 4: frozenset({(4,), (3, 3)}), 7: frozenset({(7,), (4, 4), (3, 4)})}
+_NONE = (-1,)
 
 
 class Prepared:
@@ -42,11 +41,10 @@ class Prepared:
         self.problem = problem
         self.single = single
         self.moved_inside = moved_inside
-        self._q = np.array(problem.start.q)
-        aimed = [goal for goal in problem.goals if goal.width]
-        self._shapes = _SHAPES.get(aimed[0].width, _NONE) if len(aimed) == 1 == len(problem.goals) else _NONE
+        self._room = room_for(problem.start.q)
         self._quick = single.quick(problem)
         self._plain = plain_of(problem)
+        self._shape = self._plain.widths if len(self._plain.widths) == 1 == len(problem.goals) else _NONE
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.problem, self.single, self.moved_inside)
@@ -83,8 +81,9 @@ class Prepared:
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         began = perf_counter()
-        if type(target) is _ARRAY and target.dtype is _FLOAT and target.shape in self._shapes:
-            found = self._reached(target, start, began)
+        if type(target) is _ARRAY and target.dtype is _FLOAT and target.shape == self._shape:
+            row = target.reshape(1, -1).copy()  # the caller may write into theirs before the rest is asked for
+            found = self.short(row, start, began)
             if found is not None:
                 return found
         problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._at(start)
@@ -99,31 +98,31 @@ class Prepared:
         request = self.settings.request(len(targets))
         return run(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, began)
 
-    def _reached(self, target: Floats, start: ArrayLike | None, began: float) -> Result | None:
-        """What the short way finds, where it serves."""
+    def short(self, row: Floats, start: ArrayLike | None, began: float) -> Result | None:
+        """What the short way finds for a target's row (1, W), where it serves; see quick.py."""
         quick = self._quick
         if quick is None:
             return None
         if start is None:
             told = self.single.reached, self.problem, self.moved_inside
-            return reach(quick, target, self._q.copy(), told, began)
+            return reach(quick, self.problem, row, self._room.copy(), told, began)
         if not quick.anywhere:
             return None
         q = self._checked(start)
-        return reach(quick, target, q, (self._reached_from, q.copy()), began)
+        return reach(quick, self.problem, row, room_for(q), (self._reached_from, q), began)
 
-    def _reached_from(self, q: Floats, target: Floats, found: tuple[Any, ...]) -> dict[str, Any]:
+    def _reached_from(self, q: Floats, targets: Floats, found: tuple[Any, ...]) -> dict[str, Any]:
         """What a Result tells of a start that did not have to be moved inside."""
-        return self.single.reached(self.problem.at(self.problem.start.with_q(q)), (), target, found)
+        return self.single.reached(self.problem.at(self.problem.start.with_q(q)), (), targets, found)
 
     def _checked(self, start: ArrayLike) -> Floats:
         """The configuration to start from, a copy."""
         q = np.array(
             start if type(start) is _ARRAY and start.dtype is _FLOAT else finite(start, "the start"), dtype=_FLOAT
         )
-        if q.shape != self._q.shape:
+        if q.shape != self.single.shape[1:]:
             raise InputError(
-                f"the start of a prepared problem is one configuration of {len(self._q)} numbers, not {q.shape}"
+                f"the start of a prepared problem is one configuration of {self.single.shape[1]} numbers, not {q.shape}"
             )
         return q
 

@@ -17,7 +17,7 @@ from poise.problem.goals import Goal
 from poise.problem.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Answer, Request
-from poise.solving.quick import Quick, quick_of, reach
+from poise.solving.quick import Quick, quick_of, reach, room_for
 from poise.solving.result import Result
 from poise.solving.run import Settings, check_answer, run
 
@@ -66,7 +66,7 @@ class Single:
         quick = None if self._quick is None else self.quick(problem)
         if quick is not None:
             told = self.reached, problem, moved_inside
-            found = reach(quick, targets[0], np.array(problem.start.q), told, began, **known)
+            found = reach(quick, problem, targets, room_for(problem.start.q), told, began, **known)
             if found is not None:
                 if self.settings.progress is not None:
                     self.settings.progress(1)
@@ -96,11 +96,11 @@ class Single:
         }
 
     def reached(
-        self, problem: Problem, moved_inside: tuple[str, ...], target: Floats, found: tuple[Any, ...]
+        self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, found: tuple[Any, ...]
     ) -> dict[str, Any]:
         """The same of what the short way found: whether, iterations, errors."""
         _, count, *errors = found
-        return self._said(problem, moved_inside, problem.goals[0].parse(target).reshape(1, -1)) | {
+        return self._said(problem, moved_inside, targets) | {
             "errors": np.array(errors[: len(problem.measures)]),
             "iterations": np.array(count),
             "joint_updates": np.array(count * len(problem.joints)),

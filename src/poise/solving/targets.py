@@ -16,6 +16,8 @@ from poise.problem.problem import Problem
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _PLACE = Place.width
+_MATRICES = {4: ((3, 3),), _PLACE: ((4, 4), (3, 4))}
+_LAST_ROW = [0.0, 0.0, 0.0, 1.0]
 _KNOWN = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Pole, Position)}
 
 
@@ -45,7 +47,7 @@ def plain_of(problem: Problem) -> Plain:
 
 
 def plain_row(plain: Plain, target: Any) -> Floats | None:
-    """The row (1, W) of a plain target, a copy; None for any other, which goals have to parse."""
+    """The row (1, W) of a plain target or a matrix, a copy; None for any other, which goals have to parse."""
     given: Sequence[Any] = (target,) if len(plain.widths) == 1 else target if type(target) in (list, tuple) else ()
     if len(given) != len(plain.widths) or not given:
         return None
@@ -54,11 +56,27 @@ def plain_row(plain: Plain, target: Any) -> Floats | None:
         is_pair = width == _PLACE and type(part) is tuple and len(part) == 2  # noqa: PLR2004  (position, rotation)
         pairs = zip(part, (3, 4), strict=True) if is_pair else ((part, width),)
         for numbers, count in pairs:
-            if type(numbers) is not _ARRAY or numbers.dtype is not _FLOAT or numbers.shape != (count,):
+            if type(numbers) is not _ARRAY or numbers.dtype is not _FLOAT:
                 return None
-            parts.append(numbers)
+            row = numbers if numbers.shape == (count,) else _of_matrix(numbers, count)
+            if row is None:
+                return None
+            parts.append(row)
     row = np.concatenate(parts)
     return row.reshape(1, -1) if kernels.tree.doors.plain(row, plain.terms, FARTHEST, UNIT) else None
+
+
+def _of_matrix(matrix: Floats, width: int) -> Floats | None:
+    """A rotation matrix (3, 3) or a rigid transform (3|4, 4) as a row (4 | 7,), as goals parse it; None for others."""
+    if matrix.shape not in _MATRICES.get(width, ()):
+        return None
+    row = np.empty(width)
+    if width == _PLACE:
+        if matrix.shape[0] == 4 and matrix[3].tolist() != _LAST_ROW:  # noqa: PLR2004  (which goals may let pass)
+            return None
+        row[:3] = matrix[:3, 3]
+    wrong = kernels.values.turns.quaternions(np.array(matrix[:3, :3]).reshape(1, 9), row[-4:].reshape(1, 4))
+    return row if wrong < 0 else None
 
 
 def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from poise import kernels, solvers
+from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real
 from poise.maths.options import count
@@ -25,7 +25,7 @@ from poise.solving.pace import Approach
 from poise.solving.result import Result
 from poise.solving.run import run
 from poise.solving.solve import checked_goals, chosen_solver, prepare
-from poise.solving.targets import parsed
+from poise.solving.targets import parsed, plain_of, plain_row
 
 _STEADY = 3.0  # damping: a step in a singular direction, as at full stretch, stays below 1 / (2 sqrt(3)) rad
 _ITERATIONS = 100  # most in a frame, where no budget is given
@@ -33,7 +33,6 @@ _SLICE = 4  # iterations between two looks at the clock
 _GAIN = 0.99  # what is left must fall below this share of what was left before, or the frame is done
 _NEVER = b""
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
-_SHAPES = frozenset({(3,), (4,), (7,), (3, 3), (3, 4), (4, 4)})  # of single targets that a kernel may be able to read
 
 
 class Tracker:
@@ -105,7 +104,7 @@ class Tracker:
         limited = iterations is not None or microseconds is not None
         self._in_slices = "iterations" in _options(self.solver) and (limited or isinstance(solver, str))
         self._quick = self._prepared.quick and not limited
-        self._width = sum(goal.width for goal in wanted)
+        self._plain = plain_of(self._prepared.problem)
         self.reset()
 
     @property
@@ -157,7 +156,8 @@ class Tracker:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         targets = self._read(target)
         self._turn_to(targets.tobytes())
-        result = self._prepared(targets[0], self._solved) if self._quick else self._solve(targets)
+        found = self._prepared.short(targets, self._solved, began) if self._quick else None
+        result = self._solve(targets) if found is None else found
         self._last, self._solved = result, result.q.copy()  # whoever has the result may write to its arrays
         if self._approach.instant:
             self._shown = self._solved
@@ -191,10 +191,9 @@ class Tracker:
 
     def _read(self, target: Any) -> Floats:
         """The target as a row (1, W)."""
-        if self._quick and type(target) is _ARRAY and target.dtype is _FLOAT and target.shape in _SHAPES:
-            targets = np.empty((1, self._width))
-            if kernels.arm.reach.row_of(target.flatten(), self._width, targets):
-                return targets
+        row = plain_row(self._plain, target)
+        if row is not None:
+            return row
         problem = self._prepared.problem
         rows = parsed(problem.goals, target)  # has the words where something is wrong
         if any(row.ndim > 1 for row in rows):

@@ -8,7 +8,6 @@ from poise.kernels.on_demand import imported_when_asked
 __getattr__ = imported_when_asked(
     __name__,
     "many",
-    "one",
     "reach",
     "serial",
 )

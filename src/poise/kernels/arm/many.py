@@ -3,7 +3,8 @@
 
     targets  (k, 7)      x y z, w x y z of the tip in the base frame
     starts   (1|k, m)    values to start from
-    seeds    (s, m + 7)  values to start again from, and where they put the tip
+    seeds    (s, m)      values to start again from
+    poses    flat        where they put the tip, see seeds.py
     settings (12,)       see below
     x        (k, m)      the answers
     errors   (k,)        weighted squared error of each answer
@@ -11,12 +12,27 @@
     trace    (t, m + 1)  error and values of all that the first problem tried, attempt after attempt; t may be 0
 
 The answer to a problem depends on that problem alone, not on the batch that it comes in: lanes do not mix, and every
-problem goes through the same seeds in the same order, a few at a time, and restarts from the one of these few whose tip
-is nearest to its target.
+problem goes through the same attempts in the same order: from its start, from seeds (seeds.py), and where none has met
+the target, attempts that settle for the nearest pose. A lone problem has its attempts side by side (race.py).
 """
 
 from __future__ import annotations
 
+from poise.kernels.arm.race import (
+    KEPT,
+    NEXT,
+    NOBODY,
+    OLDEST,
+    RACE_ROOM,
+    TOTAL,
+    WINNER,
+    enter,
+    is_over,
+    may_begin,
+    may_keep,
+    open_race,
+)
+from poise.kernels.arm.seeds import HUGE, put_nearest, put_seed
 from poise.kernels.arm.serial import (
     LARGEST,
     cautious,
@@ -29,28 +45,31 @@ from poise.kernels.arm.serial import (
 )
 from poise.kernels.codes import (
     ARM_ANGLE,
-    ARM_CANDIDATES,
     ARM_DISTANCE,
     ARM_FACTOR,
     ARM_FLOOR,
     ARM_ITERATIONS,
     ARM_LONGEST,
     ARM_POLISH,
+    ARM_RACE,
     ARM_RESTARTS,
     ARM_SHORTEST,
     ARM_WEIGHTS,
 )
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.compiled import inline, part
 from poise.kernels.values.axes import rotation_error
-from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, bits, lane, minimum, part_of, room, room2, select, width
+from poise.kernels.values.lanes import SCALAR, bits, lane, minimum, part_of, room, room2, select, width
 from poise.kernels.values.linear import Quat, Vec, sub
 
 # An attempt ends after 4 iterations that lower the squared error by less than 20 %. Giving up early pays, because a
 # restart is cheap: with this rule a pose of a Panda takes 12.8 iterations on the mean, without it 16.8.
 STALL_SHARE, STALL_COUNT = 0.8, 4.0
 POLISHES = 3  # attempts that settle where none has met the target: the best so far, then two from other seeds
+ALONE, TOGETHER = (
+    2,
+    2,
+)  # iterations before a lone problem begins a second attempt; and so many begin with each from then on
 VAIN_RESTARTS = 4.0  # most restarts for a target that the lengths cannot reach
-HUGE = 1e300  # a squared error that any other one is below; infinity would give NaN where it is multiplied by zero
 
 # Rows of the lanes' book: what the driver knows of each lane, one number a lane.
 GOAL = 0  # seven rows: the target, x y z, w x y z
@@ -64,25 +83,6 @@ LAST = 15  # squared error of the iteration before
 ROWS = 16
 WIDEST = 8  # lanes
 BOOK_ROOM, VALUES_ROOM = ROWS * WIDEST, LARGEST * WIDEST  # named: Numba takes no products as sizes of stack arrays
-
-
-@part
-def best_seed(seeds, first, count, m, target, weights):
-    """Which of `count` seeds from `first` on puts the tip nearest to the target (7 numbers)."""
-    # Looking at four seeds before a restart brought poses of a Panda that are solved from 99.95 to 99.98 %.
-    best, found = HUGE, 0
-    for c in range(count):
-        i = (first + c) % seeds.shape[0]
-        away, turn = 0.0, 0.0
-        for j in range(3):
-            away += (seeds[i, m + j] - target[j]) ** 2
-        for j in range(3, 7):
-            turn += seeds[i, m + j] * target[j]
-        # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, the same measure that the error has.
-        cost = weights[0] * weights[0] * away + weights[1] * weights[1] * 4.0 * (1.0 - turn * turn)
-        if cost < best:
-            best, found = cost, i
-    return found
 
 
 @part
@@ -128,15 +128,6 @@ def start_lane(book, values, w, l, start, m, most, patience, caution):
 
 
 @part
-def put_seed(seeds, target, settings, values, w, l, m, number):
-    """Move lane l to the best of the next candidates."""
-    count = int(settings[ARM_CANDIDATES])
-    seed = best_seed(seeds, number * count, count, m, target, settings[ARM_WEIGHTS:])
-    for i in range(m):
-        values[i * w + l] = seeds[seed, i]
-
-
-@part
 def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
     """Write what lane l found, if it is the best of its problem so far."""
     k = int(book[PROBLEM * w + l])
@@ -170,33 +161,108 @@ def keep_seen(book, tested, w, l, m, caution, error, x, errors):
 
 
 @part
-def go_on(links, seeds, targets, starts, settings, book, values, w, l, m, is_met, x, errors, following, last):
-    """What lane l does next: another attempt, a last polish of the best one, or problem number `following`.
+def last_attempt(book, w, l, settings):
+    """The number of the last attempt at lane l's problem, the first being 0."""
+    return book[ALLOWED * w + l] + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
+
+
+@part
+def begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, number):
+    """Lane l begins attempt `number` at its problem: from the start, from a seed, or one that settles."""
+    w, m = width(kind), seeds.shape[1]
+    k, allowed = int(book[PROBLEM * w + l]), book[ALLOWED * w + l]
+    book[ATTEMPT * w + l] = number
+    if number == 0.0:
+        start = starts[min(k, starts.shape[0] - 1)]
+        start_lane(book, values, w, l, start, m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        return
+    # x[k] only fills the values here, unless this attempt settles the best pose so far; else the seed replaces them.
+    if number <= allowed:
+        start_lane(book, values, w, l, x[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
+    else:
+        # It may not stall (all its iterations are patience), and its caution of 1 makes damping adapt.
+        start_lane(book, values, w, l, x[k], m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
+    # The nearest pose may lie in another branch than the best attempt ended in: later ones settle there as well.
+    if number != allowed + 1.0:
+        put_seed(kind, seeds, poses, targets[k], settings, values, l, int(number) - 1)
+
+
+@part
+def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l, is_met, x, errors, following, last):
+    """What lane l does next: another attempt, or problem number `following`.
 
     Returns whether it took that problem; with none left it idles.
     """
-    k, tries, allowed = int(book[PROBLEM * w + l]), book[ATTEMPT * w + l] + 1.0, book[ALLOWED * w + l]
-    book[ATTEMPT * w + l] = tries
-    # x[k] only fills the values here; the seed replaces them.
-    if k >= 0 and not is_met and tries <= allowed:
-        start_lane(book, values, w, l, x[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
-        put_seed(seeds, targets[k], settings, values, w, l, m, int(tries) - 1)
-        return False
-    # Nothing met the target: settle. The attempt may not stall (all its iterations are patience), and its caution of 1
-    # makes damping adapt.
-    if k >= 0 and not is_met and tries <= allowed + POLISHES and settings[ARM_POLISH] > 0.0:
-        start_lane(book, values, w, l, x[k], m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
-        # The nearest pose may lie in another branch than the best attempt ended in: look there as well.
-        if tries > allowed + 1.0:
-            put_seed(seeds, targets[k], settings, values, w, l, m, int(tries) - 1)
+    w = width(kind)
+    tries = book[ATTEMPT * w + l] + 1.0
+    if book[PROBLEM * w + l] >= 0.0 and not is_met and tries <= last_attempt(book, w, l, settings):
+        begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, tries)
         return False
     if following >= last:
         book[PROBLEM * w + l] = -1.0
         return False
     begin(book, w, l, following, targets[following], restarts_for(links, targets[following], settings))
-    start_lane(book, values, w, l, starts[min(following, starts.shape[0] - 1)], m, settings[ARM_ITERATIONS], 0.0, 0.0)
+    begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, 0.0)
     errors[following] = HUGE
     return True
+
+
+# --- a lone problem ----------------------------------------------------------------------------------------------
+
+
+@part
+def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, k, restarts, most):
+    """At most so many idle lanes begin the next attempts at problem k. Returns how many lanes are at work."""
+    w, live, begun, last = width(kind), 0, 0, restarts + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
+    for l in range(w):
+        if book[PROBLEM * w + l] < 0.0 and begun < most and may_begin(race, restarts + 1.0, last):
+            begin(book, w, l, k, targets[k], restarts)
+            begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, race[NEXT])
+            race[NEXT] += 1.0
+            begun += 1
+        live += 1 if book[PROBLEM * w + l] >= 0.0 else 0
+    return live
+
+
+@part
+def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, k, restarts):
+    """All lanes begin at once, where the first that arrives is to win. Returns how many."""
+    w, m, count = width(kind), seeds.shape[1], min(width(kind), int(restarts) + 1)
+    for l in range(count):
+        begin(book, w, l, k, targets[k], restarts)
+        start_lane(book, values, w, l, starts[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        book[ATTEMPT * w + l] = l
+    if count > 1:
+        put_nearest(kind, seeds, poses, targets[k], settings, values)
+    race[NEXT] = count
+    return count
+
+
+@part
+def is_decided(race, settings, book, w, restarts, counts, k):
+    """Whether the race for problem k is over, and if so, what is told of it."""
+    last = restarts + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
+    # Lane 0 began with the attempt from the start, and keeps it while that lasts.
+    over = is_over(race, last, settings[ARM_RACE] > 0.0, book[LAST * w])
+    if over:
+        # At least one iteration: none would say that the start is the answer.
+        spent = max(race[TOTAL], min(race[WINNER], 1.0))
+        counts[k, 0], counts[k, 1], counts[k, 2] = spent, race[OLDEST], 1.0 if race[WINNER] < NOBODY else 0.0
+    return over
+
+
+@part
+def keep_raced(race, book, tested, w, l, m, error, is_met, ends, x, errors):
+    """As `keep_seen` and `keep_best`, for lane l of a race; a lane whose attempt ends idles."""
+    k, number = int(book[PROBLEM * w + l]), book[ATTEMPT * w + l]
+    seen = ends or book[SPENT * w + l] == 1.0 or book[CAUTION * w + l] > 0.0
+    first = is_met and ends and number < race[WINNER]
+    if first or (seen and may_keep(race, number, error, errors[k])):
+        put_best(book, tested, w, l, m, error, x, errors)
+        race[KEPT] = number
+    if ends:
+        enter(race, number, book[SPENT * w + l] - 1.0, is_met)
+        book[PROBLEM * w + l] = -1.0
 
 
 @part
@@ -209,7 +275,7 @@ def note(trace, row, tested, w, m, error):
 
 
 @inline
-def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, errors, counts, trace):
+def solve_range(kind, links, seeds, poses, targets, starts, settings, first, last, x, errors, counts, trace):
     """Solve problems first..last."""
     m, w = links.shape[0] - 1, width(kind)
     axes, origins, J = room2(kind, LARGEST, 3), room2(kind, LARGEST, 3), room2(kind, LARGEST, 6)
@@ -217,12 +283,24 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
     book, values, before = room(SCALAR, BOOK_ROOM), room(SCALAR, VALUES_ROOM), room(SCALAR, VALUES_ROOM)
     rows, v, tested = part_of(kind, book, 0, ROWS), part_of(kind, values, 0, m), part_of(kind, before, 0, m)
     weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
-    following, live = first, 0
+    following, live, passes = first, 0, 0
+    # A trace tells of attempts one after the other.
+    lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, room(SCALAR, RACE_ROOM)
     for l in range(w):
         # All lanes begin idle and take their first problem the way in which they take later ones.
         book[PROBLEM * w + l] = -1.0
         start_lane(book, values, w, l, starts[0], m, 0.0, 0.0, 0.0)
-        if go_on(links, seeds, targets, starts, settings, book, values, w, l, m, False, x, errors, following, last):
+    if lone:
+        open_race(race)
+        restarts, errors[first] = restarts_for(links, targets[first], settings), HUGE
+        if settings[ARM_RACE] > 0.0:
+            live = fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, first, restarts)
+        else:
+            live = fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, first, restarts, 1)
+    for l in range(0 if lone else w):
+        if go_on(
+            kind, links, seeds, poses, targets, starts, settings, book, values, l, False, x, errors, following, last
+        ):
             following += 1
             live += 1
     while live > 0:
@@ -233,50 +311,68 @@ def solve_range(kind, links, seeds, targets, starts, settings, first, last, x, e
         turn = rotation_error(Quat(rows[3], rows[4], rows[5], rows[6]), rotation)
         distance, angle = square(off), square(turn)
         error = distance * (weights[0] * weights[0]) + angle * (weights[1] * weights[1])
-        put_error(e, off, turn, weights)
-        for i in range(m):
-            tested[i] = v[i]
+        met = (distance <= settings[ARM_DISTANCE]) & (angle <= settings[ARM_ANGLE])
         rows[CAUTION] = cautious(rows[CAUTION], rows[LAST], error)
         rows[LAST] = error
-        damping = damping_of(rows[CAUTION], error, settings[ARM_FACTOR], settings[ARM_FLOOR])
-        damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
-        # A lane that has arrived steps once more than it needs: cheaper than to mask its step, and `tested` has the
-        # answer.
-        met = (distance <= settings[ARM_DISTANCE]) & (angle <= settings[ARM_ANGLE])
         # Progress is measured against the best of the attempt, not the iteration before: an error that swings makes
         # none.
         rows[STALL] = select(error > rows[BEST] * STALL_SHARE, rows[STALL] + 1.0, minimum(rows[STALL], 0.0))
         rows[BEST] = minimum(rows[BEST], error)
         ends = bits(met | (rows[STALL] >= STALL_COUNT) | (rows[SPENT] >= rows[MOST]))
         rows[SPENT] = rows[SPENT] + 1.0
-        if trace.shape[0] > 0 and book[PROBLEM * w] == first:
-            note(trace, counts[first, 0] + counts[first, 1] + int(book[SPENT * w]) - 1, before, w, m, lane(error, 0))
         # Taking single numbers out of lanes is slow, so that nobody looks unless an attempt ends, began here, or
         # settles.
         looks = ends | bits((rows[SPENT] == 1.0) | (rows[CAUTION] > 0.0))
+        if lone:
+            for l in range(w if looks != 0 else 0):
+                if book[PROBLEM * w + l] >= 0.0:
+                    arrived, over = (bits(met) >> l) & 1 == 1, (ends >> l) & 1 == 1
+                    keep_raced(race, book, values, w, l, m, lane(error, l), arrived, over, x, errors)
+            if ends != 0 and is_decided(race, settings, book, w, restarts, counts, first):
+                break
+        put_error(e, off, turn, weights)
+        for i in range(m):
+            tested[i] = v[i]
+        damping = damping_of(rows[CAUTION], error, settings[ARM_FACTOR], settings[ARM_FLOOR])
+        # A lane that has arrived steps once more than it needs: cheaper than to mask its step, and `tested` has the
+        # answer.
+        damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
+        if lone:
+            # A few at a time: choosing where they start takes time, which is lost where the first attempt arrives soon.
+            passes += 1
+            begins = TOGETHER if passes > ALONE else 0
+            live = fill_lanes(
+                kind, race, seeds, poses, targets, starts, settings, book, values, x, first, restarts, begins
+            )
+            continue
+        if trace.shape[0] > 0 and book[PROBLEM * w] == first:
+            row = int(counts[first, 0] + counts[first, 1] + book[SPENT * w]) - 1
+            note(trace, row, before, w, m, lane(error, 0))
         for l in range(w if looks != 0 else 0):
             if book[PROBLEM * w + l] < 0.0:
                 continue
+            is_met = (bits(met) >> l) & 1 == 1
             keep_seen(book, before, w, l, m, book[CAUTION * w + l], lane(error, l), x, errors)
             if (ends >> l) & 1:
-                is_met = (bits(met) >> l) & 1 == 1
                 keep_best(book, before, w, l, m, lane(error, l), is_met, x, errors, counts)
                 # A lane that is done goes on with a problem of its own at once: nobody waits for the slowest of eight.
                 if go_on(
-                    links, seeds, targets, starts, settings, book, values, w, l, m, is_met, x, errors, following, last
+                    kind,
+                    links,
+                    seeds,
+                    poses,
+                    targets,
+                    starts,
+                    settings,
+                    book,
+                    values,
+                    l,
+                    is_met,
+                    x,
+                    errors,
+                    following,
+                    last,
                 ):
                     following += 1
                 elif book[PROBLEM * w + l] < 0.0:
                     live -= 1
-
-
-@kernel
-def solve4(links, seeds, targets, starts, settings, first, last, x, errors, counts, trace):
-    """`solve_range` with four problems side by side."""
-    solve_range(LANES4, links, seeds, targets, starts, settings, first, last, x, errors, counts, trace)
-
-
-@kernel
-def solve8(links, seeds, targets, starts, settings, first, last, x, errors, counts, trace):
-    """`solve_range` with eight problems side by side."""
-    solve_range(LANES8, links, seeds, targets, starts, settings, first, last, x, errors, counts, trace)

@@ -1,24 +1,29 @@
 # pyright: standard
-"""One call from Python for one target of a serial arm: read it, solve, put the answer into q and measure it.
+"""Targets of a serial arm: into its base, solved, and back into q; a single one is measured, too, in the same call.
 
-A call into compiled code costs about 30 ns for every array and half a microsecond for a tuple of eight, where solving
-takes two. So everything that stays the same between targets comes in two arrays: `numbers`, and `layout`, which
-says where they stand (the columns REACH_ of codes.py).
+One kernel for one target and for many, so that they have the same bits. A call into compiled code costs about 30 ns for
+every array and half a microsecond for a tuple of eight, where solving takes two. So everything that stays the same
+between targets comes in two arrays: `numbers`, and `layout`, which says where they stand (the columns REACH_ of
+codes.py). Besides:
+
+    rows    (k, W)       world targets, W = 3, 4 or 7 numbers: x y z, w x y z
+    bases   (1|k, 12)    what the arm stands on, as world transforms are stored, without scale
+    q       (k + t, nq + 4)  where to start, then the answers, and behind each what is told of it: see REACH_TOLD. The
+                         last t rows are for a trace, see many.py
+    work    flat         REACH_EACH and two for each link, for each target from `first` to `last`; one needs none
 """
 
 from __future__ import annotations
 
 import math
 
-from poise.kernels.arm.one import solve_target
-from poise.kernels.arm.serial import LARGEST
+from poise.kernels.arm.many import solve_range
 from poise.kernels.codes import (
     ARM_SETTINGS,
     OUTSIDE,
     PATH_ROW,
     REACH_AT_ALLOWED,
     REACH_AT_ASKS,
-    REACH_AT_BASE,
     REACH_AT_GAINS,
     REACH_AT_LINKS,
     REACH_AT_POSES,
@@ -26,13 +31,16 @@ from poise.kernels.codes import (
     REACH_AT_SEEDS,
     REACH_AT_SETTINGS,
     REACH_AT_TABLE,
+    REACH_AT_UNIT,
     REACH_COLUMNS,
     REACH_LINKS,
+    REACH_LONE,
     REACH_MEASURES,
     REACH_NQ,
     REACH_ROWS,
     REACH_SEEDS,
     REACH_SPANS,
+    REACH_TURNS,
     REACH_USED,
     REACH_USES,
     REACH_WIDTH,
@@ -40,78 +48,29 @@ from poise.kernels.codes import (
     ROUNDING,
     UNREADABLE,
 )
-from poise.kernels.compiled import inline, part, short_kernel
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.limits.angles import nearest_turn
 from poise.kernels.paths import measure_all
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, part_of, room
-from poise.kernels.values.linear import Quat, Vec, conjugate, multiply, rotate, sub
-from poise.kernels.values.turns import quaternion_of
+from poise.kernels.values.linear import Quat, Vec, multiply, rotate, sub
+from poise.kernels.values.turns import turn_into
 
 _FAR = 1e100  # file units: no target is meant beyond this, and squares stay finite
-_LAST_ROW = 1e-9  # what the last row of a 4 x 4 matrix may be off
-_UNIT = 1e-12  # a squared length this near to one is one to rounding: dividing would change bits that the caller gave
-_SMALL = 1e-200  # a squared length below is that of no rotation
+_UNIT = 5e-13  # a squared length this near to one is one to rounding: half of what targets.py asks, which has the words
 
 
 @part
-def put_turn(world, at, q):
-    """Store a rotation scaled to unit length; False if it has none, or too small a one to be squared."""
-    n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
-    if not n > _SMALL:
-        return False
-    k = 1.0 if abs(n - 1.0) <= _UNIT else 1.0 / math.sqrt(n)
-    world[at], world[at + 1], world[at + 2], world[at + 3] = q.w * k, q.x * k, q.y * k, q.z * k
-    return True
-
-
-@part
-def read_target(t, width, world):
-    """Turn a target into its row `world` (3, 4 or 7 numbers); False where it cannot be used.
-
-    A place is 7 numbers x y z w x y z or a 4 x 4 or 3 x 4 matrix, a rotation 4 numbers or a 3 x 3 matrix.
-    """
-    n = t.shape[0]
-    for i in range(n):
+def is_plain(row, width):
+    """Whether the numbers of a target can be used as they are: finite, a rotation of unit length."""
+    for i in range(width):
         # Not `>`: a NaN is never less or equal, and is refused, too.
-        if not abs(t[i]) <= _FAR:
+        if not abs(row[i]) <= _FAR:
             return False
-    if width == 3:
-        if n == 3:
-            world[0], world[1], world[2] = t[0], t[1], t[2]
-        return n == 3
-    at = width - 4
-    if n == width:
-        for i in range(at):
-            world[i] = t[i]
-        return put_turn(world, at, Quat(t[at], t[at + 1], t[at + 2], t[at + 3]))
-    columns = 4 if at else 3
-    if not (at == 3 and (n == 12 or n == 16)) and not (at == 0 and n == 9):
-        return False
-    if n == 16 and max(abs(t[12]), abs(t[13]), abs(t[14]), abs(t[15] - 1.0)) > _LAST_ROW:
-        return False
-    q, is_rotation = quaternion_of(t, columns)
-    for i in range(at):
-        world[i] = t[4 * i + 3]
-    return is_rotation and put_turn(world, at, q)
-
-
-@short_kernel
-def row_of(t, width, rows):
-    """Turn a target (n,) into its row, the first of `rows` (1, width); False where it cannot be used."""
-    return read_target(t, width, rows[0])
-
-
-@part
-def into_base(world, width, base, target):
-    """The target (7 numbers) in the base frame and kernel units; base: x y z, w x y z, kernel units per file unit."""
-    turn = conjugate(Quat(base[3], base[4], base[5], base[6]))
-    p, q = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
-    if width != 4:
-        p = rotate(turn, sub(Vec(world[0], world[1], world[2]), Vec(base[0], base[1], base[2])))
+    square = 1.0
     if width != 3:
         at = width - 4
-        q = multiply(turn, Quat(world[at], world[at + 1], world[at + 2], world[at + 3]))
-    target[0], target[1], target[2] = p.x * base[7], p.y * base[7], p.z * base[7]
-    target[3], target[4], target[5], target[6] = q.w, q.x, q.y, q.z
+        square = row[at] * row[at] + row[at + 1] * row[at + 1] + row[at + 2] * row[at + 2] + row[at + 3] * row[at + 3]
+    return abs(square - 1.0) <= _UNIT
 
 
 @part
@@ -125,15 +84,31 @@ def is_legal(q, ranges):
 
 
 @part
-def put_answer(x, columns, gains, ranges, q):
-    """Write what was found into q; dividing by a gain may leave a range by a rounding."""
+def into_base(row, width, base, unit, target):
+    """A world target in the base's frame and kernel units (7,); `unit`: world units in one of these."""
+    turn, p, q = turn_into(base), Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    if width != 4:
+        p = rotate(turn, sub(Vec(row[0], row[1], row[2]), Vec(base[3], base[7], base[11])))
+    if width != 3:
+        at = width - 4
+        q = multiply(turn, Quat(row[at], row[at + 1], row[at + 2], row[at + 3]))
+    target[0], target[1], target[2] = p.x / unit, p.y / unit, p.z / unit
+    target[3], target[4], target[5], target[6] = q.w, q.x, q.y, q.z
+
+
+@part
+def put_answer(x, columns, turns, gains, ranges, q):
+    """Write what was found into q; a hinge as few turns from the start as its range allows."""
     for i in range(columns.shape[0]):
         j = columns[i]
-        q[j] = min(max(x[i] / gains[i], ranges[2 * j]), ranges[2 * j + 1])
+        low, high = ranges[2 * j], ranges[2 * j + 1]
+        # Dividing by the gain may leave a range by a rounding.
+        value = min(max(x[i] / gains[i], low), high)
+        q[j] = nearest_turn(value, q[j], low, high) if turns[i] > 0 else value
 
 
 @inline
-def measured(numbers, layout, q, world):
+def measured(numbers, layout, q, row):
     """Whether (1 or 0) q meets the target, and the two errors: by the judge's own path along the skeleton's rows."""
     count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
     work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)
@@ -141,7 +116,7 @@ def measured(numbers, layout, q, world):
     asks = part_of(SCALAR, numbers, layout[REACH_AT_ASKS], count, 8)
     spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * count].reshape(count, 2)
     used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
-    one_q, one_target = part_of(SCALAR, q, 0, 1, layout[REACH_NQ]), part_of(SCALAR, world, 0, 1, width)
+    one_q, one_target = part_of(SCALAR, q, 0, 1, layout[REACH_NQ]), part_of(SCALAR, row, 0, 1, width)
     left = part_of(SCALAR, out, 0, 1, 2, 2)
     measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
     reached, first, second = 1, 0.0, 0.0
@@ -157,40 +132,57 @@ def measured(numbers, layout, q, world):
 
 
 @inline
-def reach_target(kind, numbers, layout, t, q):
-    """Solve for target t from q; q becomes the answer. Returns 1, 0 or a reason below 0, iterations, two errors."""
-    m, width = layout[REACH_LINKS], layout[REACH_WIDTH]
-    world, target, x, found = room(SCALAR, 7), room(SCALAR, 7), room(SCALAR, LARGEST), room(SCALAR, 3)
-    ranges = numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * layout[REACH_NQ]]
-    if not read_target(t, width, world):
+def reach(kind, numbers, layout, rows, bases, q, first, last, work):
+    """Solve for targets first..last; where the layout has paths to measure along, for one that need not be plain.
+
+    Returns of the first target whether it is reached, or a reason below 0; its iterations; two errors.
+    """
+    m, nq, n, width = layout[REACH_LINKS], layout[REACH_NQ], last - first, layout[REACH_WIDTH]
+    alone = layout[REACH_ROWS] > 0
+    ranges = numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * nq]
+    if alone and not is_plain(rows[0], width):
         return UNREADABLE, 0, 0.0, 0.0
-    if not is_legal(q, ranges):
+    if alone and not is_legal(q[0, :nq], ranges):
         return OUTSIDE, 0, 0.0, 0.0
+    own = room(SCALAR, REACH_LONE) if n == 1 else work
+    targets = part_of(SCALAR, own, 0, n, 7)
+    x, starts = part_of(SCALAR, own, 7 * n, n, m), part_of(SCALAR, own, (7 + m) * n, n, m)
+    errors, counts = part_of(SCALAR, own, (7 + 2 * m) * n, n), part_of(SCALAR, own, (8 + 2 * m) * n, n, 3)
     columns = layout[layout[REACH_COLUMNS] : layout[REACH_COLUMNS] + m]
-    gains = numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m]
-    into_base(world, width, numbers[layout[REACH_AT_BASE] : layout[REACH_AT_BASE] + 8], target)
-    start = room(SCALAR, LARGEST)
-    for i in range(m):
-        start[i] = q[columns[i]] * gains[i]
+    gains, unit = numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m], numbers[layout[REACH_AT_UNIT]]
+    for k in range(n):
+        base = bases[min(first + k, bases.shape[0] - 1)]
+        into_base(rows[first + k], width, base, unit, targets[k])
+        counts[k, 0], counts[k, 1], counts[k, 2] = 0.0, 0.0, 0.0
+        for i in range(m):
+            starts[k, i] = q[first + k, columns[i]] * gains[i]
     links = part_of(SCALAR, numbers, layout[REACH_AT_LINKS], m + 1, 10)
-    seeds = part_of(SCALAR, numbers, layout[REACH_AT_SEEDS], layout[REACH_SEEDS], m + 7)
-    poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + layout[REACH_SEEDS] * 7]
+    seeds = part_of(SCALAR, numbers, layout[REACH_AT_SEEDS], layout[REACH_SEEDS], m)
+    poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + 7 * layout[REACH_SEEDS]]
     settings = numbers[layout[REACH_AT_SETTINGS] : layout[REACH_AT_SETTINGS] + ARM_SETTINGS]
-    solve_target(kind, links, seeds, poses, target, start, settings, x, found)
-    # No iteration: the start meets the target, and q stays as it is, bit for bit.
-    if found[1] > 0.0:
-        put_answer(x, columns, gains, ranges, q)
-    reached, first, second = measured(numbers, layout, q, world)
-    return reached, int(found[1]), first, second
+    trace = q[rows.shape[0] :, : m + 1]
+    solve_range(kind, links, seeds, poses, targets, starts, settings, 0, n, x, errors, counts, trace)
+    turns = layout[layout[REACH_TURNS] : layout[REACH_TURNS] + m]
+    for k in range(n):
+        answer = q[first + k]
+        # No iteration: the start meets the target, and q stays as it is, bit for bit.
+        if counts[k, 0] > 0.0:
+            put_answer(x[k], columns, turns, gains, ranges, answer)
+        answer[nq], answer[nq + 1], answer[nq + 2] = counts[k, 0], counts[k, 1], counts[k, 2]
+        answer[nq + 3] = errors[k]
+    if not alone:
+        return 0, 0, 0.0, 0.0
+    reached, one, other = measured(numbers, layout, q[0, :nq], rows[0])
+    return reached, int(counts[0, 0]), one, other
 
 
-@short_kernel
-def reach4(numbers, layout, t, q):
-    """`reach_target` from four places at once."""
-    return reach_target(LANES4, numbers, layout, t, q)
+@kernel
+def reach4(numbers, layout, rows, bases, q, first, last, work):
+    """`reach` with four targets, or attempts at one, side by side."""
+    return reach(LANES4, numbers, layout, rows, bases, q, first, last, work)
 
 
-@short_kernel
-def reach8(numbers, layout, t, q):
-    """`reach_target` from eight places at once."""
-    return reach_target(LANES8, numbers, layout, t, q)
+@kernel
+def reach8(numbers, layout, rows, bases, q, first, last, work):
+    """`reach` with eight targets, or attempts at one, side by side."""
+    return reach(LANES8, numbers, layout, rows, bases, q, first, last, work)

@@ -39,6 +39,19 @@ def best_angle(angle, low, high):
 
 
 @inline
+def nearest_turn(angle, start, low, high):
+    """Of the angles in low..high that are `angle`, which is there, but for whole turns: the one nearest to `start`."""
+    if abs(angle - start) <= math.pi:
+        return angle
+    turned = angle + TURN * math.floor((start - angle) / TURN + 0.5)
+    if turned > high:
+        turned -= TURN * math.ceil((turned - high) / TURN)
+    elif turned < low:
+        turned += TURN * math.ceil((low - turned) / TURN)
+    return turned if low <= turned <= high else angle
+
+
+@inline
 def twist_angle(q, axis):
     """Angle of q about a unit axis, -2 pi..2 pi: the rotation about the axis nearest to q (modulo a turn)."""
     return 2.0 * math.atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w)

@@ -11,9 +11,9 @@ import math
 
 from poise.kernels.codes import BALL, DIRECTION, MOVE, ROTATION
 from poise.kernels.compiled import inline, kernel
-from poise.kernels.limits.angles import TURN, best_angle, twist_angle
-from poise.kernels.values.linear import Vec, about, conjugate, multiply, normalise, quat_in, rotate, sub, vec_in
-from poise.kernels.values.turns import quaternion_of
+from poise.kernels.limits.angles import TURN, best_angle, nearest_turn, twist_angle
+from poise.kernels.values.linear import Vec, about, multiply, quat_in, rotate, sub, vec_in
+from poise.kernels.values.turns import turn_into
 
 
 @inline
@@ -50,9 +50,27 @@ def starts(q, same, bent, limits, moves, gains, u):
                 u[k, moves[i, 1] + j] = q[k, moves[i, 0] + j] * gains[i]
 
 
+@inline
+def turn_back(q, start, turns):
+    """Turn hinges by whole turns as near to the start as they can stand; turns (h, 3): column of q, range."""
+    for i in range(turns.shape[0]):
+        j = int(turns[i, 0])
+        q[j] = nearest_turn(q[j], start[j], turns[i, 1], turns[i, 2])
+
+
 @kernel
-def answers(u, moved, given, same, bent, limits, moves, gains, q):
-    """Fill q (k, nq) from u (k, nu) where `moved` (k,), else from what was given (1|k, nq), bit for bit."""
+def turned(q, starts, turns):
+    """`turn_back` for many: q (k, nq), starts (1|k, nq)."""
+    for k in range(q.shape[0]):
+        turn_back(q[k], starts[k if starts.shape[0] > 1 else 0], turns)
+
+
+@kernel
+def answers(u, moved, given, same, bent, limits, moves, gains, turns, q):
+    """Fill q (k, nq) from u (k, nu) where `moved` (k,), else from what was given (1|k, nq), bit for bit.
+
+    turns  (h, 3)  see `turn_back`
+    """
     for k in range(u.shape[0]):
         row = k if given.shape[0] > 1 else 0
         for i in range(q.shape[1]):
@@ -61,19 +79,13 @@ def answers(u, moved, given, same, bent, limits, moves, gains, q):
             continue
         for i in range(same.shape[0]):
             q[k, same[i, 0]] = u[k, same[i, 1]]
+        turn_back(q[k], given[row], turns)
         for i in range(bent.shape[0]):
             turn, first = about(vec_in(limits[i], 0), u[k, bent[i, 1]]), bent[i, 0]
             q[k, first], q[k, first + 1], q[k, first + 2], q[k, first + 3] = turn.w, turn.x, turn.y, turn.z
         for i in range(moves.shape[0]):
             for j in range(3):
                 q[k, moves[i, 0] + j] = u[k, moves[i, 1] + j] / gains[i]
-
-
-@inline
-def base_turn(base):
-    """The rotation from the world into a base, (12,) as world transforms are stored, without scale."""
-    turn, _ = quaternion_of(base, 4)
-    return conjugate(normalise(turn))
 
 
 @kernel
@@ -84,11 +96,11 @@ def targets(rows, bases, unit, terms, out):
     unit   world units in one kernel unit; negative where that scale mirrors
     terms  (t, 3)     kind, first column in `rows`, first column in `out`
     """
-    turn = base_turn(bases[0])
+    turn = turn_into(bases[0])
     for k in range(rows.shape[0]):
         base = bases[k if bases.shape[0] > 1 else 0]
         if bases.shape[0] > 1:
-            turn = base_turn(base)
+            turn = turn_into(base)
         for t in range(terms.shape[0]):
             kind, first, to = terms[t, 0], terms[t, 1], terms[t, 2]
             if kind == ROTATION:

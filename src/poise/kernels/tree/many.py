@@ -54,7 +54,7 @@ from poise.kernels.codes import (
     TREE_PULL,
     TREE_RESTARTS,
 )
-from poise.kernels.compiled import kernel, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.tree.arrays import CAUTION, LAST, PULLING, TreeArrays, carve
 from poise.kernels.tree.tree import (
     forward,
@@ -99,8 +99,14 @@ def fill_lane(flat, w, l, numbers):
         flat[i * w + l] = numbers[i]
 
 
+@inline
+def seed_at(seeds, number, d):
+    """Number d of endless seeds: those of the table (s, nd), then their numbers mixed with each other's."""
+    return seeds[(number + d * (number // seeds.shape[0])) % seeds.shape[0], d]
+
+
 @part
-def scatter(tree, seed, share, u, w, l):
+def scatter(tree, seeds, number, share, u, w, l):
     """Turn a start in lane l into another one: hinges and slides anywhere in their range, balls near the start.
 
     A hinge without two ends turns up to half a turn either way, within the end it has;
@@ -112,12 +118,13 @@ def scatter(tree, seed, share, u, w, l):
             low, high = tree.dofs[d, DOF_LOW], tree.dofs[d, DOF_HIGH]
             # Both ends are known: anywhere between them.
             if high - low < HUGE:
-                u[at * w + l] = low + seed[d] * (high - low)
+                u[at * w + l] = low + seed_at(seeds, number, d) * (high - low)
             elif motion == HINGE:
-                turned = u[at * w + l] + (2.0 * seed[d] - 1.0) * math.pi
+                turned = u[at * w + l] + (2.0 * seed_at(seeds, number, d) - 1.0) * math.pi
                 u[at * w + l] = min(max(turned, low), high)
         elif motion == BALL:
-            turn = Vec(2.0 * seed[d] - 1.0, 2.0 * seed[d + 1] - 1.0, 2.0 * seed[d + 2] - 1.0)
+            x, y, z = seed_at(seeds, number, d), seed_at(seeds, number, d + 1), seed_at(seeds, number, d + 2)
+            turn = Vec(2.0 * x - 1.0, 2.0 * y - 1.0, 2.0 * z - 1.0)
             angle = norm(turn)
             # Three numbers in -1..1 as a rotation vector: its corners are more likely than its faces, which a restart
             # may be.
@@ -176,7 +183,7 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
         start_lane(
             flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[TREE_ITERATIONS], 0.0, settings[TREE_PULL], 0.0
         )
-        scatter(tree, seeds[(tries - 1) % seeds.shape[0]], min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+        scatter(tree, seeds, tries - 1, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
         keep_turns(tree, flat.u, w, l)
         return False
     if not is_met and tries == restarts + 1 and settings[TREE_POLISH] > 0.0:

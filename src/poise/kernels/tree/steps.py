@@ -180,8 +180,7 @@ def go_on(tree, run, flat, extra, w, l, is_met, following, last):
         flat.book[ATTEMPT * w + l] = tries
         attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
         if tries <= restarts and spent < LATE * most:
-            seed = run.seeds[(tries - 1) % run.seeds.shape[0]]
-            scatter(tree, seed, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+            scatter(tree, run.seeds, tries - 1, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
             keep_turns(tree, flat.u, w, l)
             return False
         flat.book[CAREFUL * w + l] = 1.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import kernel, part
-from poise.kernels.values.linear import Quat, normalise
+from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.values.linear import Quat, conjugate, normalise
 
 ORTHOGONAL = 1e-6  # how far what should be 0 or 1 may be off
 
@@ -41,6 +41,13 @@ def quaternion_of(t, n):
         k = 0.5 / s
         q = Quat((d - b) * k, (c + g) * k, (f + h) * k, 0.5 * s)
     return q, off <= ORTHOGONAL
+
+
+@inline
+def turn_into(base):
+    """The rotation from the world into a base, (12,) as world transforms are stored, without scale."""
+    turn, _ = quaternion_of(base, 4)
+    return conjugate(normalise(turn))
 
 
 @kernel

@@ -44,7 +44,8 @@ def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
 def _closest(engine: Engine, targets: Floats, starts: Floats, count: int, threads: int) -> tuple[Floats, Bools, Ints]:
     plan = engine.problem.plan
     found, met, iterations = _attempts(engine, targets, starts, count, threads)
-    found = plan.turned_near(found, starts[:, None])
+    every = np.repeat(starts, count, axis=0)
+    found = plan.turned_near(found.reshape(every.shape), every).reshape(found.shape)
     away = (plan.differences(found, starts[:, None]) ** 2).sum(axis=-1)
     best = np.where(met, away, np.inf).argmin(axis=1)
     chosen = np.take_along_axis(found, best[:, None, None], axis=1)[:, 0]

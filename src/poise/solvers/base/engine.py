@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.kernels.codes import REACH_EACH, REACH_TOLD
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
-from poise.problem.arm import Arm, arm_targets
+from poise.problem.arm import Arm, ArmArrays, reach_in_u
 from poise.problem.layout import POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
@@ -41,6 +42,7 @@ class Options:
     floor: float
     candidates: int
     polish: int
+    race: bool = False
 
 
 class Found(NamedTuple):
@@ -86,7 +88,7 @@ def arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: Options) 
     angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE if arm.weights[1] else math.inf
     return np.array([
         distance**2, angle**2, *arm.weights, options.damping, options.floor, options.iterations, options.restarts,
-        options.candidates, *arm.reach, options.polish,
+        options.candidates, *arm.reach, options.polish, options.race,
     ], dtype=np.float64)  # fmt: skip
 
 
@@ -104,23 +106,32 @@ class ArmEngine:
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
         """Solve kernel targets (k, 7) from u (1|k, m)."""
-        arm = self.arm
-        k, m = len(targets), arm.size
-        settings = arm_settings(arm, self.problem.plan.unit, self.tolerance, options or self.options)
-        x, errors, counts = np.zeros((k, m)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
-        history = np.zeros((trace, m + 1))
-        from_x = np.ascontiguousarray(starts * arm.gains)
-        solve = kernels.arm.many.solve8 if lane_width() == 8 else kernels.arm.many.solve4  # noqa: PLR2004
+        arm, k = self.arm, len(targets)
+        numbers, layout = self._packed(options or self.options)
+        rows, m = np.zeros((k + trace, arm.size + REACH_TOLD)), arm.size
+        rows[:k, :m] = starts
+        bases = self.problem.rigid_bases
+        bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several attempts at each
+        solve = kernels.arm.reach.reach8 if lane_width() == 8 else kernels.arm.reach.reach4  # noqa: PLR2004
 
         def work(first: int, last: int) -> None:
-            solve(arm.links, arm.seeds, targets, from_x, settings, first, last, x, errors, counts, history)
+            solve(numbers, layout, targets, bases, rows, first, last, scratch((REACH_EACH + 2 * m) * (last - first)))
 
         in_chunks(k, 1 if trace else threads, work, progress)
-        u = self._inside(x)
+        u, told = rows[:k, :m].copy(), rows[:k, m:]
+        iterations, history = told[:, 0].astype(np.int64), None
         if trace:
-            history = history[: int(counts[0, :2].sum())]
+            history = rows[1 : 1 + int(told[0, :2].sum()), : m + 1].copy()
             history[:, 1:] = self._inside(history[:, 1:])
-        return Found(u, counts[:, 2] > 0, counts[:, 0], history if trace else None)
+        return Found(u, told[:, 2] > 0, iterations, history)
+
+    def _packed(self, options: Options) -> ArmArrays:
+        plan, arm = self.problem.plan, self.arm
+
+        def make() -> ArmArrays:
+            return reach_in_u(self.problem, arm, arm_settings(arm, plan.unit, self.tolerance, options))
+
+        return remember(plan, "arm in u", (self.tolerance, options), make)
 
     def _inside(self, x: Floats) -> Floats:
         """Kernel values x (k, m) as u; dividing slides by their gain may round them over an end."""
@@ -135,11 +146,11 @@ class ArmEngine:
 
     def kernel_targets(self, rows: Floats) -> Floats:
         """World targets (k, W) as the kernels want them."""
-        return np.ascontiguousarray(arm_targets(self.arm, self.problem, rows))
+        return for_kernel(rows)
 
     def attempts(self, starts: Floats, count: int) -> Floats:
         """Where the first `count` attempts start, (k, count, m): the start itself, then the seeds."""
-        seeds = self._inside(self.arm.seeds[np.arange(count - 1) % len(self.arm.seeds), : self.arm.size])
+        seeds = self._inside(mixed(self.arm.seeds, count - 1))
         shape = (len(starts), count - 1, self.arm.size)
         return np.concatenate([starts[:, None], np.broadcast_to(seeds, shape)], axis=1)
 
@@ -189,9 +200,8 @@ class TreeEngine:
         """Where the first `count` attempts start, (k, count, nu): the start itself, then elsewhere."""
         plan, seeds = self.problem.plan, self.seeds
         out = np.repeat(starts[:, None], count, axis=1)
-        for i in range(1, count):
-            share = min(0.25 * i, 2.0)
-            out[:, i] = plan.scattered(starts, seeds[(i - 1) % len(seeds)], share)
+        for i, seed in enumerate(mixed(seeds, count - 1), 1):
+            out[:, i] = plan.scattered(starts, seed, min(0.25 * i, 2.0))
         return out
 
 
@@ -241,6 +251,15 @@ def eased(plan: Plan) -> Floats:
         return dofs
 
     return remember(plan, "eased", None, make)
+
+
+def mixed(seeds: Floats, count: int) -> Floats:
+    """The first `count` of endless seeds: those of the table (s, n), then their numbers mixed with each other's.
+
+    As the kernels do it, see kernels/arm/seeds.py.
+    """
+    number, column = np.arange(count)[:, None], np.arange(seeds.shape[1])
+    return seeds[(number + column * (number // len(seeds))) % len(seeds), column]
 
 
 @cache

@@ -1,0 +1,76 @@
+# pyright: standard
+"""A lone problem has all lanes to itself: they run its attempts side by side, ahead of their turn.
+
+The answer is the one that attempts one after the other have: that of the first, in their order, that meets the target.
+So a later one that arrives sooner waits for those before it, and iterations of attempts after the winner do not count.
+Who asks for the first that arrives (ARM_RACE) need not wait, unless the attempt from the start is about to arrive: who
+follows a moving target from frame to frame must not jump to another branch of solutions.
+
+    race  (RACE_ROOM,)  four numbers, and a ring of the iterations of attempts that have ended before others that began
+                        sooner; -1 for those that have not
+"""
+
+from __future__ import annotations
+
+from poise.kernels.compiled import part
+
+NEXT = 0  # attempt that begins next
+OLDEST = 1  # the first attempt that has not ended
+WINNER = 2  # the first attempt that has met the target; NOBODY while there is none
+TOTAL = 3  # iterations of all attempts before OLDEST
+KEPT = 4  # the attempt that the best pose so far is of
+RING_AT, RING = 5, 64
+RACE_ROOM = 69
+NOBODY = 1e18
+CLOSE = (
+    0.05  # squared error below which the attempt from the start is waited for: it converges quadratically from there
+)
+
+
+@part
+def open_race(race):
+    """Before any attempt."""
+    for i in range(RACE_ROOM):
+        race[i] = -1.0
+    race[NEXT], race[OLDEST], race[WINNER], race[TOTAL], race[KEPT] = 0.0, 0.0, NOBODY, 0.0, 0.0
+
+
+@part
+def may_begin(race, settling, last):
+    """Whether the next attempt may begin, up to `last`; number `settling` needs the best pose of all before it."""
+    number = race[NEXT]
+    if number > last or number > race[WINNER] or number - race[OLDEST] >= RING:
+        return False
+    return number != settling or race[OLDEST] >= settling
+
+
+@part
+def may_keep(race, number, error, least):
+    """Whether attempt `number` has a better pose than the best so far: of equal ones the first counts."""
+    if race[WINNER] < NOBODY:
+        return False
+    return error < least or (error == least and number < race[KEPT])
+
+
+@part
+def enter(race, number, iterations, is_met):
+    """Attempt `number` has ended."""
+    race[RING_AT + int(number) % RING] = iterations
+    if is_met and number < race[WINNER]:
+        race[WINNER] = number
+    while race[OLDEST] <= race[WINNER] and race[RING_AT + int(race[OLDEST]) % RING] >= 0.0:
+        at = RING_AT + int(race[OLDEST]) % RING
+        race[TOTAL] += race[at]
+        race[at] = -1.0
+        race[OLDEST] += 1.0
+
+
+@part
+def is_over(race, last, hurries, least):
+    """Whether nothing that could still end would change the answer, or, where it `hurries`, nothing is waited for.
+
+    least  squared error of the attempt from the start, while it lasts
+    """
+    if hurries and race[WINNER] < NOBODY and (race[OLDEST] > 0.0 or least > CLOSE):
+        race[OLDEST] = race[WINNER] + 1.0
+    return race[OLDEST] > last or race[OLDEST] > race[WINNER]

@@ -1,0 +1,86 @@
+# pyright: standard
+"""Where an arm starts again: values spread over its ranges, those first whose tip is nearest to the target.
+
+    seeds  (s, m)   the values
+    poses  flat     where they put the tip: blocks of as many seeds as there are lanes, in each x y z w x y z, lane by
+                    lane
+
+Restarts go through the table group by group, and take the best of each group; then the second best of each, and so on
+until all are taken. Later ones are mixed: the value of each joint from another seed. So no start comes twice.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.codes import ARM_CANDIDATES, ARM_MOST_CANDIDATES, ARM_WEIGHTS
+from poise.kernels.compiled import inline, part
+from poise.kernels.values.lanes import SCALAR, fill, lane, part_of, room, select, width
+
+BLOCKS = 8  # of seeds that lanes in a hurry choose from
+HUGE = 1e300  # a squared error that any other one is below; infinity would give NaN where it is multiplied by zero
+
+
+@inline
+def cost_of(kind, poses, block, target, weights):
+    """How far from the target (7 numbers) the seeds of a block put the tip: squared errors."""
+    at = part_of(kind, poses, block * 7 * width(kind), 7)
+    x, y, z = at[0] - target[0], at[1] - target[1], at[2] - target[2]
+    cosine = at[3] * target[3] + at[4] * target[4] + at[5] * target[5] + at[6] * target[6]
+    # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, the same measure that the error has.
+    away, turned = x * x + y * y + z * z, 1.0 - cosine * cosine
+    return away * (weights[0] * weights[0]) + turned * (4.0 * weights[1] * weights[1])
+
+
+@part
+def put_costs(kind, poses, first, count, target, weights, costs):
+    """Fill costs (count,) of seeds from `first` on."""
+    w = width(kind)
+    for b in range(count // w):
+        cost = cost_of(kind, poses, first // w + b, target, weights)
+        for l in range(w):
+            costs[b * w + l] = lane(cost, l)
+
+
+@part
+def ranked(costs, count, rank):
+    """Which of the costs is the least; for rank 1 the next, ...: of equal ones the first comes first."""
+    found, reached = 0, -HUGE
+    for r in range(rank + 1):
+        before, best = found, HUGE
+        for i in range(count):
+            later = costs[i] > reached or (costs[i] == reached and i > before and r > 0)
+            if later and costs[i] < best:
+                best, found = costs[i], i
+        reached = best
+    return found
+
+
+@part
+def put_seed(kind, seeds, poses, target, settings, values, l, number):
+    """Start lane l for restart `number`, counted from 0."""
+    count, s, m, w = int(settings[ARM_CANDIDATES]), seeds.shape[0], seeds.shape[1], width(kind)
+    groups = s // count
+    if number < groups * count:
+        # Looking at four seeds before a restart brought poses of a Panda that are solved from 99.95 to 99.98 %.
+        costs, first = room(SCALAR, ARM_MOST_CANDIDATES), (number % groups) * count
+        put_costs(kind, poses, first, count, target, settings[ARM_WEIGHTS:], costs)
+        seed = first + ranked(costs, count, number // groups)
+        for i in range(m):
+            values[i * w + l] = seeds[seed, i]
+        return
+    shift = number // s
+    for i in range(m):
+        values[i * w + l] = seeds[(number + i * shift) % s, i]
+
+
+@part
+def put_nearest(kind, seeds, poses, target, settings, values):
+    """Start all lanes but the first at once: each for the best of its own seeds in eight blocks."""
+    w, m = width(kind), seeds.shape[1]
+    best, found = fill(kind, HUGE), fill(kind, 0.0)
+    for b in range(min(BLOCKS, seeds.shape[0] // w)):
+        cost = cost_of(kind, poses, b, target, settings[ARM_WEIGHTS:])
+        found, best = select(cost < best, fill(kind, b * 1.0), found), select(cost < best, cost, best)
+    for l in range(1, w):
+        seed = int(lane(found, l)) * w + l
+        for i in range(m):
+            values[i * w + l] = seeds[seed, i]

@@ -1,0 +1,85 @@
+"""Restarts never come to an end of their starts, and who hurries gets the first that arrives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+import poise
+from poise.kernels.arm.seeds import put_seed
+from poise.kernels.codes import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
+from poise.kernels.values.lanes import SCALAR
+from poise.solvers.base.engine import mixed
+from tests.strategies import generic_arm, rng_of
+
+TABLE, GROUP = 64, 16
+
+
+@njit
+def starts_of(seeds, poses, target, settings, numbers, out):
+    for i in range(len(numbers)):
+        put_seed(SCALAR, seeds, poses, target, settings, out[i], 0, numbers[i])
+
+
+def restarts(count):
+    """Where an arm of three links starts again, and the costs of its seeds."""
+    rng, settings = rng_of(1), np.zeros(ARM_SETTINGS)
+    seeds, poses, target = rng.random((TABLE, 3)), rng.normal(size=(TABLE, 7)), np.array([0.3, 0.1, 0, 1, 0, 0, 0])
+    settings[ARM_CANDIDATES], settings[ARM_WEIGHTS] = GROUP, 1.0
+    out = np.zeros((count, 3))
+    starts_of(seeds, poses.ravel(), target, settings, np.arange(count), out)
+    return out, seeds, np.linalg.norm(poses[:, :3] - target[:3], axis=1)
+
+
+def test_every_seed_is_taken_once_and_then_they_are_mixed():
+    found, seeds, _ = restarts(40 * TABLE)
+    assert {row.tobytes() for row in found[:TABLE]} == {row.tobytes() for row in seeds}
+    assert len({row.tobytes() for row in found}) == len(found)
+    assert np.isin(found, seeds).all()
+
+
+def test_the_best_of_each_group_comes_first():
+    found, seeds, costs = restarts(TABLE)
+    groups = TABLE // GROUP
+    for number, start in enumerate(found):
+        group, rank = slice(number % groups * GROUP, (number % groups + 1) * GROUP), number // groups
+        best = np.argsort(costs[group], kind="stable")[rank]
+        np.testing.assert_array_equal(start, seeds[group][best])
+
+
+def test_mixed_seeds_do_not_repeat():
+    table = rng_of(2).random((32, 5))
+    rows = mixed(table, 32 * 32)
+    np.testing.assert_array_equal(rows[:32], table)
+    assert len({row.tobytes() for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("goal", ["places", "points"])
+def test_in_a_hurry_a_single_target_is_met_by_whoever_arrives_first(goal):
+    skeleton, rng = generic_arm(), rng_of(3)
+    start = poise.Pose(skeleton, np.full(6, 0.2))
+    world = start.with_q(rng.uniform(-2, 2, (40, 6))).world["tool"]
+    made = {
+        "places": poise.Place("tool", world.positions, world.rotations),
+        "points": poise.Position("tool", world.positions),
+    }[goal]
+    quick = poise.LevenbergMarquardt(race=True)
+    together = poise.solve(start, made, solver=quick)
+    np.testing.assert_array_equal(together.q, poise.solve(start, made).q)
+    reach = poise.prepare(start, made.with_target(made.rows()[0]), solver=quick)
+    alone = [reach(row) for row in made.rows()]
+    assert all(one.reached for one in alone)
+    assert [one.q.tolist() for one in alone] == [reach(row).q.tolist() for row in made.rows()]
+    assert sum(int(one.iterations) for one in alone) < together.iterations.sum()
+    assert sum(one.q.tolist() != many.tolist() for one, many in zip(alone, together.q, strict=True)) > 0
+
+
+def test_a_start_that_meets_its_target_stays_also_in_a_hurry():
+    start = poise.Pose(generic_arm(), np.full(6, 0.2))
+    there = start.world["tool"]
+    goal = poise.Place("tool", there.positions, there.rotations)
+    found = poise.solve(start, goal, solver=poise.LevenbergMarquardt(race=True))
+    assert found.reached
+    assert found.iterations == 0
+    np.testing.assert_array_equal(found.q, start.q)
