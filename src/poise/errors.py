@@ -62,7 +62,7 @@ class UnknownNameError(PoiseError):
     def __init__(self, kind: str, name: str, known: Iterable[str], *, plural: str = "") -> None:
         self.name = name
         names = list(known)
-        near = _nearest(name, names)
+        near = _nearest(str(name), names)
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
         super().__init__(f"no {kind} {name!r}{hint} {plural or kind + 's'}: {listed(names)}")
 

@@ -59,7 +59,7 @@ class TestWords:
             ("position LeftHand 0 0 0 weight=no", "weight is a number, not 'no'"),
             ("near LeftHand", "near takes no joint"),
             ("position 'LeftHand 0 0 0", "cannot read the goal"),
-            ("position LeftHand 0 nan 0", "finite"),
+            ("position LeftHand 0 nan 0", "'nan' is no number"),
         ],
     )
     def test_what_cannot_be_read_is_one_sentence(self, start, words, says):

@@ -30,6 +30,14 @@ def endless():
     return poise.Clip(np.array([0.0, 3e38]), CLIP.poses[:2], "endless")
 
 
+def too_late():
+    return poise.Clip(np.array([0.0, 1e39]), CLIP.poses[:2], "late")
+
+
+def build(names=("a", "b"), parents=(-1, 0), kinds=(3, 3)):
+    return poise.Skeleton.build(names, parents, kinds)
+
+
 MASKED = np.ma.masked_array([0.1, 0.2, 0.3], mask=[False, True, False])
 CALLS = {
     "target: a text": (lambda: point("abc"), "the target of 'tool' must be numbers, not 'abc'"),
@@ -72,6 +80,21 @@ CALLS = {
     "bake: a rig": (lambda: poise.bake(FIGURE, poise.Position("LeftHand", THERE)), "give a Clip"),
     "q: a text": (lambda: poise.Pose(ARM.skeleton, "abc"), "q must be numbers, not 'abc'"),
     "jacobian: a text": (lambda: ARM.rest.jacobian("tool", "a"), "point must be numbers, not 'a'"),
+    "joint name: a list": (lambda: build([["a"], "b"]), "the names of joints are texts; row 0 has ['a']"),
+    "joint name: None": (lambda: build(["a", None]), "row 1 has None"),
+    "joint name: a number": (lambda: build([1, 2]), "row 0 has 1"),
+    "joint name: half a character": (lambda: build(["a", "\ud800"]), "half a character"),
+    "parents: texts": (lambda: build(parents=[-1, "a"]), "the parents of joints are whole numbers; row 1 has 'a'"),
+    "parents: huge": (lambda: build(parents=[-1, 10**30]), "the parents of joints are whole numbers; row 1"),
+    "parents: a part": (lambda: build(parents=[-1, 0.5]), "whole numbers; row 1 has 0.5"),
+    "kinds: texts": (lambda: build(kinds=["ball", 3]), "the kinds of joints are whole numbers; row 0 has 'ball'"),
+    "kinds: unknown": (lambda: build(kinds=[7, 3]), "joint kinds are 0 fixed, 1 hinge"),
+    "limited: a tuple": (lambda: ARM.skeleton.limited({("a",): None}), "no joint ('a',)"),
+    "world: a list": (lambda: ARM.rest.world[["tool"]], "no joint"),
+    "glTF key: too late": (lambda: poise.save(too_late(), "late.glb"), "ends at 1e+39 s; a glTF animation ends by"),
+    "height map: 3-D": (lambda: poise.Terrain.heightmap(np.ones((2, 2, 2))), "its shape is (2, 2, 2)"),
+    "height map: huge": (lambda: poise.Terrain.heightmap(np.full((2, 2), 1e300)), "beyond 1e+30"),
+    "height map: tiny cells": (lambda: poise.Terrain.heightmap(np.ones((2, 2)), size=1e-300), "at least 1e-30"),
     "Near: a text for a weight": (lambda: poise.Near(ARM.rest, joints={"tool": "a"}), "weight"),
 }
 
@@ -83,6 +106,12 @@ def test_one_sentence(call):
         made()
     assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_what_is_no_name_is_in_no_skeleton():
+    assert ["tool"] not in ARM.skeleton
+    assert None not in ARM.skeleton
+    assert "tool" in ARM.skeleton
 
 
 @pytest.mark.parametrize("target", [[1, 2, 3], np.array([1, 2, 3]), np.float32([1, 2, 3]), (1.0, 2, np.float64(3))])

@@ -160,7 +160,11 @@ class TestHoles:
         (SQUARE, {"origin": (1, 2)}, "origin"),
         (SQUARE, {"origin": (1, np.nan, 2)}, "origin"),
         (SQUARE, {"up": "x"}, '"y" or "z"'),
-        ([[1e300, 0], [0, 0]], {"height": 1e300}, "more than a float"),
+        ([[1e300, 0], [0, 0]], {"height": 1e-300}, "heights must not be beyond 1e"),
+        ([[1e20, 0], [0, 0]], {"height": 1e20}, r"heights times 1e\+20 are beyond 1e"),
+        (SQUARE, {"size": 1e-31}, "at most 1e.* long and its cells at least 1e-30"),
+        (SQUARE, {"size": (1, 1e31)}, "at most 1e.* long and its cells at least 1e-30"),
+        (SQUARE, {"origin": (1, 2, 1e31)}, "must not be beyond 1e"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow")

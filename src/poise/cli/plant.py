@@ -13,6 +13,7 @@ from poise.errors import InputError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
 from poise.ground.terrain.words import FORMS, terrain_of
+from poise.io.numbers import number
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
@@ -146,7 +147,7 @@ def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[flo
     if text is None:
         return None
     try:
-        numbers = [float(word) for word in text.split(",")]
+        numbers = [number(word.strip()) for word in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) not in counts:

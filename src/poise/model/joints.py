@@ -14,6 +14,7 @@ from poise.maths.arrays import Floats, Ints, finite, short
 from poise.maths.rotations import normalised
 from poise.model.limits import NAMES, Limit, Range, hinge_axis, unit_axis
 
+_MOST_ROWS = 2**31
 _UNIT = 1e-12  # a squared length this near to one is one to rounding
 
 
@@ -110,6 +111,31 @@ class Joint(NamedTuple):
     limit: Limit | None
     coupling: Coupling | None
     source_id: object
+
+
+def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
+    """The names as they are; InputError for one that is no text, or that no file can hold."""
+    given = tuple(names)
+    for row, name in enumerate(given):
+        if not isinstance(name, str):
+            message = f"the names of joints are texts; row {row} has {short(name)}"
+            raise InputError(message)
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            message = f"the name {name!a} of row {row} holds half a character, which no text file can; rename it"
+            raise InputError(message) from error
+    return given
+
+
+def whole_numbers(values: Iterable[Any], what: str) -> Ints:
+    """One whole number a joint (n,); InputError for anything else."""
+    given = list(values)
+    for row, value in enumerate(given):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not abs(int(value)) < _MOST_ROWS:
+            message = f"the {what} of joints are whole numbers; row {row} has {short(value)}"
+            raise InputError(message)
+    return np.array(given, dtype=np.int64)
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

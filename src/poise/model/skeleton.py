@@ -126,10 +126,10 @@ class Skeleton:
         **metadata
             Further fields of the skeleton.
         """
-        names = joints.unique_names(names)
+        names = joints.unique_names(joints.checked_names(names))
         n = len(names)
-        kinds_ = np.array([int(kind) for kind in kinds], dtype=np.int64)
-        parents_ = np.array([int(parent) for parent in parents], dtype=np.int64)
+        kinds_ = joints.whole_numbers(kinds, "kinds")
+        parents_ = joints.whole_numbers(parents, "parents")
         joints.check_tree(names, parents_, kinds_)
         couplings_ = joints.composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
         skeleton = cls(
@@ -260,7 +260,7 @@ class Skeleton:
             raise UnknownNameError("joint", str(joint), [*self.names, *self.aliases]) from None
 
     def __contains__(self, joint: object) -> bool:
-        return joint in self._rows
+        return isinstance(joint, str) and joint in self._rows
 
     def __getitem__(self, joint: str) -> Joint:
         i = self.index(joint)
@@ -399,7 +399,7 @@ class Skeleton:
     def _matching(self, pattern: str) -> list[int]:
         if pattern in self:
             return [self.index(pattern)]
-        rows = [i for i, name in enumerate(self.names) if fnmatchcase(name, pattern)]
+        rows = [i for i, name in enumerate(self.names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
         if not rows:
             raise UnknownNameError("joint", pattern, [*self.names, *self.aliases])
         return [i for i in rows if self.kinds[i] != Kind.FIXED]

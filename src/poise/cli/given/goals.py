@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from poise.errors import InputError, UnknownNameError
+from poise.io.numbers import number
 from poise.model.pose import Pose
 from poise.problem.goals import GOALS, Goal, Near
 from poise.solvers.base.parameters import Parameter, parameters, read_options
@@ -83,6 +84,6 @@ def _letters(parameter: Parameter) -> str:
 
 def _number(word: str, wanted: str) -> float:
     try:
-        return float(word)
+        return number(word)
     except ValueError as error:
         raise InputError(f"a goal is written '{wanted}'; {word!r} is no number") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FileError, InputError
+from poise.io.numbers import is_number, number
 from poise.maths.arrays import Floats
 from poise.problem.goals import Orientation, Place, Position
 
@@ -144,7 +145,7 @@ def _csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
     def read() -> Iterator[Floats]:
         lines, count = islice(_lines(path), int(is_header), None), 0
         while block := list(islice(lines, CHUNK)):
-            yield _numbers(path, block, columns, count)
+            yield _numbers(path, block, columns, len(first), count)
             count += len(block)
 
     return _WIDTHS[len(columns)], read
@@ -167,22 +168,36 @@ def _columns(path: Path, names: list[str]) -> list[int]:
     missing = [name for name in wanted if name not in names]
     if missing:
         raise FileError(path, f"no column {', '.join(missing)}: targets have columns x y z, qw qx qy qz or both")
+    twice = [name for name in wanted if names.count(name) > 1]
+    if twice:
+        raise FileError(path, f"two columns are called {twice[0]}")
     return [names.index(name) for name in wanted]
 
 
-def _numbers(path: Path, rows: list[list[str]], columns: list[int], first: int) -> Floats:
-    """Numbers (k, columns) of rows of text, of which the first is target `first`."""
+def _numbers(path: Path, rows: list[list[str]], columns: list[int], width: int, first: int) -> Floats:
+    """Numbers (k, columns) of rows of `width` cells of text, of which the first is target `first`."""
     pick = itemgetter(*columns)
+    for i, row in enumerate(rows):
+        if len(row) != width:
+            raise FileError(path, f"{len(row)} values under {width} columns", place=f"target {first + i}")
+    cells = [pick(row) for row in rows]
     try:
-        return np.array([list(map(float, pick(row))) for row in rows])
-    except (ValueError, IndexError) as error:
-        i = next(i for i, row in enumerate(rows) if not _is_numbers(row, columns))
+        if _has_only_plain("".join(map("".join, cells))):
+            return np.array([list(map(float, row)) for row in cells])
+        return np.array([[number(cell.strip()) for cell in row] for row in cells])
+    except ValueError as error:
+        i = next(i for i, row in enumerate(cells) if not _is_numbers(row))
         how_many = {3: "three", 4: "four", 7: "seven"}[len(columns)]
         raise FileError(path, f"{how_many} numbers expected, not {rows[i]!r}", place=f"target {first + i}") from error
 
 
-def _is_numbers(row: list[str], columns: list[int]) -> bool:
-    try:
-        return bool([float(row[column]) for column in columns])
-    except (ValueError, IndexError):
-        return False
+def _has_only_plain(text: str) -> bool:
+    """Whether float() takes nothing in a text for a number that is written otherwise, such as 1_0 or digits of Arabic.
+
+    Both are looked for in all cells at once, which takes a tenth of what looking at each would.
+    """
+    return text.isascii() and "_" not in text
+
+
+def _is_numbers(cells: Sequence[str]) -> bool:
+    return all(is_number(cell.strip()) for cell in cells)

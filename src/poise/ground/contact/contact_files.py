@@ -21,6 +21,7 @@ from typing import Any
 from poise.errors import FileError, PoiseError
 from poise.ground.contact.contacts import Contacts, table_of
 from poise.io.files import read_bytes, write_atomically
+from poise.io.plain_json import read_json
 from poise.maths.arrays import Floats
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes
@@ -52,7 +53,7 @@ def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], tim
     """
     path = Path(path)
     if _is_json(path):
-        place, table = "", _json(path)
+        place, table = "", read_json(path, _text(path))
     else:
         tables = _contacts(_toml(_text(path), path), path)
         if clip not in tables:
@@ -132,13 +133,6 @@ def _contacts(document: dict[str, Any], path: Path) -> dict[str, Any]:
         return table_of(document.get("contacts", {}), "contacts")
     except PoiseError as error:
         raise FileError(path, str(error)) from error
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(_text(path))
-    except (ValueError, RecursionError) as error:
-        raise FileError(path, f"not a JSON file: {error}") from error
 
 
 def _with_table(text: str, clip: str, rows: list[str]) -> str:

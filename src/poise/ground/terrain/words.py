@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import FileError, InputError, UnknownNameError
 from poise.ground.terrain.files.mesh_files import UPS
 from poise.ground.terrain.terrain import Terrain
+from poise.io.numbers import number
 
 _MAPS = (".png", ".npz")
 
@@ -92,7 +93,7 @@ def _numbers(name: str, text: str, *, given: bool) -> list[float]:
     shape = _SHAPES[name]
     words = text.split(",") if given else []
     try:
-        numbers = [float(word) for word in words]
+        numbers = [number(word.strip()) for word in words]
     except ValueError:
         numbers = None
     if numbers is None or not shape.needs <= len(numbers) <= len(shape.numbers):

@@ -131,6 +131,8 @@ class _Hierarchy:
         self.scanner.word()
         while (word := self.scanner.word().upper()) != "MOTION" or self.open:
             if not self.open:
+                if not word and self.nodes:
+                    self.scanner.fail("MOTION is missing; a file without motion says 'Frames: 0' there")
                 if word != "ROOT":
                     self.scanner.fail(f"expected {'ROOT or MOTION' if self.nodes else 'ROOT'}, not {shown(word)}")
                 self._begin(word)

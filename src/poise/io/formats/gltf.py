@@ -65,7 +65,7 @@ def _read(path: Path, container: Container) -> Rig:
     accessors = Accessors(document, buffers, required)
     accessors.check_all()
     check_meshes(document, accessors)
-    skins = raw_skins(document, len(nodes.json), accessors)
+    skins = raw_skins(document, len(nodes.json), accessors, notes)
     clips = raw_clips(document, len(nodes.json), accessors, notes)
     said = read_extras(nodes.json, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
     joints = {joint for skin in skins for joint in skin.joints}

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from poise.io.gltf.accessors import unit_rows
-from poise.io.gltf.json import BrokenError, Json, index, numbers, text
+from poise.io.gltf.json import BrokenError, Json, index, numbers
 from poise.io.gltf.notes import Notes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
@@ -48,7 +48,7 @@ def read_nodes(nodes: list[Json], notes: Notes) -> Nodes:
     rows = [0] * len(nodes)
     for row, i in enumerate(indices):
         rows[i] = row
-    given = [text(nodes[i].get("name")) or f"node_{i}" for i in indices]
+    given = [notes.name_of(nodes[i], f"node_{i}") for i in indices]
     names = unique_names(given)
     for old, new in zip(given, names, strict=True):
         if old != new:

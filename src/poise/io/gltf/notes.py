@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from poise.errors import listed
+from poise.io.gltf.json import Json, text
 
 
 class Notes:
@@ -16,6 +17,13 @@ class Notes:
         names = self._names.setdefault(sentence, [])
         if name:
             names.append(name)
+
+    def name_of(self, thing: Json, otherwise: str) -> str:
+        """The name of an object of the document, or `otherwise` where it has none; one that is no text is noted."""
+        given = thing.get("name")
+        if not (given is None or isinstance(given, str)):
+            self.add("names that are no text were replaced", otherwise)
+        return text(given) or otherwise
 
     def sentences(self) -> tuple[str, ...]:
         """Return the notes in the order in which they first arose."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -13,6 +12,7 @@ import numpy as np
 from poise.errors import FileError, UnknownNameError, listed
 from poise.io.files import read_bytes
 from poise.io.numbers import LARGEST, number, shown
+from poise.io.plain_json import read_json
 from poise.io.values.rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
 from poise.maths import rotations
 from poise.maths.arrays import Floats
@@ -50,10 +50,7 @@ class _RowReader:
 
     def json(self, text: str) -> Pose:
         """Read {"joints": ...} or {"poses": [...]}."""
-        try:
-            document = json.loads(text, parse_constant=self._no_constant)
-        except (ValueError, RecursionError) as error:
-            raise FileError(self.path, f"not a JSON file: {error}") from error
+        document = read_json(self.path, text)
         keys = set(cast("dict[str, Any]", document)) if isinstance(document, dict) else set[str]()
         if keys == {"joints"}:
             return Pose(self.skeleton, self._q(self._numbers(document["joints"], "joints")[None], ["joints"])[0])
@@ -63,9 +60,6 @@ class _RowReader:
         rows = [self._numbers(pose, place) for pose, place in zip(document["poses"], places, strict=True)]
         return self._poses(rows, places)
 
-    def _no_constant(self, text: str) -> NoReturn:
-        self._fail(f"{text} is not a joint value")
-
     def _numbers(self, given: Any, place: str) -> Floats:
         """Numbers (columns,) of an object of values; NaN where a coupled joint is left out."""
         if not isinstance(given, dict):
@@ -73,12 +67,13 @@ class _RowReader:
         values = cast("dict[str, Any]", given)
         sizes = {self.skeleton.names[i]: size for i, size in moving_rows(self.skeleton)}
         self._check_names(list(values), place)
-        parts = [self._value(values.get(name), size, f"{place}: {name!r}") for name, size in sizes.items()]
+        parts = [
+            self._value(values[name], size, f"{place}: {name!r}") if name in values else [np.nan] * size
+            for name, size in sizes.items()
+        ]
         return np.array([number for part in parts for number in part])
 
     def _value(self, value: Any, size: int, place: str) -> list[float]:
-        if value is None:
-            return [np.nan] * size
         numbers = [value] if size == 1 else value
         if not isinstance(numbers, list) or len(numbers) != size:
             self._fail(f"needs {'a number' if size == 1 else f'a list of {size} numbers'}", place)

@@ -159,12 +159,12 @@ def _truth(text: str) -> Any:
 
 
 def _whole(text: str) -> Any:
-    return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else _UNREADABLE
+    return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII) else _UNREADABLE
 
 
 def _number(text: str) -> Any:
     try:
-        value = float(text)
+        value = float(text) if text.isascii() and "_" not in text else math.nan  # float() takes 1_0, too
     except ValueError:
         return _UNREADABLE
     return _UNREADABLE if math.isnan(value) else value

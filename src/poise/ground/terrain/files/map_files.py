@@ -11,12 +11,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from poise.errors import FileError, listed
+from poise.errors import FileError, InputError, listed
 from poise.ground.terrain.files.needs import needed, said
 from poise.io.files import read_bytes
 from poise.maths.arrays import Floats
 
 _MOST = 2**26  # posts: half a GB as floats
+_LEAST = 2  # posts along an axis
+FARTHEST = 1e30  # a height, a place or an extent may be; products of more would overflow
 _LARGEST = 8 * _MOST + 4096  # bytes of an array and its head
 _HEIGHTS = ("heights", "elevation")
 _FACTS = ("size", "spacing", "dx", "dy", "height", "origin", "xmin", "xmax", "ymin", "ymax")
@@ -99,23 +101,44 @@ def _archive(path: Path, data: bytes, up: str) -> Sheet:
     values = arrays[found[0]]
     if values.dtype.kind not in "iuf":
         raise FileError(path, f"must be numbers, not {values.dtype}", place=found[0])
+    try:
+        check_shape(values)
+    except InputError as error:
+        raise FileError(path, str(error)) from error
     return _placed(_Facts(path, arrays), values.astype(np.float64), up)
+
+
+def check_shape(values: Any) -> None:
+    """Refuse an array of another shape than (rows, cols) with two of each at least."""
+    if values.ndim != 2 or min(values.shape) < _LEAST:  # noqa: PLR2004
+        message = f"a height map has at least {_LEAST} rows and {_LEAST} columns; its shape is {values.shape}"
+        raise InputError(message)
 
 
 def _arrays(path: Path, data: bytes) -> dict[str, Any]:
     """The arrays of an npz file that make a height map; an error if one is larger than a height map may be."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.infolist()}
+        sizes = _sizes(data)
         ours = [name for name in sizes if name in (*_HEIGHTS, *_FACTS) and sizes[name] <= _LARGEST]
         with np.load(io.BytesIO(data), allow_pickle=False) as content:
-            arrays = dict.fromkeys(sizes) | {name: content[name] for name in ours}
+            arrays = dict.fromkeys(sizes) | {name: np.asarray(content[name]) for name in ours}
     except Exception as error:  # zipfile and NumPy raise what comes
         raise FileError(path, f"is not an npz file that can be read: {said(error)}") from error
     for name in (*_HEIGHTS, *_FACTS):
         if sizes.get(name, 0) > _LARGEST:
             raise FileError(path, f"is too large; a height map has at most {_MOST} posts", place=name)
     return arrays
+
+
+def _sizes(data: bytes) -> dict[str, int]:
+    """Bytes of each array when unpacked; ValueError where two have one name, as one of them would be passed over."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+    sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in entries}
+    if len(sizes) < len(entries):
+        message = f"two arrays have one name: {listed(entry.filename for entry in entries)}"
+        raise ValueError(message)
+    return sizes
 
 
 def _placed(facts: _Facts, values: Floats, up: str) -> Sheet:
@@ -178,6 +201,8 @@ class _Facts:
         if values.dtype.kind not in "iuf" or values.size != length or not np.isfinite(values).all():
             wanted = "a finite number" if length == 1 else f"{length} finite numbers"
             raise FileError(self._path, f"must be {wanted}", place=name)
+        if (np.abs(values.astype(np.float64)) > FARTHEST).any():
+            self.refuse(f"must not be beyond {FARTHEST:g}", name)
         return [float(value) for value in values.reshape(-1)]
 
     def lengths(self, name: str, length: int) -> list[float] | None:

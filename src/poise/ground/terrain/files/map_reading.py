@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -9,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import FileError, InputError
-from poise.ground.terrain.files.map_files import Sheet, read_map
+from poise.ground.terrain.files.map_files import FARTHEST, Sheet, check_shape, read_map
 from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.rays.plan_grid import PlanGrid
 from poise.maths.arrays import Bools, Floats, finite, real, short
-
-_LEAST = 2  # posts along an axis
 
 
 def map_of(
@@ -27,27 +27,49 @@ def map_of(
     up: str,
 ) -> HeightMap:
     """Make a height map of a file or an array, see `Terrain.heightmap`."""
-    if isinstance(source, str | PathLike):
-        sheet = read_map(source, up)
-        try:
-            values, missing = _checked(sheet.values, holes=holes)
-        except InputError as error:
-            raise FileError(source, str(error)) from error
-    else:
-        sheet = Sheet(_array(source))
+    file = source if isinstance(source, str | PathLike) else None
+    sheet = Sheet(_array(source)) if file is None else read_map(file, up)
+    with _blamed_on(file):
         values, missing = _checked(sheet.values, holes=holes)
-    rows, cols = values.shape
+        rows, cols = values.shape
+        if sheet.size is not None:
+            _check_cells(sheet.size, rows, cols)
     wide, deep = _extent(size, sheet, rows, cols)
     x, y, z = _middle(origin, up) if origin is not None else _own_middle(sheet, size)
-    scale = sheet.height if height is None else _scale(height)
     grid = PlanGrid(x - 0.5 * wide, y - 0.5 * deep, wide / (cols - 1), deep / (rows - 1), cols - 1, rows - 1)
     if missing is not None:
         values = _filled(values, missing, grid)
-    posts = np.ascontiguousarray(values[::-1]) * scale + z  # first row in the north, rows of posts go north
-    if not np.isfinite(posts).all():
-        message = f"heights times {scale:g} are more than a float can hold"
-        raise InputError(message)
+    with _blamed_on(file if height is None else None):
+        posts = _posts(values, sheet.height if height is None else _scale(height), z)
     return HeightMap(grid, posts, None if missing is None else _hollow(missing[::-1]))
+
+
+@contextmanager
+def _blamed_on(file: str | PathLike[str] | None) -> Iterator[None]:
+    """Name the file in what is said about its numbers."""
+    try:
+        yield
+    except InputError as error:
+        if file is None:
+            raise
+        raise FileError(file, str(error)) from error
+
+
+def _posts(values: Floats, scale: float, lift: float) -> Floats:
+    """Heights with the first row in the south: rows of posts go north."""
+    with np.errstate(over="ignore"):
+        posts = np.ascontiguousarray(values[::-1]) * scale + lift
+    if not (np.abs(posts) <= FARTHEST).all():
+        message = f"heights times {scale:g} are beyond {FARTHEST:g}"
+        raise InputError(message)
+    return posts
+
+
+def _check_cells(size: tuple[float, float], rows: int, cols: int) -> None:
+    """Refuse maps so large, or cells so small, that slopes would be too large for a float."""
+    if max(size) > FARTHEST or min(size[0] / (cols - 1), size[1] / (rows - 1)) < 1.0 / FARTHEST:
+        message = f"a height map is at most {FARTHEST:g} long and its cells at least {1.0 / FARTHEST:g}"
+        raise InputError(message)
 
 
 def _array(source: Any) -> Floats:
@@ -64,14 +86,15 @@ def _array(source: Any) -> Floats:
 
 def _checked(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
     """The posts, and which are missing, or None; sizes and values that make no ground are refused."""
-    if values.ndim != 2 or min(values.shape) < _LEAST:  # noqa: PLR2004
-        message = f"a height map has at least {_LEAST} rows and {_LEAST} columns; its shape is {values.shape}"
-        raise InputError(message)
+    check_shape(values)
     wrong = np.isinf(values) if holes else ~np.isfinite(values)
     if wrong.any():
         row, col = np.argwhere(wrong)[0]
         hint = "; holes=True takes NaN for holes" if np.isnan(values[row, col]) else ""
         message = f"heights must be finite; row {row}, column {col} is {values[row, col]}{hint}"
+        raise InputError(message)
+    if (np.abs(values) > FARTHEST).any():
+        message = f"heights must not be beyond {FARTHEST:g}"
         raise InputError(message)
     missing = np.isnan(values)
     if missing.all():
@@ -88,7 +111,9 @@ def _extent(size: ArrayLike | None, sheet: Sheet, rows: int, cols: int) -> tuple
         message = f"the size of a height map is one length or two (along x, along rows), above 0; got {short(size)}"
         raise InputError(message)
     wide = float(given.flat[0])
-    return wide, float(given[1]) if given.size > 1 else wide * (rows - 1) / (cols - 1)
+    extent = wide, float(given[1]) if given.size > 1 else wide * (rows - 1) / (cols - 1)
+    _check_cells(extent, rows, cols)
+    return extent
 
 
 def _own_middle(sheet: Sheet, size: ArrayLike | None) -> tuple[float, float, float]:
@@ -100,6 +125,9 @@ def _middle(origin: ArrayLike, up: str) -> tuple[float, float, float]:
     given = finite(origin, "the origin of a height map", last=3)
     if given.shape != (3,):
         message = f"the origin of a height map is three numbers; got an array of shape {given.shape}"
+        raise InputError(message)
+    if (np.abs(given) > FARTHEST).any():
+        message = f"the origin of a height map must not be beyond {FARTHEST:g}"
         raise InputError(message)
     x, y, z = given.tolist()
     return (x, -z, y) if up == "y" else (x, y, z)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FileError
+from poise.ground.terrain.files.map_files import FARTHEST
 from poise.ground.terrain.files.needs import needed, said
 from poise.ground.terrain.mesh import Mesh
 from poise.io.files import read_bytes
@@ -20,7 +21,6 @@ from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
 _LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual")  # extensions that move no vertex
-_FARTHEST = 1e30  # a coordinate may be; products of more would overflow
 _THIN = 1e-12  # height of a triangle over its longest side: less is no area
 
 
@@ -30,9 +30,9 @@ def read_mesh(source: str | PathLike[str], up: str) -> Mesh:
     triangles = _triangles(path)
     if not len(triangles):
         raise FileError(path, "holds no triangles")
-    wrong = ~(np.abs(triangles) <= _FARTHEST).all(axis=(1, 2))
+    wrong = ~(np.abs(triangles) <= FARTHEST).all(axis=(1, 2))
     if wrong.any():
-        reason = f"{wrong.sum()} of {len(triangles)} triangles have corners that are not finite or beyond {_FARTHEST:g}"
+        reason = f"{wrong.sum()} of {len(triangles)} triangles have corners that are not finite or beyond {FARTHEST:g}"
         raise FileError(path, reason)
     if up == "y":
         triangles = np.stack([triangles[..., 0], -triangles[..., 2], triangles[..., 1]], axis=-1)
@@ -87,8 +87,11 @@ def _placed(scene: Any, node: Any) -> Floats | None:
     part = scene.geometry[name]
     if not hasattr(part, "faces"):
         return None
-    vertices = np.asarray(part.vertices, dtype=np.float64)
-    triangles = vertices[np.asarray(part.faces)] @ transform[:3, :3].T + transform[:3, 3]
+    vertices, faces = np.asarray(part.vertices, dtype=np.float64), np.asarray(part.faces)
+    if faces.ndim != 2 or faces.shape[1] != 3:  # noqa: PLR2004  (corners)
+        message = "its faces are no triangles"
+        raise ValueError(message)
+    triangles = vertices[faces] @ transform[:3, :3].T + transform[:3, 3]
     mirrored = np.linalg.det(transform[:3, :3]) < 0.0
     return triangles[:, ::-1] if mirrored else triangles
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import Any
 
 from poise.errors import UnsupportedError
@@ -12,6 +13,9 @@ _SAID = 100  # characters of another library's message
 
 def needed(module: str, library: str, what: str) -> Any:
     """Import a module of a library, or say how to install it."""
+    logger = logging.getLogger(module.partition(".")[0])
+    if not logger.handlers:  # what goes wrong is told by an exception; without a handler it would be printed, too
+        logger.addHandler(logging.NullHandler())
     try:
         return importlib.import_module(module)
     except ImportError as error:

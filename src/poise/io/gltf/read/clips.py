@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.io.gltf.accessors import Accessors, unit_rows
-from poise.io.gltf.json import BrokenError, Json, index, mapping, objects, text
+from poise.io.gltf.json import BrokenError, Json, index, mapping, objects
 from poise.io.gltf.nodes import Nodes
 from poise.io.gltf.notes import Notes
 from poise.io.gltf.read.skeleton import hinge_values
@@ -44,7 +44,7 @@ def raw_clips(document: Json, node_count: int, accessors: Accessors, notes: Note
     for i, animation in enumerate(objects(document, "animations")):
         place = f"animations[{i}]"
         channels = _channels(animation, place, node_count, accessors, notes)
-        result.append(RawClip(text(animation.get("name")) or f"animation_{i}", channels))
+        result.append(RawClip(notes.name_of(animation, f"animation_{i}"), channels))
     return result
 
 

@@ -24,13 +24,15 @@ class RawSkin(NamedTuple):
     accessor: int | None
 
 
-def raw_skins(document: Json, node_count: int, accessors: Accessors) -> list[RawSkin]:
+def raw_skins(document: Json, node_count: int, accessors: Accessors, notes: Notes) -> list[RawSkin]:
     """Check the skins' joints and that their bind matrices exist."""
-    return [_raw_skin(skin, i, node_count, accessors) for i, skin in enumerate(objects(document, "skins"))]
+    return [
+        _raw_skin(skin, notes.name_of(skin, f"skin_{i}"), f"skins[{i}]", node_count, accessors)
+        for i, skin in enumerate(objects(document, "skins"))
+    ]
 
 
-def _raw_skin(skin: Json, i: int, node_count: int, accessors: Accessors) -> RawSkin:
-    place = f"skins[{i}]"
+def _raw_skin(skin: Json, name: str, place: str, node_count: int, accessors: Accessors) -> RawSkin:
     listed: Any = skin.get("joints")
     if not isinstance(listed, list) or not listed:
         raise BrokenError(place, "its joints must be a list of at least one node")
@@ -38,7 +40,6 @@ def _raw_skin(skin: Json, i: int, node_count: int, accessors: Accessors) -> RawS
     if len(set(joints)) < len(joints):
         twice = next(joint for joint in joints if joints.count(joint) > 1)
         raise BrokenError(place, f"lists node {twice} more than once; the joints of a skin are unique")
-    name = text(skin.get("name")) or f"skin_{i}"
     if "inverseBindMatrices" not in skin:
         return RawSkin(name, joints, None)
     accessor = index(skin["inverseBindMatrices"], len(accessors), place, "accessor")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.io.gltf.json import Json
+from poise.io.gltf.json import Json, text
 from poise.io.gltf.scale import parts_in, same_scale
-from poise.io.gltf.write.draft import Draft
+from poise.io.gltf.write.draft import LARGEST_KEY, Draft
 from poise.io.gltf.write.edit import Shown, as_parts, matching_rows
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip, KeyedClip
@@ -51,7 +51,7 @@ def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
         targets.append({"sampler": len(samplers), "target": {"node": shown.nodes[row], "path": keys.path}})
         samplers.append(sampler)
     if samplers:
-        name = _unique(clip.name or "clip", {a.get("name") for a in draft.items("animations")})
+        name = _unique(clip.name or "clip", {text(a.get("name")) for a in draft.items("animations")})
         draft.items("animations").append({"name": name, "samplers": samplers, "channels": targets})
 
 
@@ -59,6 +59,8 @@ def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
     """Append key times; of several that are one time in 32 bits the last is kept. Say which are kept."""
     if times[0] < 0:
         raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
+    if times[-1] > LARGEST_KEY:
+        raise UnsupportedError(f"clip {name!r} ends at {times[-1]:g} s; a glTF animation ends by {LARGEST_KEY:g} s")
     rounded = times.astype(np.float32)
     kept = np.append(np.diff(rounded) > 0, True)
     return draft.add_accessor(rounded[kept, None].astype(np.float64), "keys", bounds=True), kept

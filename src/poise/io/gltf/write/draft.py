@@ -18,7 +18,7 @@ from poise.maths.arrays import Floats
 
 _FLOAT = 5126
 _SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
-_LARGEST = float(np.finfo(np.float32).max)
+LARGEST_KEY = float(np.finfo(np.float32).max)
 
 
 class Draft:
@@ -62,7 +62,7 @@ class Draft:
 
         Values of one `use` share a bufferView: glTF wants keys and bind matrices in different ones.
         """
-        if np.abs(values).max(initial=0.0) > _LARGEST:
+        if np.abs(values).max(initial=0.0) > LARGEST_KEY:
             raise UnsupportedError("glTF stores keys as 32-bit floats; a number here is too large for one")
         if use not in self._new:
             self._new[use] = (len(self.items("bufferViews")), bytearray())
@@ -92,15 +92,18 @@ class Draft:
         document stays in its folder, and are embedded as data URIs when it moves.
         """
         kind: Literal["gltf", "glb"] = "gltf" if path.suffix.lower() == ".gltf" else "glb"
-        binary = self._place_first_buffer(path, kind)
-        if self._folder is not None and self._folder.resolve() != path.absolute().parent.resolve():
-            self._embed(path, self._folder)
+        try:
+            binary = self._place_first_buffer(kind)
+            if self._folder is not None and self._folder.resolve() != path.absolute().parent.resolve():
+                self._embed(self._folder)
+        except BrokenError as error:  # in what reading had no need of
+            raise FileError(path, f"cannot take along {error.place}: {error.reason}") from error
         if self._new:
             binary = self._place_new_bytes(kind, binary)
         chunks = self._original.chunks if kind == "glb" else ()
         return Container(kind, self.json, binary, chunks)
 
-    def _place_first_buffer(self, path: Path, kind: str) -> bytes | None:
+    def _place_first_buffer(self, kind: str) -> bytes | None:
         """Move buffer 0 between BIN and URI if the container changes; return the BIN."""
         binary = self._original.binary
         if kind == self._original.kind:
@@ -113,22 +116,19 @@ class Draft:
             return None
         if not self.json.get("buffers") or "uri" not in self.json["buffers"][0] or self._folder is None:
             return None
-        binary = self._read_buffer(0, path, self._folder)
+        binary = self._read_buffer(0, self._folder)
         buffer = dict(self.items("buffers")[0])
         del buffer["uri"]
         self.items("buffers")[0] = buffer
         return binary
 
-    def _read_buffer(self, i: int, path: Path, folder: Path) -> bytes:
-        try:
-            return Buffers(objects(self._original.json, "buffers"), self._original, folder)[i]
-        except BrokenError as error:
-            raise FileError(path, f"cannot take along {error.place}: {error.reason}") from error
+    def _read_buffer(self, i: int, folder: Path) -> bytes:
+        return Buffers(objects(self._original.json, "buffers"), self._original, folder)[i]
 
-    def _embed(self, path: Path, folder: Path) -> None:
+    def _embed(self, folder: Path) -> None:
         for i, buffer in enumerate(self.json.get("buffers", [])):
             if _is_relative(buffer.get("uri")):
-                self.items("buffers")[i] = buffer | {"uri": data_uri(self._read_buffer(i, path, folder))}
+                self.items("buffers")[i] = buffer | {"uri": data_uri(self._read_buffer(i, folder))}
         for i, image in enumerate(objects(self.json, "images")):
             uri: Any = image.get("uri")
             if not _is_relative(uri):
