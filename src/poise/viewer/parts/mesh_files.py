@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from poise.errors import FileError
-from poise.ground.terrain.files.needs import said
+from poise.ground.terrain.files.needs import in_ascii, said
 from poise.io.files import read_bytes
 from poise.viewer.parts.glb import GREY, Colour, Primitive
 from poise.viewer.parts.gltf import LARGEST_FILE, MOST_TRIANGLES
@@ -61,7 +61,7 @@ def read_mesh(path: Path) -> list[Primitive]:
         raise FileError(path, f"a mesh is a {', '.join(SUFFIXES)} file")
     if path.stat().st_size > LARGEST_FILE:
         raise FileError(path, f"has {path.stat().st_size / 1e6:,.0f} MB; the page shows at most {LARGEST_FILE / 1e6:g}")
-    data = read_bytes(path)
+    data = in_ascii(read_bytes(path), suffix)
     if suffix == ".dae" and b"<!" in data.replace(b"<!--", b"").replace(b"<![CDATA[", b""):
         raise FileError(path, "document types and entities are not read")
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.ground.terrain.files.map_files import FARTHEST
-from poise.ground.terrain.files.needs import needed, said
+from poise.ground.terrain.files.needs import in_ascii, needed, said
 from poise.ground.terrain.mesh import Mesh
 from poise.io.files import read_bytes
 from poise.io.gltf.buffers import read_inside
@@ -56,7 +56,7 @@ def suffix_of(source: str | PathLike[str]) -> str:
 def _triangles(path: Path) -> Floats:
     """All triangles (t, 3, 3) of all nodes of the scene, in the file's frame."""
     suffix = suffix_of(path)
-    data = read_bytes(path)
+    data = in_ascii(read_bytes(path), suffix)
     trimesh = needed("trimesh", "trimesh", "terrain meshes")
     options = {} if suffix == ".stl" else {"skip_materials": True}
     try:

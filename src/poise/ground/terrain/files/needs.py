@@ -8,6 +8,8 @@ from typing import Any
 
 from poise.errors import UnsupportedError
 
+_TO_ASCII = bytes(range(128)) + b"?" * 128
+_STL_HEAD, _STL_FACET = 84, 50  # bytes of a binary STL file's head, its number of facets included, and of a facet
 _SAID = 100  # characters of another library's message
 
 
@@ -21,6 +23,16 @@ def needed(module: str, library: str, what: str) -> Any:
     except ImportError as error:
         message = f"{what} need {library}: pip install 'poise[terrain]'"
         raise UnsupportedError(message) from error
+
+
+def in_ascii(data: bytes, suffix: str) -> bytes:
+    """An OBJ or text STL file with ? for what is not ASCII, which stands in names and remarks only.
+
+    trimesh guesses the encoding of such files otherwise, which takes a library of its own and long for a large file.
+    """
+    if suffix == ".stl" and len(data) == _STL_HEAD + _STL_FACET * int.from_bytes(data[80:_STL_HEAD], "little"):
+        return data  # binary
+    return data if suffix not in (".obj", ".stl") or data.isascii() else data.translate(_TO_ASCII)
 
 
 def said(error: Exception) -> str:
