@@ -55,10 +55,14 @@ class TestTargets:
         [
             ("t.csv", b"1,2\n", "target 0: three numbers"),
             ("t.csv", b"1,2,3\n1,x,3\n", "target 1"),
-            ("t.csv", b"1,2,inf\n", "finite"),
+            ("t.csv", b"1,2,inf\n", "three numbers expected"),
             ("t.csv", b"\xff\xfe", "not a CSV"),
             ("t.csv", b"", "empty"),
-            ("t.csv", b"1,2,3\n1,-1e200,3\n", "target 1: the target of 'LeftHand' lies beyond 1e+100"),
+            (
+                "t.csv",
+                b"1,2,3\n1,-1e200,3\n",
+                "target 1: three numbers expected, not ['1', '-1e200', '3']: '-1e200' is too large",
+            ),
             ("t.npy", b"junk", "not a numeric .npy"),
             ("t.txt", b"1,2,3", ".csv or .npy"),
         ],

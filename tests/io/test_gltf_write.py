@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import pickle
 
@@ -21,6 +22,7 @@ from tests.io.gltf_samples import (
     arm,
     arm_arrays,
     content,
+    glb,
     saved,
     saved_arm,
     turn_between,
@@ -266,3 +268,31 @@ def test_a_rig_can_drop_rename_and_add_clips(data, tmp_path):
     none = again(dataclasses.replace(second, clips=()), tmp_path / "b.glb", second.skeleton)
     assert none.clips == ()
     assert "animations" not in content(tmp_path / "b.glb")[0]
+
+
+@pytest.mark.parametrize("uri", [None, "data:application/octet-stream;base64,"])
+@pytest.mark.parametrize("suffix", ["glb", "gltf"])
+def test_a_first_buffer_that_is_not_the_bin(tmp_path, uri, suffix):
+    """A GLB may have a BIN beside a first buffer that is a data URI, or says null: new bytes go where they fit."""
+    document, data = with_arrays(arm(), arm_arrays())
+    text = uri and uri + base64.b64encode(data).decode()
+    document["buffers"] = [{"byteLength": len(data), "uri": text}]
+    path = tmp_path / "a.glb"
+    path.write_bytes(glb(document, b"other bytes." if text else data))
+    rig = gltf.read(path)
+    wave = Clip(np.array([0.0, 1.0]), rig.clips[0].at(np.array([0.5, 1.0])), "new")
+    there = again(wave, tmp_path / f"b.{suffix}", rig.skeleton)
+    assert [clip.name for clip in there.clips] == ["wave", "new"]
+    np.testing.assert_allclose(there.clips[1].poses.world.positions, wave.poses.world.positions, atol=1e-6)
+    np.testing.assert_array_equal(there.clips[0].poses.q, rig.clips[0].poses.q)
+
+
+def test_nothing_is_written_that_is_not_read_again(tmp_path, monkeypatch):
+    """Whatever a writer makes is read before it gets its name: here one that forgets the bytes."""
+    rig, path = gltf.read(saved_arm(tmp_path / "a.glb")), tmp_path / "b.glb"
+    path.write_bytes(b"before")
+    monkeypatch.setattr(gltf, "bytes_of", lambda *_: glb(with_arrays(arm(), arm_arrays())[0], b""))
+    with pytest.raises(UnsupportedError, match=r"b\.glb was not written, as it could not be read again: buffers\[0\]"):
+        gltf.write(rig, path, rig.skeleton)
+    assert path.read_bytes() == b"before"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.glb", "b.glb"]

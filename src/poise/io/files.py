@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
-from poise.errors import FileError
+from poise.errors import FileError, PoiseError, UnsupportedError
 
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
@@ -77,6 +78,33 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise FileError(path, f"cannot write: {error.strerror}") from error
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]) -> None:
+    """Write a file as `write_atomically` does, once its own reader has taken what will stand in it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    data
+        What is written.
+    read
+        The format's reader, of bytes that stand in such a file.
+
+    Raises
+    ------
+    FileError
+        For a file that cannot be written.
+    UnsupportedError
+        For bytes that the reader refuses; nothing is written.
+    """
+    try:
+        read(path, data)
+    except PoiseError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise UnsupportedError(f"{path} was not written, as it could not be read again: {reason}") from error
+    write_atomically(path, data)
 
 
 def _umask() -> int:

@@ -129,7 +129,8 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
     thing
         What is written.
     path
-        The file. It is written under a temporary name first: it is complete or it is not there.
+        The file. What will stand in it is read once before, in memory, and it is written under a temporary name first:
+        it is complete and loads again, or it is not there.
     like
         Another rig whose document is to be kept. By default the document that the skeleton was read from is kept, and
         only what changed is written; with neither, a bare skeleton is written.
@@ -139,7 +140,7 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
     FileError
         For an unknown suffix, or a folder that cannot be written to.
     UnsupportedError
-        For what the format cannot hold.
+        For what the format cannot hold, and for what could not be loaded again.
     InputError
         For anything but a rig, a clip or a pose.
     """

@@ -17,7 +17,7 @@ from poise.io.bvh.document import BvhDocument, BvhJoint, Channels, is_usable_tim
 from poise.io.bvh.motion import q_of_values, read_rows
 from poise.io.bvh.parse import Header, parse_header
 from poise.io.bvh.write import text_of
-from poise.io.files import read_bytes, write_atomically
+from poise.io.files import read_bytes, write_checked
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.joints import unique_names
@@ -37,7 +37,10 @@ def read(path: Path) -> Rig:
     A file of exactly one frame shows that pose: it is `Rig.pose` too. That of any other file is the rest.
     FileError for anything that is not a whole, finite BVH file; repairs are told in `Rig.notes`.
     """
-    data = read_bytes(path)
+    return _read(path, read_bytes(path))
+
+
+def _read(path: Path, data: bytes) -> Rig:
     header = parse_header(path, data)
     names, notes = _names(header.nodes)
     skeleton = _skeleton(header.nodes, names)
@@ -55,11 +58,11 @@ def read(path: Path) -> Rig:
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io._bvh_write`.
+    """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io.bvh.write`.
 
     UnsupportedError for what the format cannot hold and for what `read` would refuse.
     """
-    write_atomically(path, text_of(thing, like))
+    write_checked(path, text_of(thing, like), _read)
 
 
 def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:

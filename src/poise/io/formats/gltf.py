@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, PoiseError
-from poise.io.files import read_bytes
+from poise.io.files import read_bytes, write_checked
 from poise.io.gltf.accessors import Accessors
 from poise.io.gltf.asset import applied, read_said, turned_to_y, without_added_root
 from poise.io.gltf.buffers import Buffers
@@ -25,10 +25,10 @@ from poise.io.gltf.notes import Notes
 from poise.io.gltf.read.clips import build_clip, raw_clips, read_tracks, turning_nodes
 from poise.io.gltf.read.skeleton import build_skeleton
 from poise.io.gltf.read.skins import build_skins, check_meshes, humanoid, raw_skins
-from poise.io.gltf.write.write import write as write
+from poise.io.gltf.write.write import bytes_of
 from poise.maths.arrays import Floats
 from poise.model.local import world
-from poise.model.rig import Rig, Skin
+from poise.model.rig import Rig, Saveable, Skin
 from poise.model.skeleton import Skeleton
 
 NAME = "glTF"
@@ -43,9 +43,20 @@ _HARMLESS = (
 
 def read(path: Path) -> Rig:
     """Read a document: its nodes, skins, animations and VRM map. Only FileError leaves this function."""
-    data = read_bytes(path)
+    return _read(path, read_bytes(path))
+
+
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+    """Write a rig, a clip or a pose; see `poise.io.gltf.write`.
+
+    UnsupportedError for what glTF cannot hold and for what `read` would refuse, FileError for what cannot be written.
+    """
+    write_checked(path, bytes_of(thing, path, like), _read)
+
+
+def _read(path: Path, data: bytes) -> Rig:
     try:
-        return _read(path, unpack(data, path.suffix.lower()))
+        return _rig(path, unpack(data, path.suffix.lower()))
     except BrokenError as error:
         raise FileError(path, error.reason, place=error.place) from error
     except FileError:
@@ -54,7 +65,7 @@ def read(path: Path) -> Rig:
         raise FileError(path, str(error)) from error
 
 
-def _read(path: Path, container: Container) -> Rig:
+def _rig(path: Path, container: Container) -> Rig:
     document, notes = container.json, Notes(*container.notes)
     required = strings(document, "extensionsRequired")
     _check_extensions(required, notes)

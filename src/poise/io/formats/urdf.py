@@ -10,7 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from poise.errors import FileError, InputError
-from poise.io.files import read_bytes, write_atomically
+from poise.io.files import read_bytes, write_checked
 from poise.io.urdf.document import RobotElement, UrdfDocument
 from poise.io.urdf.joints import JointReader, JointRow, Mimic
 from poise.io.urdf.parse import parse_robot
@@ -29,7 +29,10 @@ def read(path: Path) -> Rig:
 
     FileError for anything that is not one whole, finite tree of links; repairs are told in `Rig.notes`.
     """
-    data = read_bytes(path)
+    return _read(path, read_bytes(path))
+
+
+def _read(path: Path, data: bytes) -> Rig:
     robot = parse_robot(path, data)
     rows = _SkeletonRows(path, robot)
     try:
@@ -51,8 +54,8 @@ def read(path: Path) -> Rig:
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write the robot a rig was read from, with the limits changed that have changed; see `poise.io._urdf_write`."""
-    write_atomically(path, text_of(thing, like))
+    """Write the robot a rig was read from, with the limits changed that have changed; see `poise.io.urdf.write`."""
+    write_checked(path, text_of(thing, like), _read)
 
 
 class _SkeletonRows:

@@ -14,13 +14,15 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from poise.errors import UnsupportedError, listed
-from poise.io.files import write_atomically
+from poise.io.files import write_checked
 from poise.io.values.read import read_values as read_values
+from poise.io.values.read import values_in
 from poise.io.values.rows import columns_of, joint_numbers, moving_rows
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
@@ -47,7 +49,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
     poses, times = (thing.poses, thing.times) if isinstance(thing, Clip) else (thing, None)
     _refuse_extras(poses)
     text = _csv(poses, times) if path.suffix.lower() == ".csv" else _json(poses, times)
-    write_atomically(path, text.encode())
+    write_checked(path, text.encode(), lambda path, data: values_in(path, data, poses.skeleton))
 
 
 def _refuse_extras(poses: Pose) -> None:
@@ -68,27 +70,33 @@ def _json(poses: Pose, times: Floats | None) -> str:
     skeleton = poses.skeleton
     numbers = joint_numbers(skeleton, poses.q)
     if times is None and not poses.shape:
-        return json.dumps({"joints": _named(skeleton, numbers)}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"joints": _named(_spans(skeleton), numbers)}, indent=2, ensure_ascii=False) + "\n"
     flat = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
     document: dict[str, object] = {} if times is None else {"times": times.tolist()}
-    document["poses"] = [_named(skeleton, row) for row in flat]
+    spans = _spans(skeleton)
+    document["poses"] = [_named(spans, row) for row in flat]
     return json.dumps(document, indent=None, ensure_ascii=False) + "\n"
 
 
-def _named(skeleton: Skeleton, numbers: Floats) -> dict[str, float | list[float]]:
-    values: dict[str, float | list[float]] = {}
-    start = 0
+def _spans(skeleton: Skeleton) -> list[tuple[str, int, int]]:
+    """Name of each joint that moves, and where its numbers begin and end."""
+    spans: list[tuple[str, int, int]] = []
+    end = 0
     for i, size in moving_rows(skeleton):
-        part = numbers[start : start + size].tolist()
-        values[skeleton.names[i]] = part[0] if size == 1 else part
-        start += size
-    return values
+        spans.append((skeleton.names[i], end, end + size))
+        end += size
+    return spans
+
+
+def _named(spans: list[tuple[str, int, int]], row: Floats) -> dict[str, float | list[float]]:
+    numbers = row.tolist()
+    return {name: numbers[start] if end - start == 1 else numbers[start:end] for name, start, end in spans}
 
 
 def _csv(poses: Pose, times: Floats | None) -> str:
     columns = columns_of(poses.skeleton)
     header = columns if times is None else ["time", *columns]
-    twice = sorted({column for column in header if header.count(column) > 1})
+    twice = sorted(column for column, count in Counter(header).items() if count > 1)
     if twice:
         message = f"two columns would have the same name: {listed(twice)}; save to a .json file"
         raise UnsupportedError(message)

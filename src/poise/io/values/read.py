@@ -11,7 +11,7 @@ import numpy as np
 
 from poise.errors import FileError, UnknownNameError, listed
 from poise.io.files import read_bytes
-from poise.io.numbers import LARGEST, number, shown
+from poise.io.numbers import LARGEST, shown, table
 from poise.io.plain_json import read_json
 from poise.io.values.rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
 from poise.maths import rotations
@@ -30,9 +30,14 @@ def read_values(path: Path, skeleton: Skeleton) -> Pose:
     (x y z qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length.
     Limits are not applied. FileError names the file, the place and the reason.
     """
+    return values_in(path, read_bytes(path), skeleton)
+
+
+def values_in(path: Path, data: bytes, skeleton: Skeleton) -> Pose:
+    """Read the bytes of such a file."""
     reader = _RowReader(path, skeleton)
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(path, f"is not UTF-8 text: {error.reason}") from error
     return reader.csv(text) if path.suffix.lower() == ".csv" else reader.json(text)
@@ -42,6 +47,11 @@ class _RowReader:
     def __init__(self, path: Path, skeleton: Skeleton) -> None:
         self.path = path
         self.skeleton = skeleton
+        names, couplings = skeleton.names, skeleton.couplings
+        self.sizes = {names[i]: size for i, size in moving_rows(skeleton)}
+        self.columns = columns_of(skeleton)
+        self.needed = [names[i] for i, _ in moving_rows(skeleton) if not couplings[i]]
+        self.coupled = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
 
     def _fail(self, reason: str, place: str = "") -> NoReturn:
         raise FileError(self.path, reason, place=place)
@@ -65,27 +75,21 @@ class _RowReader:
         if not isinstance(given, dict):
             self._fail("must be an object with a value per joint", place)
         values = cast("dict[str, Any]", given)
-        sizes = {self.skeleton.names[i]: size for i, size in moving_rows(self.skeleton)}
-        self._check_names(list(values), place)
-        parts = [
-            self._value(values[name], size, f"{place}: {name!r}") if name in values else [np.nan] * size
-            for name, size in sizes.items()
-        ]
-        return np.array([number for part in parts for number in part])
+        if values.keys() != self.sizes.keys():
+            self._check(list(values), list(self.sizes), self.needed, place)
+        numbers: list[float] = []
+        for name, size in self.sizes.items():
+            numbers += self._value(values[name], size, place, name) if name in values else [np.nan] * size
+        return np.array(numbers)
 
-    def _value(self, value: Any, size: int, place: str) -> list[float]:
+    def _value(self, value: Any, size: int, place: str, name: str) -> list[float]:
         numbers = [value] if size == 1 else value
         if not isinstance(numbers, list) or len(numbers) != size:
-            self._fail(f"needs {'a number' if size == 1 else f'a list of {size} numbers'}", place)
+            self._fail(f"needs {'a number' if size == 1 else f'a list of {size} numbers'}", f"{place}: {name!r}")
         for one in numbers:
-            if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) <= LARGEST:
-                self._fail(f"{shown(str(one))} is not a joint value", place)
-        return [float(one) for one in numbers]
-
-    def _check_names(self, names: list[str], place: str) -> None:
-        known = [self.skeleton.names[i] for i, _ in moving_rows(self.skeleton)]
-        own = {self.skeleton.names[i] for i, coupling in enumerate(self.skeleton.couplings) if not coupling}
-        self._check(names, known, [name for name in known if name in own], place)
+            if (type(one) is not float and type(one) is not int) or not abs(one) <= LARGEST:
+                self._fail(f"{shown(str(one))} is not a joint value", f"{place}: {name!r}")
+        return numbers
 
     def _check(self, names: list[str], known: list[str], needed: list[str], place: str) -> None:
         known_set = set(known)
@@ -109,35 +113,36 @@ class _RowReader:
         if not lines:
             self._fail("the header is missing")
         header = lines[0][1]
-        columns = columns_of(self.skeleton)
-        order = self._order(header, columns)
+        order = self._order(header)
         places = [f"row {k}" for k, _ in lines[1:]]
         rows = [self._row(row, header, order, place) for (_, row), place in zip(lines[1:], places, strict=True)]
         return self._poses(rows, places)
 
-    def _order(self, header: list[str], columns: list[str]) -> list[int]:
-        """For each column of the skeleton where it stands in the file; -1 for a coupled joint left out."""
+    def _order(self, header: list[str]) -> dict[int, int]:
+        """Where each column of the skeleton stands in the file; a coupled joint may be left out."""
         place_of = {name: k for k, name in enumerate(header)}
         if len(place_of) < len(header):
             self._fail("two columns have the same name", "header")
-        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in columns]
-        coupled = {self.skeleton.names[i] for i, coupling in enumerate(self.skeleton.couplings) if coupling}
-        self._check(names, columns, [column for column in columns if column not in coupled], "header")
-        return [place_of.get(column, -1) for column in columns]
+        known = set(self.columns)
+        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in known]
+        needed = [column for column in self.columns if column not in self.coupled]
+        self._check(names, self.columns, needed, "header")
+        return {k: place_of[column] for k, column in enumerate(self.columns) if column in place_of}
 
-    def _row(self, row: list[str], header: list[str], order: list[int], place: str) -> Floats:
+    def _row(self, row: list[str], header: list[str], order: dict[int, int], place: str) -> Floats:
         if len(row) != len(header):
             self._fail(f"{len(row)} values under {len(header)} columns", place)
+        numbers = np.full(len(self.columns), np.nan)
         try:
-            return np.array([np.nan if k < 0 else number(row[k].strip()) for k in order])
+            numbers[list(order)] = table([[row[k] for k in order.values()]])[0]
         except ValueError as error:
             raise FileError(self.path, str(error), place=place) from error
+        return numbers
 
     # --- both ------------------------------------------------------------------------------------
 
     def _poses(self, rows: list[Floats], places: list[str]) -> Pose:
-        width = len(columns_of(self.skeleton))
-        return Pose(self.skeleton, self._q(np.array(rows).reshape(len(rows), width), places))
+        return Pose(self.skeleton, self._q(np.array(rows).reshape(len(rows), len(self.columns)), places))
 
     def _q(self, numbers: Floats, places: list[str]) -> Floats:
         """Configurations (k, nq) of numbers (k, columns); a coupled joint's number must agree with its leader's."""
@@ -153,11 +158,11 @@ class _RowReader:
                 at = int(skeleton.q_start[i])
                 q[:, at : at + size] = part
         off = np.abs(joint_numbers(skeleton, q) - numbers) > _AGREES
+        column_of = {name: k for k, name in enumerate(self.columns)}
         for i, coupling in enumerate(skeleton.couplings):
-            column = columns_of(skeleton).index(skeleton.names[i]) if coupling else -1
-            if coupling and off[:, column].any():
+            if coupling and off[:, column_of[skeleton.names[i]]].any():
                 leader = skeleton.names[coupling.leader]
-                place = places[int(off[:, column].argmax())]
+                place = places[int(off[:, column_of[skeleton.names[i]]].argmax())]
                 self._fail(f"{skeleton.names[i]!r} follows {leader!r} and its value does not agree", place)
         return q
 

@@ -32,7 +32,8 @@ TABLE_COLUMNS = table_columns(("position", "rotation"))
 
 def moving_rows(skeleton: Skeleton) -> list[tuple[int, int]]:
     """(row, how many numbers) of every joint that is not fixed."""
-    return [(i, Kind(kind).nq) for i, kind in enumerate(skeleton.kinds) if kind != Kind.FIXED]
+    sizes = [kind.nq for kind in Kind]
+    return [(i, sizes[kind]) for i, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED]
 
 
 def columns_of(skeleton: Skeleton) -> list[str]:

@@ -110,11 +110,11 @@ class Draft:
             return binary
         if kind == "gltf":
             first = self.json.get("buffers")
-            if first and binary is not None and "uri" not in first[0]:
+            if first and binary is not None and first[0].get("uri") is None:
                 buffer = self.items("buffers")[0]
                 self.items("buffers")[0] = buffer | {"uri": data_uri(binary[: buffer["byteLength"]])}
             return None
-        if not self.json.get("buffers") or "uri" not in self.json["buffers"][0] or self._folder is None:
+        if not self.json.get("buffers") or self.json["buffers"][0].get("uri") is None or self._folder is None:
             return None
         binary = self._read_buffer(0, self._folder)
         buffer = dict(self.items("buffers")[0])
@@ -141,11 +141,12 @@ class Draft:
             self.items("images")[i] = image | {"uri": data_uri(content, media_type)}
 
     def _place_new_bytes(self, kind: str, binary: bytes | None) -> bytes | None:
-        """Append the new bytes to the BIN, or put them into a buffer of their own."""
+        """Append the new bytes to the BIN, where that is the first buffer, or put them into a buffer of their own."""
         buffers = self.items("buffers")
         new = b"".join(content for _, content in self._new.values())
         buffer, offset = len(buffers), 0
-        if kind == "glb" and (binary is not None or not buffers):
+        is_first = binary is not None and buffers and buffers[0].get("uri") is None
+        if kind == "glb" and (is_first or not buffers):
             old = binary or b""
             old += b"\0" * (-len(old) % 4)
             buffer, offset = 0, len(old)

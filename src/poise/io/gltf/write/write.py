@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from poise.errors import UnsupportedError
-from poise.io.files import write_atomically
 from poise.io.gltf.container import GltfDocument, pack
 from poise.io.gltf.write.animate import add_clip, without_frames, write_clips
 from poise.io.gltf.write.bare import bare_document
@@ -17,21 +16,21 @@ from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write a rig, a clip or a pose.
+def bytes_of(thing: Saveable, path: Path, like: Skeleton) -> bytes:
+    """The bytes of a file that shows a rig, a clip or a pose.
 
     If `like` was read from a glTF document, that document is kept: a pose changes the nodes that differ, a
     clip is appended as an animation, a rig does both; the old BIN stays an unchanged prefix. Otherwise a
     bare skeleton is written. See `Draft.finish` for what happens to buffers and images in other files.
 
     Raises UnsupportedError for what glTF cannot hold (a batch of poses, a posed node with shear, times
-    below zero), FileError for what cannot be written.
+    below zero), FileError for buffers that cannot be taken along.
     """
     if isinstance(thing, Clip) and without_frames(thing):
         raise UnsupportedError(f"clip {thing.name!r} has no frames; a glTF animation needs at least one key")
     document = like.source if isinstance(like.source, GltfDocument) else None
     draft = _bare(thing) if document is None else _edited(thing, like, document)
-    write_atomically(path, pack(draft.finish(path)))
+    return pack(draft.finish(path))
 
 
 def _edited(thing: Saveable, like: Skeleton, document: GltfDocument) -> Draft:
