@@ -17,6 +17,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Coupling, Kind, Skeleton
+from tests.patience import no_hang
 
 SKELETON = Skeleton.build(
     ["root", "hinge", "slide", "tool", "ball, left", "mimic"],
@@ -243,3 +244,16 @@ def test_mutated_files_give_a_pose_or_a_file_error(tmp_path, junk, start, end, s
         assert str(path) in str(error)  # noqa: PT017  (a pose would be right as well)
     else:
         assert np.isfinite(pose.q).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_twenty_thousand_joints_are_no_hang(tmp_path, suffix):
+    n = 20_000
+    skeleton = Skeleton.build([f"joint {i}" for i in range(n)], range(-1, n - 1), [Kind.BALL] * n)
+    pose = Pose(skeleton, skeleton.rest_q)
+    with no_hang():
+        values.write(pose, tmp_path / f"long{suffix}", skeleton)
+    with no_hang():
+        again = values.read_values(tmp_path / f"long{suffix}", skeleton)
+    np.testing.assert_array_equal(again.q.reshape(-1), pose.q)
