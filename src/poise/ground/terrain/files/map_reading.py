@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -45,7 +45,7 @@ def map_of(
 
 
 @contextmanager
-def _blamed_on(file: str | PathLike[str] | None) -> Iterator[None]:
+def _blamed_on(file: str | PathLike[str] | None) -> Generator[None, None, None]:
     """Name the file in what is said about its numbers."""
     try:
         yield
