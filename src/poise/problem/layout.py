@@ -90,10 +90,14 @@ class Layout(NamedTuple):
         return tuple(dict.fromkeys([node.row for node in self.nodes if node.kind != FIXED]))
 
 
-def turns_itself(goal: JointGoal) -> bool:
-    """Whether turning the goal's own joint changes what is measured."""
+def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
+    """Whether moving the joint in row `tip` itself, which the goal speaks of, changes what is measured.
+
+    Turning a joint does not move its own origin, unless something constant stands behind the turn; a slide moves it.
+    """
     if goal.measures == ("position",):
-        return any(getattr(goal, "offset", ()))
+        slides, reaches_on = skeleton.kinds[tip] == Kind.SLIDE, skeleton.B[tip, :, 3].any()
+        return bool(slides or reaches_on or any(getattr(goal, "offset", ())))
     return goal.measures != ("pole",)
 
 
@@ -130,16 +134,16 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
 
 
 def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[int], *, free_root: bool) -> set[int]:
-    """Rows that move: each goal's chain; its own joint where its rotation counts; what is coupled to them."""
+    """Rows that move: each goal's chain; its own joint where that counts; what is coupled to them."""
     rows: set[int] = set()
     for goal, tip in zip(goals, tips, strict=True):
         if isinstance(goal, LookAt):
             rows.update(goal.shares(skeleton))
             continue
-        turns = turns_itself(goal)
-        if turns:
+        counts = moves_itself(skeleton, goal, tip)
+        if counts:
             rows.add(tip)
-        if not (turns and goal.root is not None and skeleton.index(goal.root) == tip):
+        if not (counts and goal.root is not None and skeleton.index(goal.root) == tip):
             rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
     if not goals:
         rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}

@@ -89,7 +89,8 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
         [walk.place(term, term.row, offset_of(goals[term.goal])), *(walk.place(term, r) for r in reversed(term.limb))]
         for term in layout.terms
     ]
-    size = span_size([*_spans(layout, walk.frames), *(p.offset for each in places for p in each)])
+    spans = [*_spans(layout, walk.frames), *(p.offset for each in places for p in each)]
+    size = span_size(spans if any(span.any() for span in spans) else _travels(skeleton, layout, walk.frames))
     scale, sheared = _base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
@@ -107,6 +108,17 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
 def _spans(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
     """What lies between joints that move: how far the first ones are from the base is no measure of the limb."""
     return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
+
+
+def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
+    """Where slides can stand: the lengths of a gantry that has no others."""
+    found: list[Floats] = []
+    for node, frame in zip(layout.nodes, frames, strict=True):
+        if node.kind == SLIDE:
+            ratio, offset = gear_of(skeleton, node)
+            values = (ratio * layout.dofs[node.dof, :2] + offset) * frame.factor
+            found.append(values[np.isfinite(values)])
+    return found
 
 
 def _base_scale(start: Pose, layout: Layout) -> tuple[float, bool]:

@@ -245,7 +245,7 @@ class Plan:
     def _reach(self, i: int) -> tuple[float, float, Floats]:
         path = self.layout.paths[i]
         if not path:
-            return 0.0, 0.0, self.aims[i, :3]
+            return 0.0, 0.0, self._standing(i)
         ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
         spans = [self._span(node, end) for node, end in zip(path, ends, strict=True)]
         longest = sum(spans)
@@ -253,6 +253,14 @@ class Plan:
         shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
         margin = SIMILAR if self.sheared else _ROUNDING
         return shortest * (1 - margin), longest * (1 + margin), self.frames[0, path[0], :3]
+
+    def _standing(self, i: int) -> Floats:
+        """Where a term's point stands (3,) that no node moves."""
+        point, node = self.aims[i, :3], self.layout.terms[i].node
+        while node >= 0:
+            frame = self.frames[0, node]
+            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+        return point
 
     def _span(self, node: int, end: Floats) -> float:
         """The most that a node can put between its origin and the next one's."""

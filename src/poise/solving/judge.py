@@ -20,7 +20,7 @@ from poise.model.pose import UNIT, Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
-from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION
+from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE
 from poise.problem.measure import point_of
 from poise.problem.packing import offset_of
 from poise.problem.plan import Plan
@@ -30,7 +30,7 @@ from poise.problem.residuals import side_rates, turn_rates
 from poise.solvers.base.status import Status
 
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
-_AT_LIMIT = 1e-9
+_AT_LIMIT = 1e-9  # [rad], for slides of the rig's size, or of the value where that is larger
 _LEGAL = 0.5e-9  # half of what Skeleton.legal leaves alone: beyond, that one decides
 _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
@@ -125,7 +125,8 @@ def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     low, high, at = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
     values = np.where(at >= 0, plan.u_of(q)[:, at], 0.0)
     ranges = np.stack([low, high], axis=1)
-    at_low, at_high = _at_ends(values, ranges)
+    slides = [node.dof for node in plan.layout.nodes if node.kind == SLIDE]
+    at_low, at_high = _at_ends(values, ranges, np.where(np.isin(np.arange(len(low)), slides), plan.size, 1.0))
     at_limit = (at_low | at_high) & (at >= 0)
     stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
     free = helps & ~stuck
@@ -155,7 +156,7 @@ def _probed(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> Stand
     errors = np.sqrt(((tips - aims) ** 2).sum(axis=-1))
     stationary = (found[:, :, 0] >= (1 - _STATIONARY) * errors[:, None]).all(axis=1)
     values = x[:, :, 0]
-    at_limit = np.logical_or(*_at_ends(values, chain.ranges))
+    at_limit = np.logical_or(*_at_ends(values, chain.ranges, np.where(chain.kinds == SLIDE, chain.plan.size, 1.0)))
     helps = found[:, :, 1] < (1 - _STATIONARY) * found[:, :, 0]
     return Standing(stationary, _blocking(at_limit, helps), chain.rows, values, chain.ranges)
 
@@ -174,9 +175,12 @@ def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools
     return way, (straight < 1.0 - _STATIONARY) & (length[:, 0] > 0.0)
 
 
-def _at_ends(values: Floats, ranges: Floats) -> tuple[Bools, Bools]:
-    """Which values stand at the lowest, and which at the highest that their range allows."""
-    slack = _AT_LIMIT * np.maximum(1.0, np.abs(values))
+def _at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bools]:
+    """Which values stand at the lowest, and which at the highest that their range allows.
+
+    `sizes` says how much is much: a radian of a turn, the rig's size of a slide, whatever its unit.
+    """
+    slack = _AT_LIMIT * np.maximum(sizes, np.abs(values))
     return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack
 
 
