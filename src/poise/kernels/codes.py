@@ -117,7 +117,8 @@ SELECTIVE = 4  # most that a singular direction may turn a joint [rad]
 
 # --- a serial arm: problem/arm.py, kernels/arm/serial.py and many.py --------------------------------------------------
 
-LARGEST_ARM = 64  # most links: kernels keep them on the stack
+LONG_WAY = 16.0  # joints on the way to a goal; with more, turns are smaller and damping is larger, in proportion
+LARGEST_ARM = 16  # most links, which kernels keep on the stack: a longer chain is a tree, see LONG_WAY
 ARM_LINK = 10  # numbers of a link: x y z, w x y z, then
 ARM_LOW, ARM_HIGH, ARM_SLIDES = 7, 8, 9  # lowest and highest value; 1 for a slide, 0 for a hinge
 ARM_SETTINGS = 13

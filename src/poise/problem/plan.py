@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.codes import LIMIT, LIMIT_SOFT, NO_LIMIT
+from poise.kernels.codes import LIMIT, LIMIT_SOFT, LONG_WAY, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import own_fields, remember
@@ -374,7 +374,7 @@ class Plan:
 
     def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
         """Other starts (k, nu) for numbers in 0..1 (nd,): over arrays, as `scatter` in kernels/tree/many.py."""
-        u = starts.copy()
+        u, spread = starts.copy(), LONG_WAY / max([LONG_WAY, *map(len, self.layout.paths)])
         for node in self.layout.nodes:
             low, high = self.layout.dofs[node.dof, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
             if node.kind in (HINGE, SLIDE) and np.isfinite(high - low):
@@ -382,11 +382,13 @@ class Plan:
             elif node.kind == HINGE:
                 turned = starts[:, node.at] + (2 * seed[node.dof] - 1) * np.pi
                 u[:, node.at] = np.clip(turned, low, high)
+            if node.kind == HINGE and spread < 1.0:
+                u[:, node.at] = starts[:, node.at] + spread * (u[:, node.at] - starts[:, node.at])
             elif node.kind == BALL:
                 turn = 2 * seed[node.dof : node.dof + 3] - 1
                 angle = np.linalg.norm(turn)
                 where = slice(node.at, node.at + 4)
-                turned = rotations.about(turn / max(angle, 1e-12), share * angle)
+                turned = rotations.about(turn / max(angle, 1e-12), spread * share * angle)
                 u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
         for node, limit in zip(self.layout.nodes, self.limits, strict=True):
             if limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0:

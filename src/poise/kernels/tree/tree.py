@@ -351,7 +351,11 @@ def move(kind, tree, lanes, near):
             wanted = lanes.u[at] + step_of(kind, tree, lanes, d, near)
             # What counts as moved is what is left after the limit: a number that its limit holds has come to rest.
             value = minimum(maximum(wanted, tree.dofs[d, DOF_LOW]), tree.dofs[d, DOF_HIGH])
-            most = maximum(most, maximum(value - lanes.u[at], lanes.u[at] - value))
+            # In the metric of the step: of a slide in lengths of the rig, whatever its unit.
+            moved = maximum(value - lanes.u[at], lanes.u[at] - value)
+            if tree.dofs[d, DOF_EASE] != 1.0:
+                moved = moved * (1.0 / math.sqrt(tree.dofs[d, DOF_EASE]))
+            most = maximum(most, moved)
             lanes.u[at] = value
     for i in range(tree.nodes.shape[0]):
         motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
