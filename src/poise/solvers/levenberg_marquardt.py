@@ -49,7 +49,8 @@ class LevenbergMarquardt:
     Notes
     -----
     Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values that stand at a limit and would be pushed
-    beyond it take no part in a step.
+    beyond it take no part in a step. Where more than 16 joints lead to a goal, l is larger and restarts turn the joints
+    less, in proportion to their number.
 
     Many targets are solved side by side, each from its own start, and give the same bits whatever the batch. A single
     target of an arm makes several attempts at once, and gives the same bits as in a batch, unless `race` is set.
