@@ -12,12 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
+from typing import Any
 
 _SHOWN_NAMES = 12
 
 
 class PoiseError(Exception):
     """The root of every exception that Poise raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args), vars(self)  # processes send each other errors
+
+
+def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
+    """An error that says the same, whatever its constructor asks for."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class PoiseWarning(UserWarning):

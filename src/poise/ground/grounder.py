@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,6 +151,14 @@ class Grounder:
     def pelvis(self) -> Floats:
         """(...) how much higher than animated the figure was put in the last frame [file units]."""
         return self._body[:, kernels.ground.grounder_walk.UP].reshape(self._shape) * self.figure.metre
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies stand where this one does and go on by themselves: its arrays are written to in every frame."""
+        own = {name: value for name, value in vars(self).items() if name not in {"_step", "_tables"}}
+        return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in own.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _tables={}, _step=kernels.ground.grounder.step)
 
     def __repr__(self) -> str:
         return f"Grounder({len(self.figure.legs)} legs on {type(self.terrain.surface).__name__.lower()} ground)"

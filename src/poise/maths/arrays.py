@@ -14,6 +14,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 _NO_NUMBERS = (str, bytes, bool, type(None))
+_FLOAT = np.dtype(np.float64)
 _SHOWN = 80  # characters of a value that a message quotes
 
 
@@ -106,9 +107,11 @@ def short(value: object) -> str:
 
 
 def for_kernel(array: Floats) -> Floats:
-    """The same numbers as kernels are compiled for: in C order and writable, a copy only where they are not."""
-    flags = array.flags
-    return array if flags.c_contiguous and flags.writeable else np.array(array, order="C")
+    """The same numbers as kernels are compiled for: float64 in C order, aligned, writable; a copy where they are not.
+
+    Numba would compile for seconds for every other kind of array, and refuse numbers in another byte order.
+    """
+    return array if array.flags.carray and array.dtype is _FLOAT else np.array(array, dtype=_FLOAT, order="C")
 
 
 def frozen(array: NDArray[np.generic]) -> None:

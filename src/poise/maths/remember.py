@@ -1,15 +1,20 @@
 """The one way in which Poise keeps what it worked out from a value that never changes.
 
 Skeletons, poses and plans are frozen, so that what follows from one stays true as long as it lives. It is kept with
-the value itself and goes when that goes; it is no part of it: not compared, not pickled (`own_fields`).
+the value itself and goes when that goes; it is no part of it: not compared, not pickled (`own_fields`, `FrozenValue`).
 Functions of options alone, such as a row of settings, keep their last answers with functools.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Hashable
+import os
+import sys
+import threading
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
 from typing import Any, TypeVar
+
+import numpy as np
 
 Found = TypeVar("Found")
 
@@ -31,11 +36,52 @@ def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Foun
     if found is _NAME:
         found = make()
         while len(known) >= most:
-            known.pop(next(iter(known), None), None)
+            known.pop(next(iter(tuple(known)), None), None)  # of a copy: other threads may put something in
         known[key] = found
     return found
 
 
 def own_fields(owner: Any) -> dict[str, Any]:
-    """What is pickled of a value with fields: these, not what was worked out from them."""
-    return {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}
+    """What is pickled of a value: what it was made with, and not what was worked out from that."""
+    kind = type(owner)
+    return {
+        name: value
+        for name, value in owner.__dict__.items()
+        if name != _NAME and not isinstance(getattr(kind, name, None), cached_property)
+    }
+
+
+class FrozenValue:
+    """A value whose arrays nobody writes to. Its copies and pickles are so, too, and hold nothing but what it is."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return own_fields(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze_arrays(state.values())
+
+
+def _unlocked() -> None:
+    """Renew the locks of properties, in a forked process: the threads that held them are not in it.
+
+    Until Python 3.12 a cached property has one for all values of its class, which is held while one is worked out.
+    """
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("poise.")]
+    for kind in {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}:
+        for value in vars(kind).values():
+            if isinstance(value, cached_property):
+                value.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlocked)
+
+
+def freeze_arrays(values: Iterable[object]) -> None:
+    """Make the arrays among some values read-only, those in named tuples too: pickle and deepcopy forget that."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        elif isinstance(value, tuple):
+            freeze_arrays(value)

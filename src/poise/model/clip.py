@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen, real
+from poise.maths.remember import FrozenValue
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
@@ -20,7 +21,7 @@ _MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per s
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class Clip(FrozenValue):
     """Poses at given times.
 
     Parameters
@@ -203,7 +204,9 @@ class KeyedClip(Clip):
     def times(self) -> Floats:  # pyright: ignore[reportIncompatibleVariableOverride]
         """All key times of all tracks (frames,) [s]."""
         keys = [track.times for track in self.tracks]
-        return np.unique(np.concatenate(keys)) if keys else np.zeros(0)
+        times = np.unique(np.concatenate(keys)) if keys else np.zeros(0)
+        frozen(times)
+        return times
 
     @cached_property
     def poses(self) -> Pose:  # pyright: ignore[reportIncompatibleVariableOverride]

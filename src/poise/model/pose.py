@@ -15,7 +15,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen, short
-from poise.maths.remember import own_fields
+from poise.maths.remember import FrozenValue
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
 
@@ -24,7 +24,7 @@ _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Transforms:
+class Transforms(FrozenValue):
     """Affine transforms of the joints of a skeleton, with the pose's leading batch axes.
 
     `transforms["hand.L"]` is the same for one joint: its arrays lose the joint axis.
@@ -57,13 +57,17 @@ class Transforms:
         others = turns[:, 0] < 0
         if others.any():
             turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
-        return turns.reshape(*self.affine.shape[:-2], 4)
+        turns = turns.reshape(*self.affine.shape[:-2], 4)
+        turns.setflags(write=False)
+        return turns
 
     @cached_property
     def matrices(self) -> Floats:
         """(..., n, 4, 4) acting on column vectors."""
         bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*self.affine.shape[:-2], 1, 4))
-        return np.concatenate([self.affine, bottom], axis=-2)
+        matrices = np.concatenate([self.affine, bottom], axis=-2)
+        matrices.setflags(write=False)
+        return matrices
 
 
 def rotation_part(linear: Floats) -> Floats:
@@ -89,7 +93,7 @@ def rotation_part(linear: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class Pose(FrozenValue):
     """A configuration of a skeleton.
 
     Parameters
@@ -132,9 +136,6 @@ class Pose:
             if array is not None:
                 frozen(array)
         return pose
-
-    def __getstate__(self) -> dict[str, Any]:
-        return own_fields(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -179,6 +180,8 @@ class Pose:
             kinds = s.kinds[:, None]
             slid = np.where(kinds == Kind.SLIDE, positions - s.A[:, :3] + given, given)
             positions = np.where(kinds == Kind.FREE, positions, slid)  # a free joint's translation is in q
+        positions.setflags(write=False)
+        quaternions.setflags(write=False)
         return positions, quaternions
 
     @property
@@ -193,13 +196,17 @@ class Pose:
         A pose gives the same bits in any batch. For one joint of a large batch use `world_of`.
         """
         affine = kinematics.world_maps(self.skeleton, None, self.flat_q.copy(), self._given)
-        return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+        affine = affine.reshape(*self.shape, len(self.skeleton), 3, 4)
+        affine.setflags(write=False)
+        return Transforms(self.skeleton, affine)
 
     def world_of(self, joint: str) -> Transforms:
         """Return `world[joint]` with the same bits, working out only the joints above it: for large batches."""
         row = self.skeleton.index(joint)
         affine = kinematics.world_maps(self.skeleton, row, self.flat_q.copy(), self._given)
-        return Transforms(self.skeleton, affine.reshape(*self.shape, 3, 4))
+        affine = affine.reshape(*self.shape, 3, 4)
+        affine.setflags(write=False)
+        return Transforms(self.skeleton, affine)
 
     def jacobian(self, joint: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
         """Geometric Jacobian of a joint, in world axes.
@@ -252,7 +259,9 @@ class Pose:
         positions, quaternions = self._locals
         linear = rotations.as_matrix(quaternions) @ self.b_affine[..., :3]
         affine = np.concatenate([linear, positions[..., None]], axis=-1)
-        return Transforms(self.skeleton, affine.reshape(*self.shape, len(self.skeleton), 3, 4))
+        affine = affine.reshape(*self.shape, len(self.skeleton), 3, 4)
+        affine.setflags(write=False)
+        return Transforms(self.skeleton, affine)
 
     @property
     def local_positions(self) -> Floats:

@@ -10,13 +10,14 @@ from typing import TypeAlias
 
 from poise.errors import UnknownNameError
 from poise.maths.arrays import Floats
+from poise.maths.remember import FrozenValue
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 
 
 @dataclass(frozen=True, eq=False)
-class Skin:
+class Skin(FrozenValue):
     """The joints that deform a mesh, and their world transforms when it was bound to them.
 
     Parameters
@@ -36,7 +37,7 @@ class Skin:
 
 
 @dataclass(frozen=True, eq=False)
-class Rig:
+class Rig(FrozenValue):
     """What a file holds.
 
     Parameters

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -163,6 +163,12 @@ class Skeleton:
         self.__dict__.update(state)
         self.__post_init__()
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # nobody can tell it from a copy, and the document it was read from stays with it
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
             return NotImplemented
@@ -219,7 +225,9 @@ class Skeleton:
         """(b, 4) where the quaternions of ball and free joints stand in q."""
         balls = np.flatnonzero(self.kinds >= Kind.BALL)
         starts = self.q_start[balls] + np.where(self.kinds[balls] == Kind.FREE, 3, 0)
-        return starts[:, None] + np.arange(4)
+        columns = starts[:, None] + np.arange(4)
+        columns.setflags(write=False)
+        return columns
 
     @cached_property
     def coupling_rows(self) -> Floats:
@@ -299,6 +307,7 @@ class Skeleton:
             parent = self.parents[i]
             if parent >= 0:
                 below[parent] = max(below[parent], depth[i])
+        depth.setflags(write=False)
         return depth
 
     def ancestors(self, joint: str) -> tuple[str, ...]:
@@ -380,7 +389,9 @@ class Skeleton:
     @cached_property
     def bounded(self) -> Ints:
         """The columns of q whose value a range bounds."""
-        return np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
+        columns = np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
+        columns.setflags(write=False)
+        return columns
 
     @cached_property
     def ball_hinges(self) -> BallHinges:

@@ -171,7 +171,8 @@ class Problem:
     def rigid_bases(self) -> Floats:
         """(1|k, 12) the bases without their scale."""
         bases = self.bases.reshape(-1, 12)
-        return for_kernel(bases if self.plan.scale == 1.0 else bases / self.plan.scales)
+        bases = bases if self.plan.scale == 1.0 else bases / self.plan.scales
+        return bases if bases.flags.carray else for_kernel(bases)
 
     @cached_property
     def starts(self) -> Floats:
@@ -241,7 +242,7 @@ class Problem:
         if self.paths is None:
             pose = Pose.unchecked(self.skeleton, q.view(), *self._kept(len(q)))  # q as it is, like the paths take it
             return errors_by_world(pose, self.goals, targets, for_kernel(q))
-        return errors_by_paths(self.paths, q, targets)
+        return errors_by_paths(self.paths, for_kernel(q), for_kernel(targets))
 
     def posed(self, q: Floats) -> Pose:
         """The start pose with another q (k, nq); its translations and scales are kept."""

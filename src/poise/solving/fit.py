@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, listed
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, real
+from poise.maths.arrays import Bools, Floats, frozen, real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -116,6 +116,7 @@ def fit(
         poses = _refined(poses, tracked, targets, anchor)
     left = np.sqrt(((poses.world.positions[:, rows] - given) ** 2).sum(axis=-1))
     names = tuple(base.skeleton.names[row] for row in rows)
+    frozen(left)
     return Fitted(np.arange(len(q)) / rate, poses, name, joints=names, residuals=left)
 
 

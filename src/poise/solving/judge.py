@@ -12,7 +12,7 @@ import numpy as np
 from poise import kernels
 from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.model.limits import hinge_axis
 from poise.model.limits.base.rows import nearest_turns
@@ -38,7 +38,7 @@ _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 def largest_violation(skeleton: Skeleton, q: Floats) -> float:
     """The largest amount [rad, file units] by which poses q (k, nq) leave their hard limits."""
     ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
-    rows, worst = np.ascontiguousarray(q), 0.0
+    rows, worst = q if q.flags.carray else for_kernel(q), 0.0
     if len(bounded) or hinges.rows:
         worst = kernels.limits.violation.largest(
             bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, rows

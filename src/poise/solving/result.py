@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, NotReachedError, listed
 from poise.maths.arrays import Bools, Floats, Ints, finite, short
+from poise.maths.remember import FrozenValue, freeze_arrays
 from poise.model.limits import EulerBox, SwingTwist, is_soft
 from poise.model.limits.base.rows import edges
 from poise.model.pose import Pose, blend_q
@@ -26,13 +27,14 @@ from poise.solvers.base.contract import Trace
 from poise.solvers.base.status import Status as Status
 from poise.solving.judge import largest_violation, standing, why
 
+_ARRAY = np.ndarray
 _set = object.__setattr__  # a Result is frozen; this is how it is made
 _METRE_FROM = 0.1  # lengths below are written in millimetres
 _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
-class Result:
-    """The answer to a solve; leading axes are a batch.
+class Result(FrozenValue):
+    """The answer to a solve; leading axes are a batch. Its arrays are read-only: copy what you want to change.
 
     Attributes
     ----------
@@ -88,6 +90,9 @@ class Result:
     def __init__(self, found: dict[str, Any]) -> None:
         # Made by the library only. found["later"], if it is there, is (tell, *what): a small solve takes less time
         # than working out all that a Result can tell, and tell(*what) has what is missing.
+        for value in found.values():
+            if type(value) is _ARRAY:
+                value.flags.writeable = False
         _set(self, "__dict__", found)
 
     def __getattr__(self, name: str) -> Any:
@@ -97,6 +102,7 @@ class Result:
         if later is not None and name in _FACTS:
             tell, *what = later
             for fact, value in tell(*what).items():
+                freeze_arrays((value,))
                 own.setdefault(fact, value)
             own.pop("later", None)
             return getattr(self, name)
@@ -105,7 +111,8 @@ class Result:
         if name not in _ASKED:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        own[name] = found = _ASKED[name](self)
+        freeze_arrays([found := _ASKED[name](self)])
+        own[name] = found
         return found
 
     def shown(self, q: Floats, errors: Floats, *, reached: bool, **known: Any) -> Result:
@@ -117,7 +124,7 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         if "later" in self.__dict__:
             self.problem  # noqa: B018  (works out the rest: what makes it stays here)
-        return dict(self.__dict__)
+        return super().__getstate__()
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to {name!r}: a Result is what was found")

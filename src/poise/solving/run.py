@@ -6,22 +6,24 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, finite
+from poise.maths.remember import freeze_arrays
 from poise.problem.goals import Goal
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Answer, Prefer, Request
+from poise.solvers.base.contract import Answer, Prefer, Request, is_own
 from poise.solving.checks import check_request
 from poise.solving.result import Result
 
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
 _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
+_COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64}  # of an answer, beside q
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
 
@@ -72,6 +74,7 @@ def run(
     found = solved(problem, targets, solver, tolerance, request)
     reached = problem.met(found.errors, tolerance).reshape(shape)
     answer = found.answer
+    freeze_arrays((answer.trace,))
     return Result({
         "problem": problem,
         "targets": targets,
@@ -109,8 +112,11 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
 def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
-    answer = solver.run(problem, targets, tolerance, request)
-    check_answer(answer, solver.name, (len(targets), problem.skeleton.nq))
+    answer, shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
+    if is_own(solver):
+        check_answer(answer, solver.name, shape)
+    else:
+        answer = own_answer(answer, solver.name, shape)
     if problem.plan.sheared:
         answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
     return Judged(answer, problem.errors(answer.q, targets))
@@ -121,6 +127,25 @@ def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
     if answer.q.shape != shape:
         raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
     finite(answer.q, "q")
+
+
+def own_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
+    """The answer of a solver that somebody wrote, checked, in arrays that are like those of Poise's own solvers."""
+    q = np.asarray(answer.q)
+    check_answer(answer._replace(q=q), name, shape)
+    counts = {
+        what: _column(getattr(answer, what), f"{what} of the solver {name}", shape[0], kind)
+        for what, kind in _COLUMNS.items()
+    }
+    return answer._replace(q=np.array(q, dtype=np.float64, order="C"), **counts)
+
+
+def _column(values: Any, what: str, count: int, kind: type) -> np.ndarray:
+    """Numbers (count,) of some type, a copy."""
+    found = finite(values, what, truths=True)
+    if found.shape != (count,):
+        raise InputError(f"{what} has the shape {found.shape}; it has to be {(count,)}")
+    return found.astype(kind)
 
 
 class _Progress:

@@ -158,12 +158,12 @@ class Tracker:
         self._turn_to(targets.tobytes())
         found = self._prepared.short(targets, self._solved, began) if self._quick else None
         result = self._solve(targets) if found is None else found
-        self._last, self._solved = result, result.q.copy()  # whoever has the result may write to its arrays
+        self._last, self._solved = result, result.q
         if self._approach.instant:
             self._shown = self._solved
             return result
         self._shown = self._approach(self._shown, self._solved, seconds)
-        return self._judged(result, self._shown.copy(), targets, began)
+        return self._judged(result, self._shown, targets, began)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a whole path of targets, and return the poses that were shown as a Clip.
@@ -233,7 +233,7 @@ class Tracker:
             most = most if self.microseconds is None else _SLICE
             most = most if own is None else min(most, own)  # None: the solver has no number of its own to keep to
             solver = dataclasses.replace(solver, iterations=most)  # pyright: ignore[reportArgumentType]
-        return run(problem, targets, solver, prepared.tolerance, Request(), (), (), perf_counter())
+        return run(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
     def _is_spent(self, used: int, began: float) -> bool:
         if self.microseconds is not None:

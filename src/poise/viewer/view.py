@@ -14,12 +14,12 @@ import threading
 from collections.abc import Iterator
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import finite, real, short
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -132,6 +132,11 @@ class View:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            "a View is a window to a running server and cannot be copied or pickled; open another one"
+        )
 
     def __repr__(self) -> str:
         state = "closed" if self._ended.is_set() else "not open" if self._server is None else f"port {self.port}"

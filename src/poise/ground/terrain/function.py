@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from poise.errors import InputError
+from poise.errors import InputError, UnsupportedError
 from poise.ground.terrain.rays.march import march
 from poise.ground.terrain.surface import Normal, Sample, Strike, normal_of
 from poise.maths.arrays import Floats
@@ -29,6 +30,24 @@ class Function:
     up: str
     normal: Callable[[Floats, Floats], Any] | None
     step: float
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        for f in (self.f, self.normal):
+            try:
+                pickle.dumps(f)
+            except Exception as error:  # any: what a callable of somebody's own raises
+                name = getattr(f, "__qualname__", type(f).__name__)
+                message = (
+                    f"the terrain's function {name} cannot be pickled: define it with a name, at the top of a module"
+                )
+                raise UnsupportedError(message) from error
+        return Function, (self.f, self.up, self.normal, self.step)
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Heights at x, y; what is not finite or of another shape is an InputError."""

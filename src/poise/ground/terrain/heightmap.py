@@ -10,6 +10,7 @@ import numpy as np
 from poise.ground.terrain.rays.plan_grid import SLACK, PlanGrid, Stretch, walk
 from poise.ground.terrain.surface import Normal, Sample, Strike, normal_of
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.remember import FrozenValue
 
 
 class _Patch:
@@ -23,7 +24,7 @@ class _Patch:
 
 
 @dataclass(frozen=True, eq=False)
-class HeightMap:
+class HeightMap(FrozenValue):
     """h = the bilinear patch through the four posts about a place; its slopes are that patch's own.
 
     posts   (rows + 1, cols + 1) finite heights at the corners of the grid's cells

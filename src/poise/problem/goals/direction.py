@@ -8,13 +8,14 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats, frozen
+from poise.maths.remember import FrozenValue
 from poise.model.limits import unit_axis
 from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.targets import directions
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class Direction(FrozenValue):
     """The joint's own axis points along a world direction; the turn about the axis is free.
 
     Parameters

@@ -8,12 +8,13 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats, frozen
+from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.targets import quaternions
 
 
 @dataclass(frozen=True, eq=False)
-class Orientation:
+class Orientation(FrozenValue):
     """The world rotation of the joint is a given rotation.
 
     Parameters

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, frozen
+from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
 from poise.problem.goals.base.targets import parted, places
 
@@ -17,7 +18,7 @@ _PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Place(FrozenValue):
     """A point of the joint is at a world position, and the joint has a given world rotation.
 
     Parameters

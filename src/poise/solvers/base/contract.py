@@ -10,6 +10,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, short
 
 Prefer = Literal["first", "closest", "all"]
+OWN = "poise.solvers."  # where the classes of Poise's own solvers stand
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Answer(NamedTuple):
 
 def is_own(solver: object) -> bool:
     """Whether a solver is a value of a class of Poise's own: those that are equal do the same, and may stand for it."""
-    return type(solver).__module__.startswith("poise.solvers.")
+    return type(solver).__module__.startswith(OWN)
 
 
 def check_solver(solver: Any) -> None:

@@ -107,12 +107,20 @@ def _unique(name: str, taken: set[object]) -> str:
 def _is_same(a: Clip, b: Clip) -> bool:
     """Whether two clips are the same motion, whatever their names and their skeletons' limits."""
     if isinstance(a, KeyedClip) or isinstance(b, KeyedClip):
-        return isinstance(a, KeyedClip) and isinstance(b, KeyedClip) and a.tracks is b.tracks
+        return isinstance(a, KeyedClip) and isinstance(b, KeyedClip) and _same_tracks(a, b)
     p, q = a.poses, b.poses
     return all(
         x is y or (x is not None and y is not None and np.array_equal(x, y))
         for x, y in ((a.times, b.times), (p.q, q.q), (p.translations, q.translations), (p.scales, q.scales))
     )
+
+
+def _same_tracks(a: KeyedClip, b: KeyedClip) -> bool:
+    """Whether keys are equal: those of a copied clip are other arrays."""
+    if a.tracks is b.tracks or len(a.tracks) != len(b.tracks):
+        return a.tracks is b.tracks
+    pairs = zip(a.tracks, b.tracks, strict=True)
+    return all(x[:3] == y[:3] and all(map(np.array_equal, x[3:], y[3:])) for x, y in pairs)
 
 
 def write_clips(draft: Draft, clips: tuple[Clip, ...], read: tuple[Clip, ...], shown: Shown) -> None:

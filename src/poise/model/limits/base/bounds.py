@@ -85,6 +85,7 @@ class Bounds:
             if row[0] > row[1]:
                 other = self.leaders[i] or "the joints coupled to it"
                 raise InputError(f"the ranges of {self.names[i]!r} and {other!r} leave no legal value")
+        ranges.setflags(write=False)
         return ranges
 
     @cached_property
@@ -92,13 +93,16 @@ class Bounds:
         """The ball and free joints whose range has an axis."""
         found = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
         rows = tuple([i for i, _ in found])
-        return BallHinges(
+        hinges = BallHinges(
             rows=rows,
             columns=self._quaternions(rows),
             axes=np.array([limit.axis for _, limit in found]).reshape(-1, 3),
             low=np.array([-np.inf if limit.soft else limit.low for _, limit in found]),
             high=np.array([np.inf if limit.soft else limit.high for _, limit in found]),
         )
+        for array in hinges[1:]:
+            array.setflags(write=False)
+        return hinges
 
     @cached_property
     def ball_limits(self) -> BallLimits:
@@ -112,7 +116,10 @@ class Bounds:
             if row[LIMIT_KIND] != NO_LIMIT:
                 joints.append(i)
                 rows.append(row)
-        return BallLimits(tuple(joints), self._quaternions(tuple(joints)), np.array(rows).reshape(-1, LIMIT))
+        limits = BallLimits(tuple(joints), self._quaternions(tuple(joints)), np.array(rows).reshape(-1, LIMIT))
+        for array in limits[1:]:
+            array.setflags(write=False)
+        return limits
 
     def _quaternions(self, joints: tuple[int, ...]) -> Ints:
         """(j, 4) columns of q that hold the quaternions of ball and free joints."""

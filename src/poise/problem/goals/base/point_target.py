@@ -5,10 +5,11 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
+from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.targets import points
 
 
-class PointTarget:
+class PointTarget(FrozenValue):
     """A target of one point (..., 3) [file units, world]; leading axes are a batch.
 
     aimed   what the target is called where it cannot be used

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite
+from poise.maths.arrays import Floats, finite, for_kernel
 
 FARTHEST = 1e100  # file units: no length is meant beyond this, and squares stay finite
 UNIT = 1e-12  # a squared length this near to one is one to rounding
@@ -144,8 +144,7 @@ def _rotation_numbers(value: ArrayLike, what: str) -> Floats:
 
 def _of_matrices(matrices: Floats, what: str) -> Floats:
     result = np.empty((*matrices.shape[:-2], 4))
-    rows = matrices.reshape(-1, 9)
-    rows = rows.copy() if not rows.flags.carray else rows  # Numba would compile again for other arrays
+    rows = for_kernel(matrices.reshape(-1, 9))
     if kernels.values.turns.quaternions(rows, result.reshape(-1, 4)) >= 0:
         _check_proper(matrices, what)  # which says what is wrong
         return rotations.from_matrix(matrices)  # or finds it just good enough
