@@ -17,7 +17,7 @@ from poise.ground.figure.figure import Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, finite, real, short
+from poise.maths.arrays import Bools, Floats, finite, for_kernel, real, short
 from poise.model.clip import Clip
 from poise.model.kinematics import Table
 from poise.model.pose import Pose
@@ -252,12 +252,12 @@ class Grounder:
         translations = scales = self._nothing
         size = (self._count, len(self.skeleton), 3)
         if pose.translations is not None:
-            translations = np.array(pose.translations).reshape(size)
+            translations = np.array(pose.translations, order="C").reshape(size)
         elif self._live.moves:
             translations = np.empty(size)
             translations[:] = self.skeleton.A[:, :3]
         if pose.scales is not None:
-            scales = np.array(pose.scales).reshape(size)
+            scales = np.array(pose.scales, order="C").reshape(size)
         return translations, scales
 
     def _given(self, contacts: ArrayLike) -> Floats:
@@ -270,7 +270,7 @@ class Grounder:
             names = ", ".join(leg.name for leg in self.figure.legs)
             message = f"contacts are two truth values, heel and ball, for each of {names}: {shape}, not {values.shape}"
             raise InputError(message) from error
-        return (rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2)
+        return for_kernel((rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         """Values (k, ...) of the characters with the batch axes of the poses."""

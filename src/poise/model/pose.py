@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite, frozen, short
+from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
 from poise.maths.remember import FrozenValue
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
@@ -249,7 +249,7 @@ class Pose(FrozenValue):
         except ValueError as error:
             message = f"point has the batch shape {points.shape[:-1]}, which does not go with the pose's, {self.shape}"
             raise InputError(message) from error
-        points = np.array(rows.reshape(k if points.ndim > 1 else 1, 3))
+        points = for_kernel(rows.reshape(k if points.ndim > 1 else 1, 3))
         columns = kinematics.jacobians(s, row, self.flat_q.copy(), self._given, points)
         return columns.reshape(*self.shape, 6, s.nv)
 
