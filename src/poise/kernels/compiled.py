@@ -9,13 +9,11 @@ with a hash over the whole kernel package instead: changing any kernel file reco
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
-from numba.core.compiler_lock import global_compiler_lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,14 +29,6 @@ def _package_stamp() -> str:
 
 
 STAMP = _package_stamp()
-
-# A process that is forked while another thread compiles would wait for ever for that thread's lock: fork waits instead.
-if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
 
 
 # Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be taken in another order and a zero may

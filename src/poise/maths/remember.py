@@ -7,14 +7,13 @@ Functions of options alone, such as a row of settings, keep their last answers w
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+
+from poise.maths.forks import survive_forks
 
 Found = TypeVar("Found")
 
@@ -62,22 +61,6 @@ class FrozenValue:
         freeze_arrays(state.values())
 
 
-def _unlocked() -> None:
-    """Renew the locks of properties, in a forked process: the threads that held them are not in it.
-
-    Until Python 3.12 a cached property has one for all values of its class, which is held while one is worked out.
-    """
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("poise.")]
-    for kind in {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}:
-        for value in vars(kind).values():
-            if isinstance(value, cached_property):
-                value.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
-
-
-if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlocked)
-
-
 def freeze_arrays(values: Iterable[object]) -> None:
     """Make the arrays among some values read-only, those in named tuples too: pickle and deepcopy forget that."""
     for value in values:
@@ -85,3 +68,6 @@ def freeze_arrays(values: Iterable[object]) -> None:
             value.setflags(write=False)
         elif isinstance(value, tuple):
             freeze_arrays(value)
+
+
+survive_forks()  # here, since whatever works something out, with a kernel or in a property, imports this
