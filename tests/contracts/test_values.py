@@ -132,10 +132,10 @@ def test_a_copied_rig_still_knows_its_document(tmp_path):
 # --- other processes and threads -------------------------------------------------------------------------------------
 
 
-def answered(value):
-    """Asked in another process: what it says there, and the value come back."""
+def answered(name, value):
+    """Asked in another process: what it says there, what one says that was made there, and the value come back."""
     back = copy.copy(value)
-    return values.told(value), back
+    return values.told(value), values.told(values.EVERY[name]()), back
 
 
 def raising(error):
@@ -149,10 +149,9 @@ def test_values_travel_to_a_process_and_back(method):
     kept = [copy.copy(value) for value in sent]
     wanted = [values.told(value) for value in kept]
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
-        for name, want, (there, back) in zip(
-            names, wanted, pool.map(answered, sent, timeout=PROCESS, chunksize=8), strict=True
-        ):
-            assert there == want, name
+        found = pool.map(answered, names, sent, timeout=PROCESS, chunksize=16)
+        for name, want, (there, made_there, back) in zip(names, wanted, found, strict=True):
+            assert there == made_there, name
             assert values.told(back) == want, name
         for name in ("FileError", "UnknownNameError", "InputError"):
             with pytest.raises(poise.PoiseError) as error:

@@ -24,6 +24,7 @@ from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import short
 from poise.model.clip import Clip
 from poise.model.pose import Pose
+from poise.model.same import check_same
 from poise.problem.goals import Goal, Orientation, Place, Position
 from poise.problem.problem import Problem
 from poise.solvers import Solver, named, names
@@ -163,6 +164,8 @@ def _task(
         raise InputError("compare() starts from a single pose, not from a batch")
     if clip is not None and not isinstance(clip, Clip):
         raise InputError(f"clip is a poise.Clip such as rig.clips[0], not {short(clip)}")
+    if clip is not None:
+        check_same(start.skeleton, clip.skeleton, f"clip {clip.name!r}")
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
     problem = Problem(start, (wanted,))

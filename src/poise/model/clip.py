@@ -15,6 +15,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen, real
 from poise.maths.remember import FrozenValue
 from poise.model.pose import Pose
+from poise.model.same import check_same
 from poise.model.skeleton import Kind, Skeleton
 
 _MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per second
@@ -93,7 +94,8 @@ class Clip(FrozenValue):
         return self.poses[lower].blended(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
 
     def on(self, skeleton: Skeleton) -> Clip:
-        """Return the same motion on the same skeleton with other limits."""
+        """Return the same motion on the same skeleton with other limits or proportions; InputError for another one."""
+        check_same(skeleton, self.skeleton, f"clip {self.name!r}")
         return Clip(self.times, dataclasses.replace(self.poses, skeleton=skeleton), self.name)
 
     def resampled(self, fps: float) -> Clip:
@@ -219,7 +221,8 @@ class KeyedClip(Clip):
         return max((float(track.times[-1]) for track in self.tracks), default=0.0)
 
     def on(self, skeleton: Skeleton) -> Clip:
-        """Return the same motion on the same skeleton with other limits."""
+        """Return the same motion on the same skeleton with other limits or proportions; InputError for another one."""
+        check_same(skeleton, self.skeleton, f"clip {self.name!r}")
         return KeyedClip(skeleton, self.tracks, self.name)
 
     def at(self, seconds: ArrayLike) -> Pose:

@@ -13,6 +13,7 @@ from poise.maths.arrays import Floats
 from poise.maths.remember import FrozenValue
 from poise.model.clip import Clip
 from poise.model.pose import Pose
+from poise.model.same import check_same
 from poise.model.skeleton import Skeleton
 
 
@@ -69,6 +70,11 @@ class Rig(FrozenValue):
     notes: tuple[str, ...] = ()
     path: Path | None = None
     sidecar_roles: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        check_same(self.skeleton, self.pose.skeleton, "the pose of a rig")
+        for clip in self.clips:
+            check_same(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
 
     @cached_property  # one value, so that what is packed for it is found again
     def rest(self) -> Pose:

@@ -24,6 +24,7 @@ from poise.maths.arrays import finite, real, short
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.model.same import check_same
 from poise.viewer.document.document import Document, document_of
 from poise.viewer.handle import Handle
 from poise.viewer.session.studio import Studio
@@ -192,11 +193,12 @@ class View:
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
-        names, studio = self._first.skeleton.names, self._start()[0]
-        if not isinstance(pose, Pose) or pose.skeleton.names != names or len(pose.shape) > 1:
+        skeleton, studio = self._first.skeleton, self._start()[0]
+        if not isinstance(pose, Pose) or len(pose.shape) > 1:
             raise InputError(
-                f"view.pose is a pose of the skeleton that is shown, {len(names)} joints, or a row of such poses"
+                f"view.pose is a pose of the skeleton that is shown, {len(skeleton)} joints, or a row of such poses"
             )
+        check_same(skeleton, pose.skeleton, "what view.pose was given")
         shape, self._driven = None if self._driven is None else self._driven.shape, pose
         if shape != pose.shape or studio.document.rig is not self._first.rig:
             places = _side_by_side(self._first, pose)
