@@ -88,6 +88,13 @@ def test_what_was_moved_inside_stays_where_it_is(limit):
         assert np.array_equal(nearest_turns(row, q), q) == stays
 
 
+def test_a_swing_that_was_moved_inside_stays_where_it_is():
+    row = turn_row(SwingTwist((0, 0, 1), swing=1e-3, twist=(-0.5, 0.5)))
+    for share, stays in ((BELOW, True), (ABOVE, False)):
+        q = turn(X, 1e-3 + 1e-12 * share)[None]
+        assert np.array_equal(nearest_turns(row, q), q) == stays
+
+
 def test_an_axis_across_another_is_not_along_it():
     SwingTwist((0, 0, 1), swing=((-0.5, 0.4), 0.6), across=(1e-9 * ABOVE, 0, 1))
     with pytest.raises(poise.InputError, match="is along the twist axis"):
