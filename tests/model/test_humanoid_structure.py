@@ -33,7 +33,16 @@ def renamed(rig, names):
     new = dict(zip(rig.skeleton.names, names, strict=True))
     skeleton = dataclasses.replace(rig.skeleton, names=tuple(names), aliases={}, chains={})
     skins = tuple(dataclasses.replace(skin, joints=tuple(new[joint] for joint in skin.joints)) for skin in rig.skins)
-    return dataclasses.replace(rig.with_skeleton(skeleton), humanoid={}, skins=skins)
+    clips = tuple(_on(skeleton, clip) for clip in rig.clips)
+    pose = dataclasses.replace(rig.pose, skeleton=skeleton)
+    return dataclasses.replace(rig, skeleton=skeleton, pose=pose, clips=clips, humanoid={}, skins=skins)
+
+
+def _on(skeleton, clip):
+    """The same motion under other names."""
+    if isinstance(clip, poise.KeyedClip):
+        return poise.KeyedClip(skeleton, clip.tracks, clip.name)
+    return poise.Clip(clip.times, dataclasses.replace(clip.poses, skeleton=skeleton), clip.name)
 
 
 def nameless(rig):
