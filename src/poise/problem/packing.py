@@ -90,7 +90,9 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
         for term in layout.terms
     ]
     spans = [*_spans(layout, walk.frames), *(p.offset for each in places for p in each)]
-    size = span_size(spans if any(span.any() for span in spans) else _travels(skeleton, layout, walk.frames))
+    size = span_size(spans)
+    if size == 1.0 and not any(span.any() for span in spans):
+        size = span_size(_travels(skeleton, layout, walk.frames))
     scale, sheared = _base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
