@@ -96,8 +96,8 @@ def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
     Turning a joint does not move its own origin, unless something constant stands behind the turn; a slide moves it.
     """
     if goal.measures == ("position",):
-        slides, reaches_on = skeleton.kinds[tip] == Kind.SLIDE, skeleton.B[tip, :, 3].any()
-        return bool(slides or reaches_on or any(getattr(goal, "offset", ())))
+        behind = [*skeleton.B[tip, :, 3].tolist(), *getattr(goal, "offset", ())]
+        return any(behind) or skeleton.kinds[tip].item() == Kind.SLIDE
     return goal.measures != ("pole",)
 
 
