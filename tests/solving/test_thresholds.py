@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 import poise
-from poise import EulerBox, Near, Place, Position, Range, SwingTwist
+from poise import EulerBox, Near, Orientation, Place, Position, Range, SwingTwist
 from poise.model.limits.base.rows import edges, nearest_turns, turn_row
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
@@ -133,6 +133,8 @@ def test_default_tolerances():
     assert poise.solve(rest(figure), Position("tip", [1, 0, 0])).angle_tolerance == 1e-4
     assert poise.solve(rest(robot), Position("tip", [1, 0, 0])).tolerance == 1e-6
     assert poise.solve(rest(robot), Position("tip", [1, 0, 0])).angle_tolerance == 1e-6
+    point = straight_chain(1, length=0.0)
+    assert poise.solve(rest(point), Orientation("tip", [1, 0, 0, 0], root="j0")).tolerance == 1e-6
 
 
 # --- out of reach ----------------------------------------------------------------------------------------------------
