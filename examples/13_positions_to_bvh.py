@@ -11,7 +11,7 @@ from poise import samples
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
 walk = poise.load(samples.path("humanoid.bvh")).clips[0]
-positions = walk.poses.world.positions  # (frames, joints, 3): all that a motion model would return
+positions = walk.poses.world.positions.copy()  # (frames, joints, 3): all that a motion model would return
 positions[5:9, walk.skeleton.names.index("LeftHand")] = np.nan  # a marker that was hidden for a while
 
 fitted = poise.fit(walk.skeleton, positions, fps=walk.fps, name="fitted")
