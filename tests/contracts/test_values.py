@@ -21,6 +21,11 @@ from tests.contracts import values
 from tests.contracts.problems import FEW, PROBLEMS, same_bits
 from tests.patience import NO_HANG, PROCESS
 
+# JAX, where other tests have imported it, and Python from 3.12 on warn of every fork beside threads: these are meant
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:os.fork\\(\\) was called:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:.*use of fork\\(\\) may lead to deadlocks:DeprecationWarning"),
+]
 TRAVELLING = [name for name in values.EVERY if name not in values.NEVER]
 WAYS = {
     **{f"pickle {protocol}": lambda value, protocol=protocol: pickled(value, protocol) for protocol in (2, 3, 4, 5)},
