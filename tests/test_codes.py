@@ -44,7 +44,7 @@ class TestRows:
     @pytest.mark.parametrize(
         ("first", "last"),
         [
-            (codes.REACH_LINKS, codes.REACH_WIDTH), (codes.ARM_DISTANCE, codes.ARM_POLISH),
+            (codes.REACH_LINKS, codes.REACH_WIDTH), (codes.ARM_DISTANCE, codes.ARM_RACE),
             (codes.METHOD_RULE, codes.METHOD_SECOND), (codes.TREE_FACTOR, codes.TREE_PULL),
         ],
     )  # fmt: skip

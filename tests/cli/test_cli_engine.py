@@ -281,7 +281,7 @@ class TestTables:
             ("t.csv", "x,y,z,qw,qx,qy\n1,2,3,1,0,0\n", "no column qz"),
             ("t.csv", "x,y\n1,2\n", "no column z"),
             ("t.csv", "1,2,3,4,5\n", "target 0: three numbers (x y z), four"),
-            ("t.csv", "1,2,3,1,0,0,0\n1,2,3\n", "target 1: seven numbers"),
+            ("t.csv", "1,2,3,1,0,0,0\n1,2,3\n", "target 1: 3 values under 7 columns"),
             ("t.csv", "qw,qx,qy,qz\n1,0,0,0\n0,0,0,0\n", "target 1: the rotation of 'tool' has zero length"),
             ("t.npy", np.zeros((2, 5)), "not (2, 5)"),
             ("t.npy", np.array(3.0), "not ()"),

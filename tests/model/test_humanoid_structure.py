@@ -203,6 +203,13 @@ def test_six_legs_are_no_roles():
     assert (dict(found.joints), found.legs, found.kind) == ({}, (), "other")
 
 
+def test_a_joint_has_one_role_where_names_and_structure_disagree():
+    parents = [-1, -1, 0, 1, 3, 4, 0, 6, 7, 1, 9, 10, 2, 12]
+    heights = [0, 0, 0, -1, 1, 0, 0, 1, 0, 1, -1, 0, 1, 0]
+    found = poise.humanoid(skeleton_of(["foot_l"] * 14, parents, [(0.0, 0.0, float(z)) for z in heights]))
+    assert len(set(found.joints.values())) == len(found.joints)
+
+
 NAMES = st.sampled_from(["foot_l", "Hips", "LeftArm", "head", "rThigh", "x", "", "R", "\u00e9:|", "Finger01.L"])
 PLACES = st.tuples(*[st.integers(-1, 1)] * 3)
 

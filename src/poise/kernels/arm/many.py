@@ -245,9 +245,8 @@ def is_decided(race, settings, book, w, restarts, counts, k):
     # Lane 0 began with the attempt from the start, and keeps it while that lasts.
     over = is_over(race, last, settings[ARM_RACE] > 0.0, book[LAST * w])
     if over:
-        # At least one iteration: none would say that the start is the answer.
-        spent = max(race[TOTAL], min(race[WINNER], 1.0))
-        counts[k, 0], counts[k, 1], counts[k, 2] = spent, race[OLDEST], 1.0 if race[WINNER] < NOBODY else 0.0
+        counts[k, 0], counts[k, 1] = race[TOTAL], race[OLDEST]
+        counts[k, 2] = 1.0 if race[WINNER] < NOBODY else 0.0
     return over
 
 

@@ -72,5 +72,7 @@ def is_over(race, last, hurries, least):
     least  squared error of the attempt from the start, while it lasts
     """
     if hurries and race[WINNER] < NOBODY and (race[OLDEST] > 0.0 or least > CLOSE):
+        # At least one iteration: none would say that the start is the answer.
+        race[TOTAL] += max(race[RING_AT + int(race[WINNER]) % RING], 1.0) if race[OLDEST] <= race[WINNER] else 0.0
         race[OLDEST] = race[WINNER] + 1.0
     return race[OLDEST] > last or race[OLDEST] > race[WINNER]

@@ -101,7 +101,7 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     names = Names(figure)
     limbs = _overlaid(names.limbs(), {role: one for role, one in given.items() if _is_of_a_limb(role)})
     sure = names.sure if limbs else two_legs.SEEN
-    limbs |= two_legs.limbs(figure, body, limbs)
+    limbs = _with({}, limbs | two_legs.limbs(figure, body, limbs))
     found = two_legs.checked(figure, _overlaid(_with_trunk(figure, limbs, sure), given), given)
     legs = [
         _leg(figure, side, [found[f"{side}{role}"].row for role in two_legs.LEG if f"{side}{role}" in found])
