@@ -28,6 +28,7 @@ POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
 STRAIGHT = 1e-6  # of a limb's length: a line, bend or way to a pole that is shorter has no direction
 SAME = 1e-24  # of the squared lengths of two points: a squared distance below is rounding, the points are one
 TINY = 1e-150  # what a length is divided by at least; its square is still a number
+UNIT_SLACK = 1e-12  # a squared length this near to one is one to rounding: dividing would change bits that were given
 ROUNDING = 1e-9  # of a tolerance: what is this little beyond it counts as reached
 
 # --- limits of balls (b, LIMIT): model/limits/base/rows.py, kernels/limits/rotations.py -------------------------------

@@ -67,6 +67,12 @@ def exact(function: Function) -> Function:
     return njit(forceinline=True, **flags)(function)  # pyright: ignore[reportReturnType]
 
 
+def strict(function: Function) -> Function:
+    """`inline` for what has to have the same bits in every kernel: operations are rounded one by one, in their order."""
+    flags: dict[str, Any] = {**_HELPER, "fastmath": False}
+    return njit(forceinline=True, **flags)(function)  # pyright: ignore[reportReturnType]
+
+
 def part(function: Function) -> Function:
     """Compile a larger piece, left to the optimiser to build in: much faster to compile. Never call it from Python."""
     return njit(**_PART)(function)  # pyright: ignore[reportReturnType]

@@ -11,7 +11,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.maths.arrays import Floats, Ints
 from poise.problem.goals import Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
-from poise.problem.goals.base.targets import FARTHEST, UNIT
+from poise.problem.goals.base.targets import FARTHEST
 from poise.problem.problem import Problem
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
@@ -63,7 +63,7 @@ def plain_row(plain: Plain, target: Any) -> Floats | None:
                 return None
             parts.append(row)
     row = np.concatenate(parts)
-    return row.reshape(1, -1) if kernels.tree.doors.plain(row, plain.terms, FARTHEST, UNIT) else None
+    return row.reshape(1, -1) if kernels.tree.doors.plain(row, plain.terms, FARTHEST) else None
 
 
 def _of_matrix(matrix: Floats, width: int) -> Floats | None:

@@ -53,24 +53,19 @@ from poise.kernels.limits.angles import nearest_turn
 from poise.kernels.paths import measure_all
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, part_of, room
 from poise.kernels.values.linear import Quat, Vec, multiply, rotate, sub
-from poise.kernels.values.turns import turn_into
+from poise.kernels.values.turns import scale_to_unit, turn_into
 
 _FAR = 1e100  # file units: no target is meant beyond this, and squares stay finite
-_UNIT = 5e-13  # a squared length this near to one is one to rounding: half of what targets.py asks, which has the words
 
 
 @part
 def is_plain(row, width):
-    """Whether the numbers of a target can be used as they are: finite, a rotation of unit length."""
+    """Whether the numbers of a target can be used: finite, a rotation, which is scaled to unit length."""
     for i in range(width):
         # Not `>`: a NaN is never less or equal, and is refused, too.
         if not abs(row[i]) <= _FAR:
             return False
-    square = 1.0
-    if width != 3:
-        at = width - 4
-        square = row[at] * row[at] + row[at + 1] * row[at + 1] + row[at + 2] * row[at + 2] + row[at + 3] * row[at + 3]
-    return abs(square - 1.0) <= _UNIT
+    return width == 3 or scale_to_unit(row, width - 4, 4)
 
 
 @part

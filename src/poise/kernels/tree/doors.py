@@ -13,7 +13,9 @@ from poise.kernels.codes import BALL, DIRECTION, MOVE, ROTATION
 from poise.kernels.compiled import inline, kernel
 from poise.kernels.limits.angles import TURN, best_angle, nearest_turn, twist_angle
 from poise.kernels.values.linear import Vec, about, multiply, quat_in, rotate, sub, vec_in
-from poise.kernels.values.turns import turn_into
+from poise.kernels.values.turns import scale_to_unit, turn_into
+
+LARGEST_NUMBER = 1.7e308  # finite: goals say what they think of others
 
 
 @inline
@@ -116,19 +118,20 @@ def targets(rows, bases, unit, terms, out):
 
 
 @kernel
-def plain(row, terms, farthest, unit):
-    """Whether the numbers of a target (W,) need no more looking at: points finite and near, rotations of unit length.
+def plain(row, terms, farthest):
+    """Whether the numbers of a target (W,) can be used: points finite and near; rotations are scaled to unit length.
 
-    terms           (t, 3)  as for `targets`
-    farthest, unit  the largest coordinate of a point, and how far a squared length may be from one
+    terms     (t, 3)  as for `targets`
+    farthest  the largest coordinate of a point
     """
     for t in range(terms.shape[0]):
         kind, first = terms[t, 0], terms[t, 1]
         if kind == ROTATION or kind == DIRECTION:
-            square = 0.0
-            for j in range(first, first + (4 if kind == ROTATION else 3)):
-                square += row[j] * row[j]
-            if not abs(square - 1.0) <= unit:
+            n = 4 if kind == ROTATION else 3
+            for j in range(first, first + n):
+                if not abs(row[j]) <= LARGEST_NUMBER:
+                    return False
+            if not scale_to_unit(row, first, n):
                 return False
         else:
             for j in range(first, first + 3):

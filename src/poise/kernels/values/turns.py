@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.codes import UNIT_SLACK
+from poise.kernels.compiled import inline, kernel, part, strict
 from poise.kernels.values.linear import Quat, conjugate, normalise
 
 ORTHOGONAL = 1e-6  # how far what should be 0 or 1 may be off
@@ -41,6 +42,36 @@ def quaternion_of(t, n):
         k = 0.5 / s
         q = Quat((d - b) * k, (c + g) * k, (f + h) * k, 0.5 * s)
     return q, off <= ORTHOGONAL
+
+
+@strict
+def scale_to_unit(row, at, n):
+    """Scale n numbers of a row from `at` on to length one, unless they are to rounding; False where they have none."""
+    square, largest = 0.0, 0.0
+    for i in range(at, at + n):
+        square += row[i] * row[i]
+        largest = max(largest, abs(row[i]))
+    if abs(square - 1.0) <= UNIT_SLACK:
+        return True
+    if not largest > 0.0:
+        return False
+    square = 0.0
+    for i in range(at, at + n):
+        row[i] /= largest  # first, so that squares of huge or tiny numbers stay representable
+        square += row[i] * row[i]
+    root = math.sqrt(square)
+    for i in range(at, at + n):
+        row[i] /= root
+    return True
+
+
+@kernel
+def scale_rows(rows):
+    """Scale rows (k, n) to length one. Returns the first that has none, or -1."""
+    for k in range(rows.shape[0]):
+        if not scale_to_unit(rows[k], 0, rows.shape[1]):
+            return k
+    return -1
 
 
 @inline

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from poise import kernels
 from poise.errors import InputError
+from poise.kernels.codes import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, for_kernel
 
 FARTHEST = 1e100  # file units: no length is meant beyond this, and squares stay finite
-UNIT = 1e-12  # a squared length this near to one is one to rounding
 _ORTHOGONAL = 1e-6  # how far a dot product of two columns of a rotation matrix may be off
 _BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
 _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
@@ -168,12 +168,10 @@ def _check_proper(matrices: Floats, what: str) -> None:
 def _scale_to_unit(vectors: Floats, zero: str) -> None:
     """Scale vectors (..., n) to length one, in place; InputError `zero` where one has no length."""
     squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
-    off = np.abs(squares - 1.0) > UNIT
+    off = np.abs(squares - 1.0) > UNIT_SLACK / 2  # the kernel decides: whoever it lets pass stays bit for bit
     if not off.any():
         return
-    rest = vectors[off]
-    largest = np.abs(rest).max(axis=-1, keepdims=True)
-    if not largest.all():
+    rest = np.array(vectors[off], order="C")
+    if kernels.values.turns.scale_rows(rest) >= 0:
         raise InputError(zero)
-    rest /= largest  # first, so that squares of huge or tiny numbers stay representable
-    vectors[off] = rest / np.sqrt((rest * rest).sum(axis=-1, keepdims=True))
+    vectors[off] = rest
