@@ -68,7 +68,7 @@ def exact(function: Function) -> Function:
 
 
 def strict(function: Function) -> Function:
-    """`inline` for what has to have the same bits in every kernel: operations are rounded one by one, in their order."""
+    """`inline` for what has to have the same bits in every kernel: operations are rounded one by one, in order."""
     flags: dict[str, Any] = {**_HELPER, "fastmath": False}
     return njit(forceinline=True, **flags)(function)  # pyright: ignore[reportReturnType]
 
