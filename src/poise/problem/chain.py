@@ -92,11 +92,11 @@ class Chain:
         kernels.tree.doors.motions(u, self.links, x)
         return x
 
-    def q_of(self, problem: Problem, x: Floats, moved: Bools) -> Floats:
+    def q_of(self, problem: Problem, x: Floats, moved: Bools, *, traced: bool = False) -> Floats:
         """q (k, nq) with the links' motions x (k, m, 4) put in where `moved` (k,); else the start's, bit for bit."""
         u = np.zeros((len(x), self.plan.layout.nu))
         kernels.tree.doors.numbers(for_kernel(x), self.links, u)
-        return problem.q_of(u, moved)
+        return problem.q_of(u, moved, traced=traced)
 
     def allowed(self, tolerance: Tolerance) -> tuple[float, float]:
         """The tolerance as the kernels measure: a distance, and 2 sin(angle / 2)."""

@@ -179,12 +179,13 @@ class Problem:
         """(1|k, nu) the start poses as the kernels see them."""
         return self.plan.u_of(self.start_rows)
 
-    def q_of(self, u: Floats, moved: Bools) -> Floats:
+    def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
         """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's, bit for bit.
 
-        Hinges stand as few turns from the start as they can, unless something says which turn is nicer.
+        Hinges stand as few turns from the start as they can, unless something says which turn is nicer, or what was
+        traced is to be told as it was.
         """
-        return self.plan.q_of(u, moved, self.start_rows, turned=not self.prefers)
+        return self.plan.q_of(u, moved, self.start_rows, turned=not (traced or self.prefers))
 
     @cached_property
     def preference(self) -> Preference:

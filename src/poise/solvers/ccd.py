@@ -156,7 +156,8 @@ class CCD:
             done = int(counts[0, 0]) + 1
             lone = chain.weights.tolist() == [1.0, 0.0, 0.0]
             scale = chain.unit if lone else math.sqrt(chain.weights.max())
-            history = Trace(trace_error[:done] * scale, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
+            path = chain.q_of(problem, trace_x[:done], np.arange(done) > 0, traced=True)
+            history = Trace(trace_error[:done] * scale, path)
         q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 

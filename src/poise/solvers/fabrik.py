@@ -129,7 +129,8 @@ class FABRIK:
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            history = Trace(trace_error[:done] * chain.unit, chain.q_of(problem, trace_x[:done], np.arange(done) > 0))
+            path = chain.q_of(problem, trace_x[:done], np.arange(done) > 0, traced=True)
+            history = Trace(trace_error[:done] * chain.unit, path)
         q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors <= options[0], counts[:, 0], counts[:, 1], history)
 
@@ -176,7 +177,9 @@ class FABRIK:
             if found.trace is not None:
                 errors = np.concatenate([errors, np.sqrt(found.trace[1:, 0])])
                 traced = np.concatenate([traced, found.trace[1:, 1:]])
-        history = Trace(errors, problem.q_of(traced, np.arange(len(traced)) > 0)) if request.trace else None
+        history = (
+            Trace(errors, problem.q_of(traced, np.arange(len(traced)) > 0, traced=True)) if request.trace else None
+        )
         return Answer(problem.q_of(u, iterations > 0), met, iterations, updates, history)
 
 

@@ -286,7 +286,7 @@ def trace_of(problem: Problem, errors: Floats, u: Floats) -> Trace:
     plan, terms = problem.plan, problem.plan.layout.terms
     lone = len(terms) == 1 and terms[0].kind == POSITION
     scale = plan.unit / float(plan.aims[0, 7]) if lone else 1.0
-    return Trace(np.sqrt(errors) * scale, problem.q_of(u, np.arange(len(u)) > 0))
+    return Trace(np.sqrt(errors) * scale, problem.q_of(u, np.arange(len(u)) > 0, traced=True))
 
 
 def standing_still(problem: Problem, targets: Floats, *, trace: bool) -> Answer:
