@@ -185,7 +185,8 @@ class Problem:
         Hinges stand as few turns from the start as they can, unless something says which turn is nicer, or what was
         traced is to be told as it was.
         """
-        return self.plan.q_of(u, moved, self.start_rows, turned=not (traced or self.prefers))
+        turned = bool(len(self.plan.turns)) and not traced and not self.prefers
+        return self.plan.q_of(u, moved, self.start_rows, turned=turned)
 
     @cached_property
     def preference(self) -> Preference:
