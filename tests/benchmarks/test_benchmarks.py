@@ -15,18 +15,6 @@ from poise.maths import rotations
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
 
-@pytest.fixture(autouse=True)
-def in_folder(monkeypatch, tmp_path):
-    """Import the scripts as they are run, and keep their results out of the repository."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import harness
-
-    monkeypatch.setattr(harness, "RESULTS", tmp_path / "results")
-    yield
-    for name in [name for name, module in sys.modules.items() if str(FOLDER) in str(getattr(module, "__file__", ""))]:
-        del sys.modules[name]
-
-
 def test_five_axis_judges_and_keeps_ranges():
     import five_axis
 

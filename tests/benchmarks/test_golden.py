@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,17 +14,11 @@ SOLVERS = ("auto", "levenberg_marquardt", "ccd", "fabrik", "two_bone")
 
 
 @pytest.fixture(autouse=True)
-def in_folder(monkeypatch, tmp_path):
-    """Import the scripts as they are run, and keep what they write out of the repository."""
-    monkeypatch.syspath_prepend(str(FOLDER))
+def kept_elsewhere(monkeypatch, tmp_path):
+    """Keep golden answers that a test writes out of the repository."""
     import golden
-    import harness
 
-    monkeypatch.setattr(harness, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(golden, "FOLDER", tmp_path / "golden")
-    yield
-    for name in [name for name, module in sys.modules.items() if str(FOLDER) in str(getattr(module, "__file__", ""))]:
-        del sys.modules[name]
 
 
 class Changed:

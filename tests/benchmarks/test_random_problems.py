@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,18 +16,6 @@ from tests.strategies import random_q, random_skeleton, rng_of
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 QUICK, LONG = range(40), range(10_000, 13_000)
-
-
-@pytest.fixture(autouse=True)
-def in_folder(monkeypatch, tmp_path):
-    """Import the scripts as they are run, and keep their results out of the repository."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import harness
-
-    monkeypatch.setattr(harness, "RESULTS", tmp_path / "results")
-    yield
-    for name in [name for name, module in sys.modules.items() if str(FOLDER) in str(getattr(module, "__file__", ""))]:
-        del sys.modules[name]
 
 
 def faults(seeds):

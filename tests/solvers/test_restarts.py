@@ -83,3 +83,9 @@ def test_a_start_that_meets_its_target_stays_also_in_a_hurry():
     assert found.reached
     assert found.iterations == 0
     np.testing.assert_array_equal(found.q, start.q)
+
+
+@pytest.mark.parametrize("value", ["no", 1, None])
+def test_who_hurries_says_so_by_a_truth_value(value):
+    with pytest.raises(poise.InputError, match="race must be True or False"):
+        poise.LevenbergMarquardt(race=value)

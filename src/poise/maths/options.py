@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from poise.errors import InputError
 from poise.maths.arrays import short
 
@@ -54,3 +56,23 @@ def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
     """
     if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {short(value)}")
+
+
+def truth(option: str, value: Any) -> bool:
+    """Check that an option is True or False, and return which.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The truth value, also one of NumPy's.
+
+    Raises
+    ------
+    InputError
+        For anything else: numbers and texts may mean either.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{option} must be True or False, not {short(value)}")
+    return bool(value)

@@ -10,12 +10,12 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.kernels import codes
+from poise.kernels.codes import UNIT_SLACK
 from poise.maths.arrays import Floats, Ints, finite, short
 from poise.maths.rotations import normalised
 from poise.model.limits import NAMES, Limit, Range, hinge_axis, unit_axis
 
 _MOST_ROWS = 2**31
-_UNIT = 1e-12  # a squared length this near to one is one to rounding
 
 
 class Kind(IntEnum):
@@ -214,7 +214,7 @@ def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
         A[:, :3] = _rows(n, offsets, "offsets", 3)
     if rotations is not None:
         given = _rows(n, rotations, "rotations", 4)
-        off = np.abs((given**2).sum(axis=-1, keepdims=True) - 1.0) > _UNIT
+        off = np.abs((given**2).sum(axis=-1, keepdims=True) - 1.0) > UNIT_SLACK
         A[:, 3:] = np.where(off, normalised(given), given)  # what is of unit length to rounding stays bit for bit
     return A
 

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from poise import kernels
 from poise.errors import InputError
+from poise.kernels.codes import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
 from poise.maths.remember import FrozenValue
 from poise.model import kinematics
 from poise.model.skeleton import Kind, Skeleton
 
-UNIT = 1e-12  # a squared length this near to one is one to rounding
 _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
 
 
@@ -364,7 +364,7 @@ def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
         turns = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
     else:
         turns = q[..., columns]
-    off = np.abs(np.einsum("...i,...i->...", turns, turns) - 1.0) > UNIT
+    off = np.abs(np.einsum("...i,...i->...", turns, turns) - 1.0) > UNIT_SLACK
     if off.any():
         if (turns == 0.0).all(axis=-1).any():
             row = int(np.argwhere((turns == 0.0).all(axis=-1))[0, -1])

@@ -19,7 +19,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
 from poise.maths.arrays import Floats, real, short
-from poise.maths.options import count, one_of
+from poise.maths.options import count, one_of, truth
 from poise.maths.remember import remember
 from poise.problem.chain import Chain, chain_of
 from poise.problem.problem import Problem, Tolerance
@@ -106,11 +106,9 @@ class CCD:
     def __post_init__(self) -> None:
         one_of("order", self.order, ("base-first", "tip-first", "window"))
         one_of("hinge", self.hinge, ("exact", "project"))
-        if not isinstance(self.finish, bool | np.bool_):
-            raise InputError(f"finish must be True or False, not {short(self.finish)}")
         checked: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
-            "finish": bool(self.finish),
+            "finish": truth("finish", self.finish),
             "stiffness": _stiffness(self.stiffness),
             "direction_joints": _names(self.direction_joints),
             "restarts": None if self.restarts is None else count("restarts", self.restarts),

@@ -17,7 +17,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BALL
 from poise.maths.arrays import Floats, Ints, real
-from poise.maths.options import count
+from poise.maths.options import count, truth
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, chain_of
@@ -77,13 +77,11 @@ class FABRIK:
     restarts: int = 8
 
     def __post_init__(self) -> None:
-        if not isinstance(self.finish, bool | np.bool_):
-            raise InputError(f"finish is True or False, not {self.finish!r}")
         numbers: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
             "restarts": count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
-            "finish": bool(self.finish),
+            "finish": truth("finish", self.finish),
         }
         if not 0 <= numbers["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")

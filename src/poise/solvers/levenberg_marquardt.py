@@ -16,7 +16,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real
-from poise.maths.options import count
+from poise.maths.options import count, truth
 from poise.problem.arm import arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.alternatives import closest, every
@@ -74,7 +74,7 @@ class LevenbergMarquardt:
             value: Any = getattr(self, name)
             if value is not None and not 0 < real(value, name) < np.inf:
                 raise InputError(f"{name} must be a finite number above 0, not {value!r}")
-        object.__setattr__(self, "race", bool(self.race))
+        object.__setattr__(self, "race", truth("race", self.race))
 
     @property
     def name(self) -> str:

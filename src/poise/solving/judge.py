@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT
+from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT, UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.model.limits import hinge_axis
 from poise.model.limits.base.rows import nearest_turns
-from poise.model.pose import UNIT, Pose
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
@@ -52,7 +52,7 @@ def largest_violation(skeleton: Skeleton, q: Floats) -> float:
 def can_start(skeleton: Skeleton, q: Floats) -> bool:
     """Whether a configuration (nq,) can be started from as it is: finite, rotations of unit length, legal."""
     columns, *gate = remember(skeleton, "gate", None, lambda: _gate(skeleton))
-    if not kernels.limits.violation.stands(*gate, q, UNIT, _LEGAL):
+    if not kernels.limits.violation.stands(*gate, q, UNIT_SLACK, _LEGAL):
         return False
     balls = skeleton.ball_limits
     return not len(columns) or kernels.limits.rotations.largest_excess(columns, balls.rows, q[None]) <= _LEGAL

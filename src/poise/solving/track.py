@@ -32,7 +32,6 @@ _ITERATIONS = 100  # most in a frame, where no budget is given
 _SLICE = 4  # iterations between two looks at the clock
 _GAIN = 0.99  # what is left must fall below this share of what was left before, or the frame is done
 _NEVER = b""
-_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 
 
 class Tracker:

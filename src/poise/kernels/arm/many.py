@@ -65,10 +65,8 @@ from poise.kernels.values.linear import Quat, Vec, sub
 # restart is cheap: with this rule a pose of a Panda takes 12.8 iterations on the mean, without it 16.8.
 STALL_SHARE, STALL_COUNT = 0.8, 4.0
 POLISHES = 3  # attempts that settle where none has met the target: the best so far, then two from other seeds
-ALONE, TOGETHER = (
-    2,
-    2,
-)  # iterations before a lone problem begins a second attempt; and so many begin with each from then on
+ALONE = 2  # iterations before a lone problem begins a second attempt,
+TOGETHER = 2  # and so many begin with each from then on
 VAIN_RESTARTS = 4.0  # most restarts for a target that the lengths cannot reach
 
 # Rows of the lanes' book: what the driver knows of each lane, one number a lane.
@@ -161,9 +159,9 @@ def keep_seen(book, tested, w, l, m, caution, error, x, errors):
 
 
 @part
-def last_attempt(book, w, l, settings):
-    """The number of the last attempt at lane l's problem, the first being 0."""
-    return book[ALLOWED * w + l] + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
+def last_attempt(restarts, settings):
+    """The number of the last attempt at a problem that is worth so many restarts, the first being 0."""
+    return restarts + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
 
 
 @part
@@ -195,7 +193,7 @@ def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l,
     """
     w = width(kind)
     tries = book[ATTEMPT * w + l] + 1.0
-    if book[PROBLEM * w + l] >= 0.0 and not is_met and tries <= last_attempt(book, w, l, settings):
+    if book[PROBLEM * w + l] >= 0.0 and not is_met and tries <= last_attempt(book[ALLOWED * w + l], settings):
         begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, tries)
         return False
     if following >= last:
@@ -213,7 +211,7 @@ def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l,
 @part
 def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, k, restarts, most):
     """At most so many idle lanes begin the next attempts at problem k. Returns how many lanes are at work."""
-    w, live, begun, last = width(kind), 0, 0, restarts + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
+    w, live, begun, last = width(kind), 0, 0, last_attempt(restarts, settings)
     for l in range(w):
         if book[PROBLEM * w + l] < 0.0 and begun < most and may_begin(race, restarts + 1.0, last):
             begin(book, w, l, k, targets[k], restarts)
@@ -241,9 +239,8 @@ def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, valu
 @part
 def is_decided(race, settings, book, w, restarts, counts, k):
     """Whether the race for problem k is over, and if so, what is told of it."""
-    last = restarts + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
     # Lane 0 began with the attempt from the start, and keeps it while that lasts.
-    over = is_over(race, last, settings[ARM_RACE] > 0.0, book[LAST * w])
+    over = is_over(race, last_attempt(restarts, settings), settings[ARM_RACE] > 0.0, book[LAST * w])
     if over:
         counts[k, 0], counts[k, 1] = race[TOTAL], race[OLDEST]
         counts[k, 2] = 1.0 if race[WINNER] < NOBODY else 0.0

@@ -20,6 +20,12 @@ HUGE = 1e300  # a squared error that any other one is below; infinity would give
 
 
 @inline
+def seed_at(seeds, number, i):
+    """Value i of seed `number` of endless ones: those of a table (s, m), then their values mixed with each other's."""
+    return seeds[(number + i * (number // seeds.shape[0])) % seeds.shape[0], i]
+
+
+@inline
 def cost_of(kind, poses, block, target, weights):
     """How far from the target (7 numbers) the seeds of a block put the tip: squared errors."""
     at = part_of(kind, poses, block * 7 * width(kind), 7)
@@ -57,8 +63,8 @@ def ranked(costs, count, rank):
 @part
 def put_seed(kind, seeds, poses, target, settings, values, l, number):
     """Start lane l for restart `number`, counted from 0."""
-    count, s, m, w = int(settings[ARM_CANDIDATES]), seeds.shape[0], seeds.shape[1], width(kind)
-    groups = s // count
+    count, m, w = int(settings[ARM_CANDIDATES]), seeds.shape[1], width(kind)
+    groups = seeds.shape[0] // count
     if number < groups * count:
         # Looking at four seeds before a restart brought poses of a Panda that are solved from 99.95 to 99.98 %.
         costs, first = room(SCALAR, ARM_MOST_CANDIDATES), (number % groups) * count
@@ -67,9 +73,8 @@ def put_seed(kind, seeds, poses, target, settings, values, l, number):
         for i in range(m):
             values[i * w + l] = seeds[seed, i]
         return
-    shift = number // s
     for i in range(m):
-        values[i * w + l] = seeds[(number + i * shift) % s, i]
+        values[i * w + l] = seed_at(seeds, number, i)
 
 
 @part

@@ -37,6 +37,7 @@ from poise.kernels.arm.many import (
     keep_seen,
     note,
 )
+from poise.kernels.arm.seeds import seed_at
 from poise.kernels.arm.serial import cautious, damping_of
 from poise.kernels.codes import (
     BALL,
@@ -55,7 +56,7 @@ from poise.kernels.codes import (
     TREE_PULL,
     TREE_RESTARTS,
 )
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.compiled import kernel, part
 from poise.kernels.tree.arrays import CAUTION, LAST, PULLING, TreeArrays, carve
 from poise.kernels.tree.tree import (
     forward,
@@ -98,12 +99,6 @@ def fill_lane(flat, w, l, numbers):
     """Write numbers one below the other into lane l."""
     for i in range(numbers.shape[0]):
         flat[i * w + l] = numbers[i]
-
-
-@inline
-def seed_at(seeds, number, d):
-    """Number d of endless seeds: those of the table (s, nd), then their numbers mixed with each other's."""
-    return seeds[(number + d * (number // seeds.shape[0])) % seeds.shape[0], d]
 
 
 @part

@@ -105,7 +105,7 @@ class ArmEngine:
         self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
-        """Solve kernel targets (k, 7) from u (1|k, m)."""
+        """Solve for what `kernel_targets` made (k, W) from u (1|k, m)."""
         arm, k = self.arm, len(targets)
         numbers, layout = self._packed(options or self.options)
         rows, m = np.zeros((k + trace, arm.size + REACH_TOLD)), arm.size
