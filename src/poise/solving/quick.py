@@ -6,7 +6,6 @@ Working out all that a Result can tell takes longer than solving; the maker of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +94,5 @@ def reach(
     found = quick.solve(numbers, layout, targets, bases, room, 0, 1, _NO_WORK)
     if found[0] < 0:  # the target has to be read by its goal, or the start is not legal: the general way has the words
         return None
-    return Result({
-        "q": room[0, :-REACH_TOLD], "reached": found[0] == 1, "later": (*facts, targets, found),
-        "seconds": perf_counter() - began, **known,
-    })  # fmt: skip
+    told = {"q": room[0, :-REACH_TOLD], "reached": found[0] == 1, "later": (*facts, targets, found), **known}
+    return Result(told, began)

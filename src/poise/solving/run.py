@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +74,7 @@ def run(
     reached = problem.met(found.errors, tolerance).reshape(shape)
     answer = found.answer
     freeze_arrays((answer.trace,))
-    return Result({
+    told = {
         "problem": problem,
         "targets": targets,
         "q": answer.q.reshape(*shape, answer.q.shape[-1]),
@@ -88,9 +87,8 @@ def run(
         "trace": answer.trace,
         "solutions_q": answer.solutions,
         "tolerances": tolerance,
-        **({} if goals is None else {"goals": goals}),
-        "seconds": perf_counter() - began,
-    })  # fmt: skip
+    }
+    return Result(told if goals is None else told | {"goals": goals}, began)
 
 
 def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request) -> Judged:

@@ -6,7 +6,6 @@ say, about a start outside its limits or a solver's answer that cannot be used, 
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -80,14 +79,14 @@ class Single:
         elif answer.q.shape != self.shape or not np.isfinite(answer.q).all():
             check_answer(answer, self.solver.name, self.shape)
         errors = errors_by_paths(self.paths, answer.q, targets)
-        return Result({
+        told = {
             "q": answer.q[0],
             "errors": errors[0],
             "reached": bool((errors <= self.bounds).all()),
             "later": (self.facts, problem, moved_inside, targets, answer),
-            "seconds": perf_counter() - began,
             **known,
-        })  # fmt: skip
+        }
+        return Result(told, began)
 
     def facts(self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, answer: Answer) -> dict[str, Any]:
         """What a Result holds besides, found when somebody asks."""

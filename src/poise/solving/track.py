@@ -220,8 +220,8 @@ class Tracker:
             best = more if self._left(more) < self._left(best) else best
             if not gains:
                 break
-        spent = {"iterations": np.array(used), "joint_updates": np.array(updates), "seconds": perf_counter() - began}
-        return best.shown(best.q, best.errors, reached=bool(best.reached), **spent)
+        spent = {"iterations": np.array(used), "joint_updates": np.array(updates)}
+        return best.shown(best.q, best.errors, began, reached=bool(best.reached), **spent)
 
     def _once(self, targets: Floats, q: Floats, most: int) -> Result:
         """Run the solver from q."""
@@ -253,7 +253,7 @@ class Tracker:
             reached = bool(problem.met(errors, tolerance))
         else:
             errors, reached = errors_of_one(paths, problem.allowed(tolerance), q, targets)
-        return found.shown(q, errors, reached=reached, seconds=perf_counter() - began)
+        return found.shown(q, errors, began, reached=reached)
 
 
 def steady(
