@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from poise.maths import rotations
@@ -93,6 +93,8 @@ def assert_alike(one, other, unit):
 
 
 @given(seed=seeds, power=st.integers(-30, 30))
+@example(seed=68, power=11)  # slides without limits and nothing else: only the skeleton has a length
+@example(seed=322, power=30)  # one joint, and a goal at it
 @settings(max_examples=25)
 def test_any_goals_of_any_tree(seed, power):
     """Of joints of every kind."""

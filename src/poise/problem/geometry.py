@@ -77,7 +77,13 @@ def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Float
     return scale, rotation_part(rotation) if off > _EXACT else rotation, off > _EXACT
 
 
-def span_size(offsets: Iterable[Floats]) -> float:
-    """The power of two next above the longest span, or 1 where nothing has a length."""
-    largest = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
-    return float(2.0 ** np.ceil(np.log2(largest))) if largest > 0 else 1.0
+def span_size(*measures: Iterable[Floats]) -> float:
+    """The power of two next above the longest span of the first measure that has one, or 1 where nothing has a length.
+
+    The unit of a file must not matter, so that 1 is for a single joint that slides as far as it likes.
+    """
+    for offsets in measures:
+        largest = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
+        if largest > 0:
+            return float(2.0 ** np.ceil(np.log2(largest)))
+    return 1.0

@@ -5,7 +5,7 @@ Which joints move stands in layout.py; plan.py keeps what is packed here for as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,9 +90,7 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
         for term in layout.terms
     ]
     spans = [*_spans(layout, walk.frames), *(p.offset for each in places for p in each)]
-    size = span_size(spans)
-    if size == 1.0 and not any(span.any() for span in spans):
-        size = span_size(_travels(skeleton, layout, walk.frames))
+    size = span_size(spans, _travels(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3])
     scale, sheared = _base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
@@ -112,15 +110,13 @@ def _spans(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
     return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
 
 
-def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
+def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) -> Iterator[Floats]:
     """Where slides can stand: the lengths of a gantry that has no others."""
-    found: list[Floats] = []
     for node, frame in zip(layout.nodes, frames, strict=True):
         if node.kind == SLIDE:
             ratio, offset = gear_of(skeleton, node)
             values = (ratio * layout.dofs[node.dof, :2] + offset) * frame.factor
-            found.append(values[np.isfinite(values)])
-    return found
+            yield values[np.isfinite(values)]
 
 
 def _base_scale(start: Pose, layout: Layout) -> tuple[float, bool]:
