@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from poise import solvers
 from poise.solving import run as running
 from tests.contracts.cases import SOLVERS
 from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits
@@ -46,6 +48,17 @@ class TestTargets:
                     np.testing.assert_allclose(other.errors, want.errors, rtol=1e-12, atol=1e-14)
                 else:
                     same_bits(other, want)
+
+    def test_few_iterations(self, problem, name):
+        """Attempts that end at once: the next one begins, alone as in a batch."""
+        if not accepted(problem, name) or name == "auto":
+            return
+        options = {field.name for field in fields(solvers.named(name))}
+        for few in ({"iterations": 1, "restarts": 1}, {"iterations": 2, "restarts": 3}):
+            solver = solvers.named(name, **{option: few[option] for option in few if option in options})
+            whole = PROBLEMS[problem].solved(solver, slice(None))
+            for row in (0, 3, 5):
+                same_bits(PROBLEMS[problem].solved(solver, row), rows_of(whole, row), ("q", "iterations", "codes"))
 
     def test_threads_and_parts_that_they_share(self, problem, name, monkeypatch):
         whole = answer(problem, name)

@@ -56,7 +56,7 @@ from poise.kernels.codes import (
     ARM_SHORTEST,
     ARM_WEIGHTS,
 )
-from poise.kernels.compiled import inline, part
+from poise.kernels.compiled import merged, part
 from poise.kernels.values.axes import rotation_error
 from poise.kernels.values.lanes import SCALAR, bits, lane, minimum, part_of, room, room2, select, width
 from poise.kernels.values.linear import Quat, Vec, sub
@@ -186,6 +186,14 @@ def begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l
 
 
 @part
+def take(kind, links, seeds, poses, targets, starts, settings, book, values, l, x, errors, k):
+    """Lane l begins problem k."""
+    begin(book, width(kind), l, k, targets[k], restarts_for(links, targets[k], settings))
+    begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, 0.0)
+    errors[k] = HUGE
+
+
+@part
 def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l, is_met, x, errors, following, last):
     """What lane l does next: another attempt, or problem number `following`.
 
@@ -199,9 +207,7 @@ def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l,
     if following >= last:
         book[PROBLEM * w + l] = -1.0
         return False
-    begin(book, w, l, following, targets[following], restarts_for(links, targets[following], settings))
-    begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, 0.0)
-    errors[following] = HUGE
+    take(kind, links, seeds, poses, targets, starts, settings, book, values, l, x, errors, following)
     return True
 
 
@@ -270,7 +276,7 @@ def note(trace, row, tested, w, m, error):
             trace[row, i + 1] = tested[i * w]
 
 
-@inline
+@merged
 def solve_range(kind, links, seeds, poses, targets, starts, settings, first, last, x, errors, counts, trace):
     """Solve problems first..last."""
     m, w = links.shape[0] - 1, width(kind)
@@ -279,27 +285,28 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
     book, values, before = room(SCALAR, BOOK_ROOM), room(SCALAR, VALUES_ROOM), room(SCALAR, VALUES_ROOM)
     rows, v, tested = part_of(kind, book, 0, ROWS), part_of(kind, values, 0, m), part_of(kind, before, 0, m)
     weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
-    following, live, passes = first, 0, 0
+    hurried = settings[ARM_RACE] > 0.0
+    # A lone problem begins with one attempt, or where the first that arrives is to win with as many as there are lanes.
+    live, begins, passes = min(w, last - first), 0 if hurried else 1, 0
+    following = first + live
     # A trace tells of attempts one after the other.
     lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, room(SCALAR, RACE_ROOM)
     for l in range(w):
-        # All lanes begin idle and take their first problem the way in which they take later ones.
         book[PROBLEM * w + l] = -1.0
         start_lane(book, values, w, l, starts[0], m, 0.0, 0.0, 0.0)
     if lone:
         open_race(race)
         restarts, errors[first] = restarts_for(links, targets[first], settings), HUGE
-        if settings[ARM_RACE] > 0.0:
+        if hurried:
             live = fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, first, restarts)
-        else:
-            live = fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, first, restarts, 1)
-    for l in range(0 if lone else w):
-        if go_on(
-            kind, links, seeds, poses, targets, starts, settings, book, values, l, False, x, errors, following, last
-        ):
-            following += 1
-            live += 1
+    else:
+        for l in range(live):
+            take(kind, links, seeds, poses, targets, starts, settings, book, values, l, x, errors, first + l)
     while live > 0:
+        if lone:
+            live = fill_lanes(
+                kind, race, seeds, poses, targets, starts, settings, book, values, x, first, restarts, begins
+            )
         # One forward pass serves for both: the error belongs to the values before the step, and those are what is kept
         # of a lane that ends here.
         tip, rotation = forward(kind, links, v, True, axes, origins)
@@ -336,10 +343,7 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
         if lone:
             # A few at a time: choosing where they start takes time, which is lost where the first attempt arrives soon.
             passes += 1
-            begins = TOGETHER if passes > ALONE else 0
-            live = fill_lanes(
-                kind, race, seeds, poses, targets, starts, settings, book, values, x, first, restarts, begins
-            )
+            begins = TOGETHER if passes > ALONE or ends != 0 else 0
             continue
         if trace.shape[0] > 0 and book[PROBLEM * w] == first:
             row = int(counts[first, 0] + counts[first, 1] + book[SPENT * w]) - 1
