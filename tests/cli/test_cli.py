@@ -23,6 +23,13 @@ def test_version_and_help():
         assert option in text
 
 
+def test_a_command_that_does_not_exist_is_one_line():
+    done = run("slve")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: no command 'slve'; did you mean 'solve'")
+    assert done.stderr.count("\n") == 1
+
+
 class TestInfo:
     def test_a_tree_people_can_read(self):
         text = start("info", ARM).stdout

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 import rich.markup
-import typer.main
 
 import poise
 from poise import cli, solvers
@@ -148,9 +147,9 @@ class TestSolvers:
         """Brackets are units here, not the markup of a terminal."""
         assert "[rad]" in run("solvers", "ccd").stdout
 
-    @pytest.mark.parametrize("verb", cli.app.registered_commands, ids=lambda verb: verb.name)
+    @pytest.mark.parametrize("verb", cli.VERBS)
     def test_no_help_has_words_that_a_terminal_takes_for_markup(self, verb):
-        command = typer.main.get_command(cli.app).commands[verb.name]
+        command = cli.command(verb)
         texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
         assert [text for text in texts if text and rich.markup.render(text).plain != text] == []
 

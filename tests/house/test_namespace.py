@@ -158,3 +158,11 @@ def test_values_are_pickled_by_the_place_of_their_class():
 def test_everything_can_be_imported_at_once():
     code = "from poise import *; import poise; print(all(name in globals() for name in poise.__all__))"
     assert fresh(code) == ["True"]
+
+
+def test_a_verb_brings_in_only_what_it_needs():
+    """A newcomer's first call of the command line: the version without NumPy, solve without ground and page."""
+    assert "numpy" not in fresh("import sys; import poise.cli; print(*sys.modules)")
+    found = fresh("import sys; from poise.cli import command; command('solve'); print(*sys.modules)")
+    assert "poise.solving.solve" in found
+    assert [name for name in found if name.startswith(("poise.ground", "poise.viewer", "poise.plot", "numba"))] == []

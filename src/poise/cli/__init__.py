@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import warnings
+from functools import cache
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 import poise
-from poise.cli import bench, compare, demo, info, plant, solve, solvers, view, warmup
-from poise.errors import PoiseError, PoiseWarning
+from poise.errors import PoiseError, PoiseWarning, UnknownNameError
+
+VERBS = {
+    "info": "info.info", "solve": "solve.solve", "plant": "plant.plant", "lock": "plant.lock", "view": "view.view",
+    "compare": "compare.compare", "solvers": "solvers.list_solvers", "warmup": "warmup.warmup", "bench": "bench.bench",
+    "demo": "demo.demo",
+}  # fmt: skip
+
+
+class _Verbs(TyperGroup):
+    """Imports a verb when it is asked for: a call needs one of them, and all together take half a second."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs in the order in which help lists them."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb of this name, imported."""
+        del ctx
+        if cmd_name not in VERBS:
+            raise UnknownNameError("command", cmd_name, VERBS)
+        return command(cmd_name)
+
+
+@cache
+def command(verb: str) -> Any:
+    """A verb as a command."""
+    module, function = VERBS[verb].split(".")
+    alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    alone.command(verb)(getattr(importlib.import_module(f"poise.cli.{module}"), function))
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
+    cls=_Verbs,
     help="Inverse kinematics for real rigs: glTF, VRM and BVH characters, URDF robots.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command("info")(info.info)
-app.command("solve")(solve.solve)
-app.command("plant")(plant.plant)
-app.command("lock")(plant.lock)
-app.command("view")(view.view)
-app.command("compare")(compare.compare)
-app.command("solvers")(solvers.list_solvers)
-app.command("warmup")(warmup.warmup)
-app.command("bench")(bench.bench)
-app.command("demo")(demo.demo)
 
 
 def _version(wanted: bool) -> None:  # typer calls it with one positional value

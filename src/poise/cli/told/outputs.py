@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from poise import plot
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.io.registry import writer
 
@@ -23,6 +22,8 @@ def check_pose_file(path: Path) -> None:
 
 def check_picture(path: Path) -> None:
     """A picture can be written here."""
+    from poise import plot  # noqa: PLC0415  (brings the ground in, which nothing else needs here)
+
     if path.suffix.lower() not in plot.SUFFIXES:
         raise InputError(f"cannot draw to {path.name!r}: the name of a picture ends with {', '.join(plot.SUFFIXES)}")
     check_place(path)
