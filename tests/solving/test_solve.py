@@ -83,8 +83,9 @@ class TestStatus:
         assert poise.solve(rest(s), Position("j0", [1, 0, 0])).status is Status.nothing_to_move
 
     def test_codes_are_stable(self):
-        assert [s.name for s in Status] == ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move"]
-        assert [int(s) for s in Status] == [0, 1, 2, 3, 4]
+        names = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "over_constrained"]
+        assert [s.name for s in Status] == names
+        assert [int(s) for s in Status] == [0, 1, 2, 3, 4, 5]
         assert all(s.sentence for s in Status)
 
 

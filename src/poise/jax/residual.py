@@ -16,7 +16,7 @@ from poise.jax.forward import Frames, as_q, forward
 from poise.model.pose import Pose
 from poise.problem.goals import AnyGoal, Goal
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
-from poise.problem.packing import axis_in, offset_of
+from poise.problem.packing import axis_in, offset_of, weight_of
 from poise.problem.problem import Problem
 
 
@@ -99,4 +99,4 @@ def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, targets: Array, s
         axis = turns.rotate(turn, turns.vec(jnp.asarray(np.array(axis_in(goal)), affine.dtype)))
         way = turns.vec(wanted)
         part = turns.direction_left(turns.way_to(way, point, axis) if measure.kind == AIM else way, axis)
-    return turns.stacked(part) * goal.weight
+    return turns.stacked(part) * weight_of(goal, measure.kind)

@@ -35,7 +35,7 @@ class Arm(NamedTuple):
     gains   (m,)        kernel units in one unit of q: 1 for hinges
     seeds   (s, m)      where to start again
     poses   flat        where that puts the tip; see kernels/arm/seeds.py
-    weights (2,)        1 or 0: whether position and rotation count
+    weights (2,)        of position and rotation; 0 where it does not count
     reach   (2,)        shortest and longest distance of the tip from the first link
     """
 
@@ -87,7 +87,9 @@ def _packed(plan: Plan) -> Arm:
     if POSITION in kinds:
         i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)
         shortest, longest, _ = plan.reaches[i]
-    weights = (float(POSITION in kinds), float(ROTATION in kinds))
+    # Of a single goal only the ratio of its weights counts.
+    share = plan.aims[-1, 7] / plan.aims[0, 7]
+    weights = (float(POSITION in kinds), float(share) * (ROTATION in kinds))
     return Arm(links, gains, seeds, poses, weights, (shortest, longest))
 
 

@@ -22,6 +22,7 @@ from poise.problem.goals import AnyGoal, JointGoal, LookAt, Near, Pole
 
 TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE}
 NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3}  # of a target
+FIXES = {POSITION: 3, ROTATION: 3, DIRECTION: 2, AIM: 2, POLE: 1}  # how many degrees of freedom a target takes
 SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
 

@@ -26,6 +26,7 @@ from poise.problem.layout import (
     MOVE,
     POLE,
     POSITION,
+    ROTATION,
     SLIDE,
     Layout,
     Node,
@@ -42,6 +43,11 @@ def offset_of(goal: AnyGoal) -> tuple[float, float, float]:
     return getattr(goal, "offset", _ORIGIN)
 
 
+def weight_of(goal: AnyGoal, kind: int) -> float:
+    """The factor of one of a goal's residuals: its rotation may have another than its position."""
+    return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == ROTATION else 1.0)
+
+
 def axis_in(goal: AnyGoal) -> tuple[float, float, float]:
     """The axis that a goal that measures a direction or an aim has in the frame of its joint."""
     return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see problem/goals/goal.py)
@@ -50,7 +56,7 @@ def axis_in(goal: AnyGoal) -> tuple[float, float, float]:
 def _aim(term: Term, places: Sequence[Transform], goal: AnyGoal, *, mirrored: bool) -> Floats:
     """A row of the aims, see kernels/tree/arrays.py, without the tolerance."""
     row, place = np.zeros(15), places[0]
-    row[:3], row[3:7], row[7] = place.offset[0], place.rotation[0], goal.weight
+    row[:3], row[3:7], row[7] = place.offset[0], place.rotation[0], weight_of(goal, term.kind)
     if term.kind == DIRECTION:
         row[:3] = rotations.rotate(place.rotation[0], np.array(axis_in(goal)))
     elif term.kind == AIM:

@@ -18,6 +18,7 @@ from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, real
 from poise.maths.options import count, one_of
 from poise.problem.layout import POSITION
+from poise.problem.packing import weight_of
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
@@ -158,7 +159,10 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     """
     errors = problem.errors(answer.q, targets)
     size = problem.plan.size
-    gains = [problem.goals[m.goal].weight / (size if m.kind == POSITION else 1.0) for m in problem.measures]
+    weights = [weight_of(problem.goals[m.goal], m.kind) for m in problem.measures]
+    gains = [
+        weight / (size if m.kind == POSITION else 1.0) for weight, m in zip(weights, problem.measures, strict=True)
+    ]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
     return costs, answer.met if problem.plan.sheared else problem.met(errors, tolerance)
 

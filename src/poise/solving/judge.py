@@ -20,9 +20,9 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
-from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE
+from poise.problem.layout import DOFS, FIXED, FIXES, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE
 from poise.problem.measure import point_of
-from poise.problem.packing import offset_of
+from poise.problem.packing import offset_of, weight_of
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
@@ -32,6 +32,7 @@ from poise.solvers.base.status import Status
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
 _AT_LIMIT = 1e-9  # [rad], for slides of the rig's size, or of the value where that is larger
 _LEGAL = 0.5e-9  # half of what Skeleton.legal leaves alone: beyond, that one decides
+_SINGULAR = 1e-6  # of the largest singular value
 _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
 
@@ -86,9 +87,22 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> I
         return np.full(len(q), int(Status.nothing_to_move))
     codes = np.full(len(q), int(Status.stalled))
     stands = standing(problem, q, targets)
+    if freedoms_asked(problem) > len(problem.plan.layout.dofs):
+        codes[stands.stationary & _independent(problem, q, targets)] = Status.over_constrained
     codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
     codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
     return codes
+
+
+def freedoms_asked(problem: Problem) -> int:
+    """How many degrees of freedom the goals take."""
+    return sum(FIXES[measure.kind] for measure in problem.measures)
+
+
+def _independent(problem: Problem, q: Floats, targets: Floats) -> Bools:
+    """Whether every degree of freedom does something of its own (k,): a pose that is stuck in a singular one stalls."""
+    sizes = np.linalg.svd(_residual(problem, q, targets)[0], compute_uv=False)
+    return sizes[:, -1] > _SINGULAR * sizes[:, 0]
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
@@ -207,8 +221,9 @@ def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Flo
             rates, left = side_rates(pose, measure, wanted, velocities)
         else:
             rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
-        blocks.append(rates * goal.weight)
-        errors.append(left * goal.weight)
+        weight = weight_of(goal, measure.kind)
+        blocks.append(rates * weight)
+        errors.append(left * weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""The answer to a solve, and what it says in sentences."""
+"""The answer to a solve."""
 
 from __future__ import annotations
 
@@ -12,26 +12,22 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, NotReachedError, listed
+from poise.errors import InputError, NotReachedError
 from poise.maths.arrays import Bools, Floats, Ints, finite, short
 from poise.maths.remember import FrozenValue, freeze_arrays
-from poise.model.limits import EulerBox, SwingTwist, is_soft
-from poise.model.limits.base.rows import edges
+from poise.model.limits import is_soft
 from poise.model.pose import Pose, blend_q
-from poise.model.skeleton import Kind
-from poise.problem.goals import Goal, LookAt, Near
+from poise.problem.goals import Goal
 from poise.problem.layout import NUMBERS, POSITION, TERMS
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import beyond_reach, reaches
 from poise.solvers.base.contract import Trace
 from poise.solvers.base.status import Status as Status
-from poise.solving.judge import largest_violation, standing, why
+from poise.solving.judge import largest_violation, why
+from poise.solving.sentences import Ended, length_in_words, sentence
 
 _ARRAY = np.ndarray
 _set = object.__setattr__  # a Result is frozen; this is how it is made
-_METRE_FROM = 0.1  # lengths below are written in millimetres
-_SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
 class Result(FrozenValue):
@@ -266,15 +262,11 @@ class Result(FrozenValue):
         """
         if not isinstance(i, int | np.integer) or not 0 <= i < self.codes.size:
             raise InputError(f"message() takes the number of a problem, 0 to {self.codes.size - 1}, not {short(i)}")
-        status, left = Status(int(self.codes.ravel()[i])), self._left(i)
-        if status == Status.out_of_reach:
-            return f"out of reach: {self._beyond(i)}; {left} left{self._left_out()}"
-        if status == Status.limited:
-            return f"limited: limits keep the target away, {left} left; {self._blocking(i)}"
-        if status == Status.nothing_to_move:
-            return f"nothing to move: {self._immovable()}, {left} left"
-        count = int(self.iterations.ravel()[i])
-        return f"{status.name}: {left} left, {count} iteration{'' if count == 1 else 's'}"
+        q, rows = _flat_q(self)[i : i + 1], slice(i, i + 1)
+        errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
+        target = self.targets[min(i, len(self.targets) - 1)][None]
+        status, count = Status(int(self.codes.ravel()[i])), int(self.iterations.ravel()[i])
+        return sentence(Ended(self.problem.part(rows), q, target, errors, status, count, self.tolerances))
 
     def __str__(self) -> str:
         if self.shape:
@@ -292,81 +284,7 @@ class Result(FrozenValue):
 
     def length(self, value: float) -> str:
         """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
-        metres = self.problem.skeleton.metres_per_unit
-        if metres is None:
-            return f"{value:.4g}"
-        m = value * metres
-        return f"{m * 1000:.3g} mm" if m < _METRE_FROM else f"{m:.4g} m"
-
-    def _left(self, i: int) -> str:
-        """The largest distance and the largest angle left, as far as they are asked for."""
-        errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
-        is_position = np.array([m.kind == POSITION for m in self.problem.measures], dtype=bool)
-        parts: list[str] = []
-        if is_position.any():
-            parts.append(self.length(float(errors[is_position].max())))
-        if not is_position.all():
-            parts.append(_angle(float(errors[~is_position].max())))
-        return " and ".join(parts) or "nothing"
-
-    def _row(self, i: int) -> tuple[Problem, Floats, Floats]:
-        """Problem i, its q (1, nq) and its target (1, W)."""
-        q, row = _flat_q(self), slice(i, i + 1)
-        return self.problem.part(row), q[row], self.targets[min(i, len(self.targets) - 1)][None]
-
-    def _beyond(self, i: int) -> str:
-        problem, _, target = self._row(i)
-        number = int(beyond_reach(problem, target, self.tolerances)[0])
-        reach = reaches(problem, target)[max(number - 1, 0)]
-        unit, shortest, longest = problem.plan.unit, reach.shortest, reach.longest
-        term = problem.plan.layout.terms[reach.term]
-        what = f"the target of {problem.skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
-        wanted = float(reach.wanted[0])
-        if wanted > longest:
-            beyond = self.length((wanted - longest) * unit)
-            return f"{what} is {beyond} beyond the longest reach of {self.length(longest * unit)}"
-        inside = self.length((shortest - wanted) * unit)
-        return f"{what} is {inside} inside the shortest reach of {self.length(shortest * unit)}"
-
-    def _left_out(self) -> str:
-        """The joints above that could have moved, had somebody named a root."""
-        skeleton = self.problem.skeleton
-        unnamed = [goal.joint for goal in self.problem.goals if not isinstance(goal, Near) and goal.root is None]
-        above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
-        still = [name for name in above if skeleton[name].kind != Kind.FIXED and name not in self.problem.joints]
-        return f" ({listed(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
-
-    def _blocking(self, i: int) -> str:
-        """Name the joints that their limits keep, each with the end it is at."""
-        problem, q, target = self._row(i)
-        stands = standing(problem, q, target)
-        skeleton = self.problem.skeleton
-        parts: list[str] = []
-        for j in np.flatnonzero(stands.blocks[0]):
-            bound = skeleton.limits[stands.rows[j]]
-            if isinstance(bound, SwingTwist | EulerBox):
-                turn = problem.skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(stands.rows[j])]
-                parts.append(f"{skeleton.names[stands.rows[j]]} at {edges(bound, q[0, turn])}")
-                continue
-            row, (low, high), value = stands.rows[j], stands.ranges[j], stands.values[0, j]
-            end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
-            is_slide = skeleton.kinds[row] == Kind.SLIDE
-            amount = self.length(limit) if is_slide else f"{limit:.4g} rad ({math.degrees(limit):.4g} deg)"
-            parts.append(f"{skeleton.names[row]} at its {end}, {amount}")
-        return "; ".join(parts)
-
-    def _immovable(self) -> str:
-        goal = next(goal for goal in self.problem.goals if not isinstance(goal, Near))
-        joint, skeleton = goal.joint, self.problem.skeleton
-        if isinstance(goal, LookAt):
-            return f"no joint that looks with {joint!r} can move"
-        chain = skeleton.chain(goal.root, joint)
-        if chain:
-            return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"
-        parent = skeleton[joint].parent
-        if parent is None:
-            return f"{joint!r} is a root; nothing stands above it"
-        return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
+        return length_in_words(self.problem.skeleton, value)
 
 
 def _codes(result: Result) -> Ints:
@@ -415,8 +333,3 @@ _ASKED: dict[str, Callable[[Result], Any]] = {
     "violation": lambda result: largest_violation(result.problem.skeleton, _flat_q(result)),
     "goals": _goals,
 }
-
-
-def _angle(value: float) -> str:
-    """Write an angle."""
-    return f"{math.degrees(value):.3g} deg" if value > _SMALL_ANGLE else f"{value:.3g} rad"

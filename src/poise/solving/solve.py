@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -22,7 +23,6 @@ from poise.solvers.base.contract import Prefer, Request, is_own
 from poise.solving.checks import check_arguments
 from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
-from poise.solving.progress import bar
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
 from poise.solving.single import Single
@@ -113,7 +113,7 @@ def solve(
             return found
     if not show:
         return _solve(start, wanted, shape, how, began)
-    with bar(math.prod(shape)) as report:
+    with _bar(math.prod(shape)) as report:
         settings = replace(settings, progress=report)
         return _solve(start, wanted, shape, how._replace(settings=settings), began)
 
@@ -297,3 +297,16 @@ def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     if value is None:
         return None
     return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
+
+
+@contextmanager
+def _bar(total: int) -> Generator[Callable[[int], None]]:
+    """Show a bar on standard error while inside, if that is a terminal; call what it gives with the number done."""
+    from rich.console import Console  # noqa: PLC0415  (only who wants a bar pays for it)
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    columns = (TextColumn("solving"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+        task = shown.add_task("solving", total=total)
+        yield lambda done: shown.advance(task, done)

@@ -36,6 +36,9 @@ class Place(FrozenValue):
         A factor > 0 of both residuals, where several goals compete.
     offset
         The point, in the frame of `joint`; its origin by default.
+    rotation_weight
+        A further factor > 0 of the rotation's residual. Joints that cannot meet both (an arm of five axes) share what
+        is left between position (in units of the rig's size) and rotation [rad]; with 0.01 the position comes first.
 
     Notes
     -----
@@ -52,6 +55,7 @@ class Place(FrozenValue):
     root: str | None = None
     weight: float = 1.0
     offset: tuple[float, float, float] = ORIGIN
+    rotation_weight: float = 1.0
 
     def __init__(
         self,
@@ -62,9 +66,11 @@ class Place(FrozenValue):
         root: str | None = None,
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
+        rotation_weight: float = 1.0,
     ) -> None:
         weight, offset = checked_weight(weight, repr(joint)), checked_offset(offset, joint)
-        set_fields(self, joint=joint, root=root, weight=weight, offset=offset)
+        rotation_weight = checked_weight(rotation_weight, f"the rotation of {joint!r}")
+        set_fields(self, joint=joint, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight)
         rows = places(position, rotation, joint)
         frozen(rows)
         set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
@@ -78,6 +84,7 @@ class Place(FrozenValue):
         root: str | None = None,
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
+        rotation_weight: float = 1.0,
     ) -> Self:
         """Make the goal from rigid transforms.
 
@@ -87,7 +94,7 @@ class Place(FrozenValue):
             Name of the joint.
         matrices
             (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
-        root, weight, offset
+        root, weight, offset, rotation_weight
             As in the constructor.
 
         Raises
@@ -96,7 +103,7 @@ class Place(FrozenValue):
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
         parts = parted(matrices, f"the target of {joint!r}")
-        return cls(joint, *parts, root=root, weight=weight, offset=offset)
+        return cls(joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,7 +127,10 @@ class Place(FrozenValue):
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return the same goal for other places; see `parse`."""
-        return type(self)(self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset)
+        return type(self)(
+            self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset,
+            rotation_weight=self.rotation_weight,
+        )  # fmt: skip
 
     def _parts(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:
         if isinstance(value, tuple) and len(value) == _PAIR:

@@ -20,6 +20,8 @@ class Status(IntEnum):
         3: the iterations ran out, or stopped gaining, before the goal was met.
     nothing_to_move
         4: the goal is not met and no joint of the chain can move.
+    over_constrained
+        5: the goals ask for more numbers than the joints have, and no joint can come nearer to all of them together.
     """
 
     reached = 0
@@ -27,6 +29,7 @@ class Status(IntEnum):
     limited = 2
     stalled = 3
     nothing_to_move = 4
+    over_constrained = 5
 
     @property
     def sentence(self) -> str:
@@ -43,4 +46,5 @@ _SENTENCES = {
     Status.limited: "joint limits keep the goal away: no joint can come nearer without leaving its range",
     Status.stalled: "the iterations ran out, or stopped gaining, before the goal was met",
     Status.nothing_to_move: "the goal is not met and no joint of the chain can move",
+    Status.over_constrained: "the goals ask for more than the joints have: none can come nearer to all of them",
 }

@@ -1,0 +1,141 @@
+"""How a solve ended, in sentences with figures."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import listed
+from poise.maths.arrays import Floats
+from poise.model.limits import EulerBox, SwingTwist
+from poise.model.limits.base.rows import edges
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import LookAt, Near, Place
+from poise.problem.layout import POSITION
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import beyond_reach, reaches
+from poise.solvers.base.status import Status
+from poise.solving.judge import freedoms_asked, standing
+
+_METRE_FROM = 0.1  # lengths below are written in millimetres
+_SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
+
+
+class Ended(NamedTuple):
+    """What became of one target: its problem, the pose q (1, nq), the target (1, W), what is left of it (c,)."""
+
+    problem: Problem
+    q: Floats
+    target: Floats
+    errors: Floats
+    status: Status
+    iterations: int
+    tolerance: Tolerance
+
+
+def sentence(ended: Ended) -> str:
+    """Say how it ended, and why."""
+    status, left = ended.status, _left(ended)
+    if status == Status.out_of_reach:
+        return f"out of reach: {_beyond(ended)}; {left} left{_left_out(ended.problem)}"
+    if status == Status.limited:
+        return f"limited: limits keep the target away, {left} left; {_blocking(ended)}"
+    if status == Status.nothing_to_move:
+        return f"nothing to move: {_immovable(ended.problem)}, {left} left"
+    if status == Status.over_constrained:
+        return f"over-constrained: {_too_few(ended.problem)}; {left} left{_left_out(ended.problem)}"
+    return f"{status.name}: {left} left, {ended.iterations} iteration{'' if ended.iterations == 1 else 's'}"
+
+
+def length_in_words(skeleton: Skeleton, value: float) -> str:
+    """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
+    metres = skeleton.metres_per_unit
+    if metres is None:
+        return f"{value:.4g}"
+    m = value * metres
+    return f"{m * 1000:.3g} mm" if m < _METRE_FROM else f"{m:.4g} m"
+
+
+def _left(ended: Ended) -> str:
+    """The largest distance and the largest angle left, as far as they are asked for."""
+    is_position = np.array([m.kind == POSITION for m in ended.problem.measures], dtype=bool)
+    parts: list[str] = []
+    if is_position.any():
+        parts.append(length_in_words(ended.problem.skeleton, float(ended.errors[is_position].max())))
+    if not is_position.all():
+        parts.append(_angle(float(ended.errors[~is_position].max())))
+    return " and ".join(parts) or "nothing"
+
+
+def _beyond(ended: Ended) -> str:
+    """How far beyond the longest reach, or inside the shortest."""
+    problem, target = ended.problem, ended.target
+    number = int(beyond_reach(problem, target, ended.tolerance)[0])
+    reach = reaches(problem, target)[max(number - 1, 0)]
+    skeleton, unit, shortest, longest = problem.skeleton, problem.plan.unit, reach.shortest, reach.longest
+    term = problem.plan.layout.terms[reach.term]
+    what = f"the target of {skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
+    wanted = float(reach.wanted[0])
+    if wanted > longest:
+        beyond = length_in_words(skeleton, (wanted - longest) * unit)
+        return f"{what} is {beyond} beyond the longest reach of {length_in_words(skeleton, longest * unit)}"
+    inside = length_in_words(skeleton, (shortest - wanted) * unit)
+    return f"{what} is {inside} inside the shortest reach of {length_in_words(skeleton, shortest * unit)}"
+
+
+def _left_out(problem: Problem) -> str:
+    """The joints above that could have moved, had somebody named a root."""
+    skeleton = problem.skeleton
+    unnamed = [goal.joint for goal in problem.goals if not isinstance(goal, Near) and goal.root is None]
+    above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
+    still = [name for name in above if skeleton[name].kind != Kind.FIXED and name not in problem.joints]
+    return f" ({listed(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
+
+
+def _blocking(ended: Ended) -> str:
+    """Name the joints that their limits keep, each with the end it is at."""
+    stands, skeleton = standing(ended.problem, ended.q, ended.target), ended.problem.skeleton
+    parts: list[str] = []
+    for j in np.flatnonzero(stands.blocks[0]):
+        row, bound = stands.rows[j], skeleton.limits[stands.rows[j]]
+        if isinstance(bound, SwingTwist | EulerBox):
+            turn = skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(row)]
+            parts.append(f"{skeleton.names[row]} at {edges(bound, ended.q[0, turn])}")
+            continue
+        (low, high), value = stands.ranges[j], stands.values[0, j]
+        end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
+        is_slide = skeleton.kinds[row] == Kind.SLIDE
+        amount = length_in_words(skeleton, limit) if is_slide else f"{limit:.4g} rad ({math.degrees(limit):.4g} deg)"
+        parts.append(f"{skeleton.names[row]} at its {end}, {amount}")
+    return "; ".join(parts)
+
+
+def _too_few(problem: Problem) -> str:
+    """How many degrees of freedom are asked for, and how many there are."""
+    free, asked = len(problem.plan.layout.dofs), freedoms_asked(problem)
+    what = "the goals ask" if len(problem.goals) > 1 else "the goal asks"
+    even = any(isinstance(goal, Place) and goal.rotation_weight == 1.0 for goal in problem.goals)
+    way_out = " (rotation_weight=0.01 puts the position first)" if even else ""
+    return f"{what} for {asked} degrees of freedom, and the joints have {free}{way_out}"
+
+
+def _immovable(problem: Problem) -> str:
+    """Why no joint could move."""
+    goal = next(goal for goal in problem.goals if not isinstance(goal, Near))
+    joint, skeleton = goal.joint, problem.skeleton
+    if isinstance(goal, LookAt):
+        return f"no joint that looks with {joint!r} can move"
+    chain = skeleton.chain(goal.root, joint)
+    if chain:
+        return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"
+    parent = skeleton[joint].parent
+    if parent is None:
+        return f"{joint!r} is a root; nothing stands above it"
+    return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
+
+
+def _angle(value: float) -> str:
+    """Write an angle."""
+    return f"{math.degrees(value):.3g} deg" if value > _SMALL_ANGLE else f"{value:.3g} rad"
