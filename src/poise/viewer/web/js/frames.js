@@ -8,7 +8,15 @@ const VERSION = 1;
 const WIDTHS = [7, 12];
 
 /** What the status numbers of a frame mean. */
-export const STATUS = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "over_constrained", "refused"];
+export const STATUS = [
+  "reached",
+  "out_of_reach",
+  "limited",
+  "stalled",
+  "nothing_to_move",
+  "over_constrained",
+  "refused",
+];
 
 /**
  * @typedef {object} Frame
