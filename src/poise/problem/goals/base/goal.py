@@ -66,8 +66,9 @@ class JointGoal(AnyGoal, Protocol):
     Notes
     -----
     A goal that measures a position or an aim may have an `offset`: the point, in the frame of its joint, that it speaks
-    of. One that measures a direction or an aim has an `axis`: the direction in that frame that points. Fields of other
-    names are not packed: they may only change what the targets are.
+    of. One that measures a direction or an aim has an `axis`: the direction in that frame that points. One that
+    measures a rotation may have a `rotation_weight`: a further factor of that residual. Fields of other names are not
+    packed: they may only change what the targets are.
     """
 
     @property
