@@ -166,3 +166,18 @@ def test_the_rows_are_what_a_common_turn_of_the_joints_does():
             fallen = tree.left(tree.moved(u, -turn), targets[k]) - tree.left(tree.moved(u, turn), targets[k])
             np.testing.assert_allclose((whole * shares) @ J[:, :, k], fallen / (2 * h), atol=1e-6)
             np.testing.assert_allclose(whole[:3] @ J[:3, :, k], fallen / (2 * h), atol=1e-6)  # each joint says the same
+
+
+def test_the_turn_of_a_joint_that_looks_without_turning_belongs_to_the_start():
+    """Only neck and spine turn: how the head was turned before is packed with each start, never taken from another."""
+    s = straight_chain(3)
+    goal = LookAt(s.names[-2], [4.0, 3.0, 2.0], over=s.names[0:2], axis=(1, 0, 0))
+    rest = Pose(s, s.rest_q)
+    q = s.rest_q.copy()
+    q[s.q_slice(s.names[-2])] = (np.cos(0.4), 0.0, np.sin(0.4), 0.0)
+    assert poise.solve(rest, goal).reached
+    turned_before = poise.solve(Pose(s, q), goal)
+    assert turned_before.reached
+    assert missed_by(turned_before.pose, goal) < 1e-3
+    assert poise.solve(Pose(s, np.stack([s.rest_q, q, s.rest_q])), goal).reached.all()
+    assert poise.prepare(rest, goal)(goal.target, start=q).reached

@@ -197,3 +197,18 @@ def test_a_status_agrees_with_the_errors(seed):
     np.testing.assert_array_equal(result.codes == Status.reached, within)
     assert result.violation <= 1e-9
     assert all(result.message(i) for i in range(5))
+
+
+def test_the_range_that_stops_a_follower_is_its_leaders():
+    """Two hinges that bend as one: the sentence names the one whose range it is."""
+    s = poise.Skeleton.build(
+        "abt", [-1, 0, 1], [1, 1, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)], axes=[(0, 0, 1), (0, 0, 1), (0, 0, 0)],
+        limits=[poise.Range(-0.3, 0.4), poise.Range(-3, 3), None], couplings=[None, poise.Coupling(0, 2.0, 0.1), None],
+    )  # fmt: skip
+    ahead = poise.Pose(s, [0.4]).world["t"].positions
+    found = poise.solve(
+        poise.Pose(s, [0.0]), poise.Position("t", ahead + np.array([-0.3, 0.3, 0])), solver="levenberg_marquardt"
+    )
+    assert found.status is poise.Status.limited
+    assert "a at its highest, 0.4 rad" in found.message()
+    assert "b at" not in found.message()

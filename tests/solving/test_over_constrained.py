@@ -91,3 +91,27 @@ def test_a_planar_arm_asked_for_a_point_outside_its_plane():
 def test_weights_that_cannot_be_used(weight):
     with pytest.raises(poise.InputError, match="the weight of the rotation of 'tip'"):
         poise.Place("tip", [0, 0, 0], [1, 0, 0, 0], rotation_weight=weight)
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1.0, 1e7])
+def test_neither_units_nor_weights_decide(unit):
+    s = poise.Skeleton.build(
+        ["rail", "a", "b", "c", "tip"], range(-1, 4), [poise.Kind.SLIDE, *[poise.Kind.HINGE] * 3, poise.Kind.FIXED],
+        offsets=np.array([(0, 0, 0), (0.4, 0, 0.1), (0.5, 0, 0), (0.4, 0.1, 0), (0.3, 0, 0)]) * unit,
+        axes=[(1, 0, 0), (0, 0, 1), (0, 1, 0), (0, 0, 1), (0, 0, 0)],
+    )  # fmt: skip
+    there = poise.Pose(s, [0.1 * unit, 0.5, -0.4, 0.7]).world["tip"]
+    turn = poise.Pose(s, [0.1 * unit, 0.6, -0.5, 0.7]).world["tip"].rotations
+    for weight in (1.0, 1e-6):
+        goal = poise.Place("tip", there.positions, turn, rotation_weight=weight)
+        found = poise.solve(rest(s), goal, tolerance=1e-6 * unit)
+        assert found.status is Status.over_constrained, (weight, found.message())
+
+
+def test_what_is_missed_by_rounding_alone_asks_for_nothing_more():
+    s = poise.Skeleton.build("abc", [-1, 0, 1], [1, 1, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)],
+                             axes=[(0, 0, 1)] * 3)  # fmt: skip
+    there = poise.Pose(s, [0.7, 0.9]).world["c"].positions
+    for name in ("two_bone", "levenberg_marquardt"):
+        found = poise.solve(poise.Pose(s, [0.3, 0.5]), Position("c", there), solver=name, tolerance=0)
+        assert found.status in (Status.reached, Status.stalled)

@@ -27,6 +27,11 @@ SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
 
 
+def freedoms_asked(kinds: Iterable[int]) -> int:
+    """How many degrees of freedom goals take that measure things of these kinds."""
+    return sum(FIXES[kind] for kind in kinds)
+
+
 class Node(NamedTuple):
     """A motion: its row in the skeleton, kind, parent node, where it begins in u, the dofs and q."""
 
@@ -127,7 +132,7 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
         paths=tuple([_path_of(skeleton, nodes, term, goals[term.goal]) for term in terms]),
         below=below,
         offset=np.array([row for row in below if skeleton.kinds[row] != Kind.FREE], dtype=np.int64),
-        still=_still_columns(skeleton, nodes, below),
+        still=_still_columns(skeleton, nodes, terms, below),
     )
 
 
@@ -325,18 +330,19 @@ def _rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term]
     return tuple(sorted(_with_ancestors(skeleton, rows, base)))
 
 
-def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], below: Sequence[int]) -> Ints:
+def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], below: Sequence[int]) -> Ints:
     """The columns of q that stand in the frames between the nodes, because their joints keep still."""
     moving = {node.row for node in nodes if node.kind != FIXED}
     translating = {node.row for node in nodes if node.kind == MOVE}
     above = {int(skeleton.parents[row]) for row in below}
+    turned = {term.row for term in terms if term.kind not in (POSITION, POLE)}  # a LookAt need not turn its own joint
     found: set[int] = set()
     for row in below:
         first, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
         if row in moving:
             if kind == Kind.FREE and row not in translating:
                 found.update(range(first, first + 3))  # it turns, but its translation stands in the frames
-        elif kind == Kind.BALL and row not in above and not skeleton.B[row, :, 3].any():
+        elif kind == Kind.BALL and row not in above | turned and not skeleton.B[row, :, 3].any():
             continue  # only its position is wanted, and that its own turn does not change
         elif kind != Kind.FIXED:
             found.update(range(first, first + kind.nq))

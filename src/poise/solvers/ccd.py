@@ -152,8 +152,7 @@ class CCD:
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            lone = chain.weights.tolist() == [1.0, 0.0, 0.0]
-            scale = chain.unit if lone else math.sqrt(chain.weights.max())
+            scale = chain.unit if chain.lone else math.sqrt(chain.weights.max())
             path = chain.q_of(problem, trace_x[:done], np.arange(done) > 0, traced=True)
             history = Trace(trace_error[:done] * scale, path)
         q = chain.q_of(problem, x, counts[:, 1] > 0)

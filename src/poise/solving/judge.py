@@ -20,7 +20,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
-from poise.problem.layout import DOFS, FIXED, FIXES, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE
+from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE, freedoms_asked
 from poise.problem.measure import point_of
 from poise.problem.packing import offset_of, weight_of
 from poise.problem.plan import Plan
@@ -33,6 +33,7 @@ _STATIONARY = 1e-3  # no single joint could lower the error by more than this sh
 _AT_LIMIT = 1e-9  # [rad], for slides of the rig's size, or of the value where that is larger
 _LEGAL = 0.5e-9  # half of what Skeleton.legal leaves alone: beyond, that one decides
 _SINGULAR = 1e-6  # of the largest singular value
+_ROUNDING = 1e-12  # of what is left, in rig's sizes and radians
 _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
 
@@ -87,22 +88,22 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> I
         return np.full(len(q), int(Status.nothing_to_move))
     codes = np.full(len(q), int(Status.stalled))
     stands = standing(problem, q, targets)
-    if freedoms_asked(problem) > len(problem.plan.layout.dofs):
+    if freedoms_asked(measure.kind for measure in problem.measures) > len(problem.plan.layout.dofs):
         codes[stands.stationary & _independent(problem, q, targets)] = Status.over_constrained
     codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
     codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
     return codes
 
 
-def freedoms_asked(problem: Problem) -> int:
-    """How many degrees of freedom the goals take."""
-    return sum(FIXES[measure.kind] for measure in problem.measures)
-
-
 def _independent(problem: Problem, q: Floats, targets: Floats) -> Bools:
-    """Whether every degree of freedom does something of its own (k,): a pose that is stuck in a singular one stalls."""
-    sizes = np.linalg.svd(_residual(problem, q, targets)[0], compute_uv=False)
-    return sizes[:, -1] > _SINGULAR * sizes[:, 0]
+    """Whether every degree of freedom does something of its own (k,): a pose that is stuck in a singular one stalls.
+
+    Neither units nor weights count; what is left is more than rounding.
+    """
+    jacobian, left = _residual(problem, q, targets, weighted=False)
+    lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
+    sizes = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300), compute_uv=False)
+    return (sizes[:, -1] > _SINGULAR * sizes[:, 0]) & (np.abs(left).max(axis=1) > _ROUNDING)
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
@@ -155,9 +156,15 @@ def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
         helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
         at_limit[:, node.dof] = stuck[:, node.dof] = kept
     stationary = ~free.any(axis=1)
-    owner = {node.dof + i: node.row for node in plan.layout.nodes for i in range(DOFS[node.kind])}
+    owner = {node.dof + i: _leader(problem, node.row) for node in plan.layout.nodes for i in range(DOFS[node.kind])}
     rows = tuple(owner[d] for d in range(len(low)))
     return Standing(stationary, _blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _leader(problem: Problem, row: int) -> int:
+    """The row whose range bounds this joint: its own, or that of the joint that it follows."""
+    coupling = problem.skeleton.couplings[row]
+    return row if coupling is None else coupling.leader
 
 
 def _probed(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> Standing:
@@ -204,7 +211,7 @@ def _blocking(at_limit: Bools, helps: Bools) -> Bools:
     return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)
 
 
-def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Floats]:
+def _residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
     """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size."""
     plan, pose = problem.plan, problem.posed(q)
     blocks: list[Floats] = []
@@ -221,7 +228,7 @@ def _residual(problem: Problem, q: Floats, targets: Floats) -> tuple[Floats, Flo
             rates, left = side_rates(pose, measure, wanted, velocities)
         else:
             rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
-        weight = weight_of(goal, measure.kind)
+        weight = weight_of(goal, measure.kind) if weighted else 1.0
         blocks.append(rates * weight)
         errors.append(left * weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)

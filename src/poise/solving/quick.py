@@ -42,7 +42,8 @@ class Quick(NamedTuple):
 
 def quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: Settings) -> Quick | None:
     """The fast way for a serial arm on a skeleton of hinges and slides, or None; remembered with the plan."""
-    if not isinstance(solver, LevenbergMarquardt) or settings.prefer != "first" or settings.trace:
+    # Of the class itself: who derives another from it may solve otherwise.
+    if type(solver) is not LevenbergMarquardt or settings.prefer != "first" or settings.trace:
         return None
     plan, start = problem.plan, problem.start
     if arm_of(problem) is None or start.translations is not None or start.scales is not None:

@@ -13,11 +13,11 @@ from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import LookAt, Near, Place
-from poise.problem.layout import POSITION
+from poise.problem.layout import POSITION, freedoms_asked
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach, reaches
 from poise.solvers.base.status import Status
-from poise.solving.judge import freedoms_asked, standing
+from poise.solving.judge import standing
 
 _METRE_FROM = 0.1  # lengths below are written in millimetres
 _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
@@ -88,7 +88,7 @@ def _beyond(ended: Ended) -> str:
 def _left_out(problem: Problem) -> str:
     """The joints above that could have moved, had somebody named a root."""
     skeleton = problem.skeleton
-    unnamed = [goal.joint for goal in problem.goals if not isinstance(goal, Near) and goal.root is None]
+    unnamed = [goal.joint for goal in problem.goals if not isinstance(goal, Near | LookAt) and goal.root is None]
     above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
     still = [name for name in above if skeleton[name].kind != Kind.FIXED and name not in problem.joints]
     return f" ({listed(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
@@ -114,11 +114,11 @@ def _blocking(ended: Ended) -> str:
 
 def _too_few(problem: Problem) -> str:
     """How many degrees of freedom are asked for, and how many there are."""
-    free, asked = len(problem.plan.layout.dofs), freedoms_asked(problem)
+    free, asked = len(problem.plan.layout.dofs), freedoms_asked(measure.kind for measure in problem.measures)
     what = "the goals ask" if len(problem.goals) > 1 else "the goal asks"
     even = any(isinstance(goal, Place) and goal.rotation_weight == 1.0 for goal in problem.goals)
     way_out = " (rotation_weight=0.01 puts the position first)" if even else ""
-    return f"{what} for {asked} degrees of freedom, and the joints have {free}{way_out}"
+    return f"{what} for {asked} degrees of freedom, and the joints have {free}: perhaps no pose meets it{way_out}"
 
 
 def _immovable(problem: Problem) -> str:

@@ -89,7 +89,8 @@ class Answer(NamedTuple):
 
 def is_own(solver: object) -> bool:
     """Whether a solver is a value of a class of Poise's own: those that are equal do the same, and may stand for it."""
-    return type(solver).__module__.startswith(OWN)
+    inner = getattr(solver, "inner", None)  # of one that goes round another
+    return type(solver).__module__.startswith(OWN) and (inner is None or is_own(inner))
 
 
 def check_solver(solver: Any) -> None:

@@ -122,6 +122,7 @@ class ArmEngine:
         iterations, history = told[:, 0].astype(np.int64), None
         if trace:
             history = rows[1 : 1 + int(told[0, :2].sum()), : m + 1].copy()
+            history[:, 0] *= self.problem.plan.aims[0, 7] ** 2  # the kernel knows only the ratio of a goal's weights
             history[:, 1:] = self._inside(history[:, 1:])
         return Found(u, told[:, 2] > 0, iterations, history)
 

@@ -21,7 +21,8 @@ class Status(IntEnum):
     nothing_to_move
         4: the goal is not met and no joint of the chain can move.
     over_constrained
-        5: the goals ask for more numbers than the joints have, and no joint can come nearer to all of them together.
+        5: the goals ask for more degrees of freedom than the joints have, and no joint alone can come nearer to all of
+        them together: perhaps no pose meets them.
     """
 
     reached = 0
@@ -46,5 +47,5 @@ _SENTENCES = {
     Status.limited: "joint limits keep the goal away: no joint can come nearer without leaving its range",
     Status.stalled: "the iterations ran out, or stopped gaining, before the goal was met",
     Status.nothing_to_move: "the goal is not met and no joint of the chain can move",
-    Status.over_constrained: "the goals ask for more than the joints have: none can come nearer to all of them",
+    Status.over_constrained: "the goals ask for more than the joints have: perhaps no pose meets all of them",
 }
