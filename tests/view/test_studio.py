@@ -12,6 +12,7 @@ from poise.solvers.base.status import Status
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import document_of
+from poise.viewer.protocol import REFUSED
 from poise.viewer.session import commands
 from poise.viewer.session import studio as studios
 from poise.viewer.session.studio import Studio
@@ -314,7 +315,7 @@ class TestSolving:
         page.send("solver", view=0, name="two_bone")
         page.send("chain_change", **CHAIN, root="Spine")
         page.send("target", **CHAIN, position=HAND, serial=21)
-        assert page.answered(21).status == 5
+        assert page.answered(21).status == REFUSED
         page.until(lambda page: page.newest("answer") and page.newest("answer")["views"][0]["status"] == "refused")
         assert is_sentence(page.newest("answer")["views"][0]["sentence"])
         page.send("solver", view=0, name="ccd")
