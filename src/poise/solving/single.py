@@ -15,7 +15,7 @@ from poise.maths.arrays import Floats
 from poise.problem.goals import Goal
 from poise.problem.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Answer, Request, is_own
+from poise.solvers.base.contract import OWN, Answer, Request
 from poise.solving.quick import Quick, quick_of, reach, room_for
 from poise.solving.result import Result
 from poise.solving.run import Settings, check_answer, own_answer, run
@@ -39,7 +39,8 @@ class Single:
         # What stands on these paths has uniform scale, and so have the plans of all starts without scales of their own.
         self.paths = None if problem.plan.sheared or settings.progress is not None else problem.paths
         self.shape = 1, problem.skeleton.nq
-        self._is_own = is_own(solver)
+        # Who goes round another solver may hand on what that one found. (`is_own` would be a call more.)
+        self._is_own = type(solver).__module__.startswith(OWN) and not hasattr(solver, "inner")
         start = problem.start
         self.anywhere = start.translations is None and start.scales is None and not len(problem.plan.layout.still)
         self._quick = quick_of(problem, solver, tolerance, settings)
