@@ -288,7 +288,7 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
     hurried = settings[ARM_RACE] > 0.0
     # A lone problem begins with one attempt, or where the first that arrives is to win with as many as there are lanes.
     live, begins, passes = min(w, last - first), 0 if hurried else 1, 0
-    following = first + live
+    following, ended = first + live, False
     # A trace tells of attempts one after the other.
     lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, room(SCALAR, RACE_ROOM)
     for l in range(w):
@@ -331,7 +331,8 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
                 if book[PROBLEM * w + l] >= 0.0:
                     arrived, over = (bits(met) >> l) & 1 == 1, (ends >> l) & 1 == 1
                     keep_raced(race, book, values, w, l, m, lane(error, l), arrived, over, x, errors)
-            if ends != 0 and is_decided(race, settings, book, w, restarts, counts, first):
+                    ended = ended or over
+            if ended and is_decided(race, settings, book, w, restarts, counts, first):
                 break
         put_error(e, off, turn, weights)
         for i in range(m):
@@ -343,7 +344,7 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
         if lone:
             # A few at a time: choosing where they start takes time, which is lost where the first attempt arrives soon.
             passes += 1
-            begins = TOGETHER if passes > ALONE or ends != 0 else 0
+            begins = TOGETHER if passes > ALONE or ended else 0
             continue
         if trace.shape[0] > 0 and book[PROBLEM * w] == first:
             row = int(counts[first, 0] + counts[first, 1] + book[SPENT * w]) - 1

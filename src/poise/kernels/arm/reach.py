@@ -117,7 +117,8 @@ def measured(numbers, layout, q, row):
     reached, first, second = 1, 0.0, 0.0
     for c in range(count):
         error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
-        if error > numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
+        # Not `>`: a NaN meets nothing.
+        if not error <= numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
             reached = 0
         if c == 0:
             first = error
