@@ -51,13 +51,8 @@ def test_a_trace_of_a_lone_position_tells_distances_whatever_its_weight(name, we
     found = poise.solve(ARM, goal, solver=name, trace=True)
     far = np.linalg.norm(ARM.world["tool"].positions - goal.target)
     np.testing.assert_allclose(found.trace.errors[0], far, rtol=1e-9)
-    plain = poise.solve(ARM, replace_weight(goal), solver=name, trace=True)
+    plain = poise.solve(ARM, GOAL, solver=name, trace=True)
     np.testing.assert_allclose(found.trace.errors, plain.trace.errors, atol=1e-9)
-
-
-def replace_weight(goal):
-    """The same goal of weight 1."""
-    return Position(goal.joint, goal.target)
 
 
 def test_solutions_of_a_direction_are_families():

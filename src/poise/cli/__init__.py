@@ -20,6 +20,7 @@ VERBS = {
     "compare": "compare.compare", "solvers": "solvers.list_solvers", "warmup": "warmup.warmup", "bench": "bench.bench",
     "demo": "demo.demo",
 }  # fmt: skip
+_PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
 
 class _Verbs(TyperGroup):
@@ -42,7 +43,7 @@ class _Verbs(TyperGroup):
 def command(verb: str) -> Any:
     """A verb as a command."""
     module, function = VERBS[verb].split(".")
-    alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    alone = typer.Typer(**_PLAIN)
     alone.command(verb)(getattr(importlib.import_module(f"poise.cli.{module}"), function))
     return typer.main.get_command(alone)
 
@@ -51,8 +52,7 @@ app = typer.Typer(
     cls=_Verbs,
     help="Inverse kinematics for real rigs: glTF, VRM and BVH characters, URDF robots.",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    **_PLAIN,
 )
 
 

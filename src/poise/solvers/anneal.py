@@ -159,10 +159,8 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     """
     errors = problem.errors(answer.q, targets)
     size = problem.plan.size
-    weights = [weight_of(problem.goals[m.goal], m.kind) for m in problem.measures]
-    gains = [
-        weight / (size if m.kind == POSITION else 1.0) for weight, m in zip(weights, problem.measures, strict=True)
-    ]
+    goals, measures = problem.goals, problem.measures
+    gains = [weight_of(goals[m.goal], m.kind) / (size if m.kind == POSITION else 1.0) for m in measures]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
     return costs, answer.met if problem.plan.sheared else problem.met(errors, tolerance)
 
