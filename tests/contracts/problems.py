@@ -158,6 +158,19 @@ def _coupled():
     return _to_the_tip(s)
 
 
+def _followers():
+    """A spine that parts into two fingers, each with a joint that follows one on the way to neither tip."""
+    names = ["base", "spine", "left", "l_end", "l_tip", "right", "r_end", "r_tip", "lever", "wheel"]
+    couplings = [None, None, poise.Coupling(8, -0.6, 0.3), *[None] * 3, poise.Coupling(9, 2.0, -0.2), *[None] * 3]
+    s = poise.Skeleton.build(
+        names, [-1, 0, 1, 2, 3, 1, 5, 6, 0, 0], [0, 3, 1, 1, 0, 1, 1, 0, 1, 1],
+        offsets=[(0, 0, 0), (0, 1, 0), (-1, 1, 0), *[(0, 1, 0)] * 2, (1, 1, 0), *[(0, 1, 0)] * 2, *[(2, 0, 0)] * 2],
+        axes=[(0, 0, 0)] * 2 + [(0, 0, 1), (1, 0, 0), (0, 0, 0), (1, 0, 0), (0, 0, 1), (0, 0, 0)] + [(0, 1, 0)] * 2,
+        limits=[*[None] * 8, Range(-1, 1), Range(-0.5, 0.75)], couplings=couplings,
+    )  # fmt: skip
+    return Problem(rest(s), tuple(Position(tip, _places(s, tip)[0], root="spine") for tip in ("l_tip", "r_tip")))
+
+
 def _scaled(n, noise):
     """A start with lengths and sizes of its own, its scale uniform but for some noise."""
     s, rng = chain("balls", "none", n), rng_of(7)
@@ -189,6 +202,8 @@ def _all():
     yield "balls in boxes", _to_the_tip(chain("balls", "EulerBox", 3))
     yield "joints of every kind", _to_the_tip(chain("mixed", "every", 5))
     yield "coupled hinges", _coupled()
+    yield "a hinge that follows one elsewhere", Problem(_followers().start, _followers().goals[:1])
+    yield "fingers that follow hinges elsewhere", _followers()
     yield "a mirrored parent", _to_the_tip(chain("balls", "none", 2, scales=[[-2.5] * 3, [1] * 3, [0.5] * 3]))
     yield "lengths of a pose", _scaled(2, 0.0)
     yield "nearly uniform scale", _scaled(3, 4e-4)

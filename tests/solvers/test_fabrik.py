@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import poise
 from poise import FABRIK, EulerBox, Pin, Position, Range, Status, SwingTwist
 from poise.maths import rotations
+from tests.contracts.problems import PROBLEMS
 from tests.reference import slow_fabrik
 from tests.strategies import figure, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -338,6 +339,14 @@ class TestSeveral:
             assert found.violation <= 1e-9
             assert s.legal(found.pose.q)[1] == ()
         assert poise.solve(rest(s), goals, solver=FABRIK()).reached.mean() >= 0.9
+
+    def test_a_joint_that_follows_one_elsewhere_keeps_its_coupling(self):
+        problem = PROBLEMS["fingers that follow hinges elsewhere"]
+        found = problem.solved("fabrik", 0, trace=True)
+        world = poise.Pose(problem.start.skeleton, found.trace.q).world
+        left = [world[goal.joint].positions - goal.rows()[0] for goal in problem.goals]
+        want = np.linalg.norm(np.concatenate(left, axis=-1), axis=-1) / found.problem.plan.unit
+        np.testing.assert_allclose(found.trace.errors, want, atol=1e-9)
 
     def test_it_keeps_what_was_tried(self):
         found = poise.solve(rest(tree()), self.goals(self.poses(1)[0]), solver="fabrik", trace=True)

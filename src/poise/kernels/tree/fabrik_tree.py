@@ -36,7 +36,7 @@ from poise.kernels.codes import (
     TERM_WANTED,
 )
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.limits.angles import best_angle
+from poise.kernels.limits.angles import best_angle, clamp
 from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values.linear import (
     Vec,
@@ -172,16 +172,20 @@ def drag_to_root(
             put_vec(points, i, place_of(nodes, frames, points, turns, i))
         point, frame = vec_at(points, i), frame_of(nodes, frames, turns, i)
         if nodes[i, NODE_MOTION] == HINGE:
-            u[at] = best_value(
-                frames, terms, aims, first, bones, shares, target, wanted, point, frame, dofs[dof, DOF_LOW],
-                dofs[dof, DOF_HIGH], u[at], i,
+            low, high = dofs[dof, DOF_LOW], dofs[dof, DOF_HIGH]
+            one, other = coupled(frames, low, i), coupled(frames, high, i)
+            value = best_value(
+                frames, terms, aims, first, bones, shares, target, wanted, point, frame, min(one, other),
+                max(one, other), coupled(frames, u[at], i), i,
             )  # fmt: skip
+            # Dividing by the ratio may leave the range by a rounding.
+            u[at] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
         elif nodes[i, NODE_MOTION] == BALL:
             q = best_motion(
                 frames, terms, aims, first, bones, shares, target, wanted, point, frame, limits[i], quat_in(u, at), i
             )  # fmt: skip
             u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
-        put_quat(turns, i, multiply(frame, motion_at(nodes, u, i)))
+        put_quat(turns, i, multiply(frame, motion_at(nodes, frames, u, i)))
 
 
 @part
@@ -205,11 +209,18 @@ def frame_of(nodes, frames, turns, i):
 
 
 @inline
-def motion_at(nodes, u, i):
+def coupled(frames, number, i):
+    """The value of hinge i where its number in u is `number`: the hinge may follow one that is on no way to a goal."""
+    return frames[i, 7] * number + frames[i, 8]
+
+
+@inline
+def motion_at(nodes, frames, u, i):
     """The motion of node i."""
     if nodes[i, NODE_MOTION] == BALL:
         return quat_in(u, nodes[i, NODE_AT])
-    return about(Vec(0.0, 0.0, 1.0), u[nodes[i, NODE_AT]] if nodes[i, NODE_MOTION] == HINGE else 0.0)
+    value = coupled(frames, u[nodes[i, NODE_AT]], i) if nodes[i, NODE_MOTION] == HINGE else 0.0
+    return about(Vec(0.0, 0.0, 1.0), value)
 
 
 @inline
@@ -225,7 +236,7 @@ def put_points(nodes, frames, u, points, turns):
     for i in range(nodes.shape[0]):
         is_root = nodes[i, NODE_PARENT] < 0
         put_vec(points, i, vec_in(frames[i], 0) if is_root else place_of(nodes, frames, points, turns, i))
-        put_quat(turns, i, multiply(frame_of(nodes, frames, turns, i), motion_at(nodes, u, i)))
+        put_quat(turns, i, multiply(frame_of(nodes, frames, turns, i), motion_at(nodes, frames, u, i)))
 
 
 @kernel
