@@ -111,6 +111,44 @@ class TestStraightChain:
         )
         np.testing.assert_array_equal(with_bend, without)
 
+    @pytest.mark.parametrize("away", [0.0, 3.0])
+    def test_what_slides_before_it_has_no_say_in_the_side(self, away):
+        """The slide stands where the tip is, or beside it: no line from there says how the chain lies."""
+        s = poise.Skeleton.build(
+            ["slide", *"abc", "tip"], range(-1, 4), [2, 3, 3, 3, 0],
+            offsets=[(0, 0, 0), (0, -3, away), *[(0, 1, 0)] * 3], axes=[(0, 0, 1), *[(0, 0, 0)] * 4],
+        )  # fmt: skip
+        result = poise.solve(rest(s), Position("tip", [0, -1, away]), solver=CCD(restarts=0), tolerance=1e-3)
+        assert result.reached
+
+
+@pytest.mark.parametrize("solver", [CCD(), CCD(order="tip-first"), CCD(order="window")])
+def test_a_bend_that_meets_the_goal_is_the_answer(solver):
+    s = straight_chain(3)
+    for target in ([0.15, 2.95, 0], [-0.15, 2.95, 0], [0, 2.95, 0.15], [0, 2.95, -0.15]):
+        result = poise.solve(rest(s), Position("tip", target), solver=solver, tolerance=0.155, trace=True)
+        assert result.reached
+        assert result.iterations == len(result.trace.q) - 1 == 1
+        np.testing.assert_allclose(result.trace.q[-1], result.q, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda tip, at: Position(tip, at.positions), lambda tip, at: poise.Place(tip, at.positions, at.rotations)]
+)
+def test_a_kick_that_meets_the_goal_is_the_answer(make):
+    from poise.kernels.chain.escape import kick
+
+    s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).limited({"j*": Range(-0.1, 2.5)})
+    kicked = np.zeros((3, 4))
+    kick.py_func(np.ones(3, dtype=int), np.array([[-0.1, 2.5]] * 3), np.zeros((3, 4)), 1, kicked)
+    at = poise.Pose(s, kicked[:, 0]).world["tip"]
+    # Turning so little at a time gains too little: the first attempt ends after three sweeps.
+    solver = CCD(restarts=1, bend=0, finish=False, max_turn=1e-4)
+    result = poise.solve(rest(s), make("tip", at), solver=solver, tolerance=1e-6, trace=True)
+    assert result.reached
+    assert result.iterations == len(result.trace.q) - 1 == 4
+    np.testing.assert_allclose(result.trace.q[-1], result.q, atol=1e-15)
+
 
 def test_max_turn_caps_every_step():
     s = straight_chain(3)

@@ -179,7 +179,7 @@ class CCD:
         return _is_lone(problem, chain) and plain and not capped
 
     def _options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
-        """The options as the kernels take them; see `Setup` there."""
+        """The options as the kernels take them; see `PointSetup` and `GoalSetup` there."""
         alone = self._is_alone(problem, chain)
         if self.hinge == "project" and not alone:
             raise UnsupportedError(

@@ -8,12 +8,30 @@ import math
 from poise.kernels.chain.escape import keep_turns, kick
 from poise.kernels.chain.links import copy, record
 from poise.kernels.codes import BALL
-from poise.kernels.compiled import merged
+from poise.kernels.compiled import inline, merged
 from poise.kernels.values.linear import normalise, put_quat, quat_at
 
 # A descent ends where three times in a row its error falls by less than this share:
 STALLED = 1e-6  # where it is the last one,
 SLOW = 1e-2  # where a restart is left, because from elsewhere the error is likely to fall faster
+
+
+@inline
+def keep(x, error, met, found, best):
+    """Keep x if it is the best so far."""
+    if met or error < found[0]:
+        found[0], found[1] = error, 1.0 if met else 0.0
+        copy(x, best)
+
+
+@inline
+def keep_first(x, error, met, found, count, best, trace_x, trace_error):
+    """`keep` what a descent begins with, bent or kicked; where that meets the goals, it is all that is to be done."""
+    keep(x, error, met, found, best)
+    # An iteration: an answer that took none would be the start.
+    if met:
+        count[0] += 1
+        record(trace_x, trace_error, count[0], x, error)
 
 
 @merged

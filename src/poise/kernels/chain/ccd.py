@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.kernels.chain.attempts import search
+from poise.kernels.chain.attempts import keep, keep_first, search
 from poise.kernels.chain.ccd_steps import step
 from poise.kernels.chain.ccd_sweep import sweep_from_base, sweep_from_tip
 from poise.kernels.chain.chain_finish import finish
@@ -72,8 +72,9 @@ def solve(
     """Solve k targets (k, 3), each from its own start (1|k, m, 4); limits (m, LIMIT) of balls.
 
     reach (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside is not worth
-    a restart. options: see `Setup`. errors (k, 2): the error, and 1 where it is within the tolerance. counts (k, 2):
-    sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    a restart. options: see `PointSetup`. errors (k, 2): the error, and 1 where it is within the tolerance.
+    counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
+    last target.
     """
     scratch = np.empty((6, kinds.shape[0], 4))
     for k in range(targets.shape[0]):
@@ -120,7 +121,8 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
     ):
         keep_turns(links.kinds, links.limits, x)
         count[1] += m
-    error, _ = measure(links, tip, target, setup, x)
+    error, met = measure(links, tip, target, setup, x)
+    keep_first(x, error, met, found, count, room.best, trace_x, trace_error)
     put_turns(links.kinds, x, room.turns)
     # slow: iterations in a row that gained little; lagging: whether the last sweep crept; reach_on: how far to go on in
     # the direction of a sweep, in its own changes.
@@ -143,9 +145,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
             count[1] += m
             record(trace_x, trace_error, count[0], x, error)
         slow = slow + tries if before - error <= least_gain * before else 0
-        if error < found[0]:
-            found[0], found[1] = error, 1.0 if error <= setup.tolerance else 0.0
-            copy(x, room.best)
+        keep(x, error, error <= setup.tolerance, found, room.best)
 
 
 @merged

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.kernels.chain.aims import EasedLinks, Weights, aim_in, carried_down, is_met, squared_error
-from poise.kernels.chain.attempts import search
+from poise.kernels.chain.attempts import keep, keep_first, search
 from poise.kernels.chain.ccd import LAGGING
 from poise.kernels.chain.ccd_goal_sweep import grow_window, sweep_from_base
 from poise.kernels.chain.escape import keep_turns, unbend
 from poise.kernels.chain.finish import finish_step
-from poise.kernels.chain.links import copy, link_offset, record
+from poise.kernels.chain.links import link_offset, record
 from poise.kernels.codes import BASE_FIRST, CHAIN_AIM, WINDOW
 from poise.kernels.compiled import kernel, merged, part
 from poise.kernels.values.linear import norm, sub
@@ -126,6 +126,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         keep_turns(links.kinds, links.limits, x)
         count[1] += m
     error, met = measure(links, tip, target, setup, x)
+    keep_first(x, error, met, found, count, room.best, trace_x, trace_error)
     slow, lagging, damping = 0, False, DAMPING
     while count[0] < setup.iterations and not met and slow < 3 and error < math.inf:
         before, finishing = error, lagging and setup.finish
@@ -142,9 +143,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         lagging = before - error < LAGGING * before if not finishing else before - error >= LAGGING * before
         count[0] += 1
         slow = slow + 1 if before - error <= least_gain * before else 0
-        if met or error < found[0]:
-            found[0], found[1] = error, 1.0 if met else 0.0
-            copy(x, room.best)
+        keep(x, error, met, found, room.best)
         record(trace_x, trace_error, count[0], x, error)
 
 

@@ -30,17 +30,21 @@ from poise.kernels.values.linear import (
 BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
 
 
+@inline
+def first_turning(kinds):
+    """The first joint that turns; -1 where none does. Links before it only slide, which no bend would help."""
+    for i in range(kinds.shape[0]):
+        if kinds[i] == BALL or kinds[i] == HINGE:
+            return i
+    return -1
+
+
 @part
 def is_straight(kinds, tip_at, origins, bend):
     """Whether all turning joints and the tip lie on one line through the first of them, within `bend`."""
-    first = -1
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL or kinds[i] == HINGE:
-            first = i
-            break
+    first = first_turning(kinds)
     if first < 0:
         return False
-    # Links before it only slide, which no bend would help.
     base = vec_at(origins, first)
     line = sub(tip_at, base)
     slack = math.sin(bend) * norm(line)
@@ -74,7 +78,7 @@ def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
     tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)
     straight = is_straight(kinds, tip_at, origins, bend)
     if straight:
-        bend_chain(kinds, ranges, sub(tip_at, vec_at(origins, 0)), rotations, bend, x)
+        bend_chain(kinds, ranges, sub(tip_at, vec_at(origins, first_turning(kinds))), rotations, bend, x)
     return straight
 
 
