@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import poise
 from poise import Aim, Coupling, Direction, LookAt, Near, Orientation, Place, Pole, Position, Range
+from tests.contracts.elsewhere import in_units
 from tests.contracts.trees import goals_at, near_q, rotated, some_limits
 from tests.reference import slow_kinematics
 from tests.reference.kernel_tree import pole_angle
@@ -149,6 +150,20 @@ def test_a_start_that_meets_its_goals_comes_back_bit_for_bit(away):
             assert np.all(result.q == start.q)
             if i != 2:
                 assert not np.any(result.iterations)
+
+
+def test_where_no_error_is_a_number_the_start_is_the_answer():
+    """So far away, in sizes of the arm, that the squared error is infinite in every pose."""
+    start = in_units(poise.Pose(generic_arm(), [0.1, -0.4, 0.3, 0.5, -0.2, 0.3]), 1e-60)
+    targets = np.tile([[1e99, 0, 0], [2e-61, 3e-61, 3e-61], [0, 1e99, 0]], (4, 1))
+    whole = poise.solve(start, Position("tool", targets), tolerance=1e-66)
+    np.testing.assert_array_equal(whole.reached, [False, True, False] * 4)
+    np.testing.assert_array_equal(whole.q[~whole.reached], [start.q] * 8)
+    for row, target in enumerate(targets[:3]):
+        for traced in (False, True):
+            alone = poise.solve(start, Position("tool", target), tolerance=1e-66, trace=traced)
+            np.testing.assert_array_equal(alone.q, whole.q[row])
+            assert alone.iterations == whole.iterations[row]
 
 
 class TestTurns:

@@ -5,9 +5,9 @@
     starts   (1|k, m)    values to start from
     seeds    (s, m)      values to start again from
     poses    flat        where they put the tip, see seeds.py
-    settings (12,)       see below
+    settings (13,)       the columns ARM_ of codes.py
     x        (k, m)      the answers
-    errors   (k,)        weighted squared error of each answer
+    errors   (k,)        weighted squared error of each answer; 1e300 where no pose had a smaller one
     counts   (k, 3)      iterations and attempts spent; 1 where the target was met
     trace    (t, m + 1)  error and values of all that the first problem tried, attempt after attempt; t may be 0
 
@@ -186,11 +186,20 @@ def begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l
 
 
 @part
+def put_start(starts, k, x, errors):
+    """Until something better is found, the start is the answer to problem k."""
+    start = starts[min(k, starts.shape[0] - 1)]
+    errors[k] = HUGE
+    for i in range(start.shape[0]):
+        x[k, i] = start[i]
+
+
+@part
 def take(kind, links, seeds, poses, targets, starts, settings, book, values, l, x, errors, k):
     """Lane l begins problem k."""
     begin(book, width(kind), l, k, targets[k], restarts_for(links, targets[k], settings))
     begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, 0.0)
-    errors[k] = HUGE
+    put_start(starts, k, x, errors)
 
 
 @part
@@ -296,7 +305,8 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
         start_lane(book, values, w, l, starts[0], m, 0.0, 0.0, 0.0)
     if lone:
         open_race(race)
-        restarts, errors[first] = restarts_for(links, targets[first], settings), HUGE
+        restarts = restarts_for(links, targets[first], settings)
+        put_start(starts, first, x, errors)
         if hurried:
             live = fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, first, restarts)
     else:
@@ -358,22 +368,9 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
                 keep_best(book, before, w, l, m, lane(error, l), is_met, x, errors, counts)
                 # A lane that is done goes on with a problem of its own at once: nobody waits for the slowest of eight.
                 if go_on(
-                    kind,
-                    links,
-                    seeds,
-                    poses,
-                    targets,
-                    starts,
-                    settings,
-                    book,
-                    values,
-                    l,
-                    is_met,
-                    x,
-                    errors,
-                    following,
-                    last,
-                ):
+                    kind, links, seeds, poses, targets, starts, settings, book, values, l, is_met, x, errors,
+                    following, last,
+                ):  # fmt: skip
                     following += 1
                 elif book[PROBLEM * w + l] < 0.0:
                     live -= 1

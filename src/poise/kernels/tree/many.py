@@ -9,7 +9,7 @@ As for serial arms, kernels/arm/many.py. kernels/tree/arrays.py says what a tree
     work     (work_size,) memory, 64-byte aligned; what it holds before does not matter
     u        (k, nu)      the answers
     errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
-    counts   (k, 2)       iterations and attempts spent
+    counts   (k, 3)       iterations and attempts spent; 1 where the goals were met
     trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
 
 A preferred configuration and soft limits come second to the goals. An attempt begins with both, and ends where the
