@@ -166,6 +166,21 @@ def test_where_no_error_is_a_number_the_start_is_the_answer():
             assert alone.iterations == whole.iterations[row]
 
 
+@pytest.mark.parametrize("few", [{"iterations": 1, "restarts": 0}, {"iterations": 2, "restarts": 1}])
+@pytest.mark.parametrize("target", [(1.0, 1.5, 0.5), (9.0, 0.0, 0.0)])
+def test_a_trace_has_a_row_for_every_iteration(few, target):
+    """Preferences take more iterations than an attempt was allowed; each attempt has a row for where it begins."""
+    s = straight_chain(3)
+    softly = s.limited({"j*": poise.SwingTwist.degrees((0, 1, 0), swing=5, twist=(-5, 5), soft=0.1)})
+    for skeleton, near in ((s, [Near(rest(s))]), (softly, [])):
+        solver = poise.LevenbergMarquardt(**few)
+        found = poise.solve(rest(skeleton), [Position("tip", target), *near], solver=solver, trace=True)
+        assert found.iterations > few["iterations"] * (1 + few["restarts"])
+        assert len(found.trace.q) > found.iterations
+        np.testing.assert_array_equal(found.trace.q[0], skeleton.rest_q)
+        assert np.abs(found.trace.q - found.q).max(axis=1).min() < 1e-9
+
+
 class TestTurns:
     """Rotations half a turn away, where a matrix's antisymmetric part is zero."""
 

@@ -27,7 +27,7 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, is_own
-from poise.solvers.base.engine import Options, TreeEngine, standing_still
+from poise.solvers.base.engine import Options, TreeEngine, standing_still, trace_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,11 +167,11 @@ class FABRIK:
         if self.finish and self.iterations > sweeps and left.any():
             options = Options(self.iterations - sweeps, self.restarts, _DAMPING, 1e-8, 16, self.iterations - sweeps)
             engine = TreeEngine(problem, tolerance, options).part(left)
-            steps = (options.iterations + 1) * (options.restarts + 2) if request.trace else 0
-            found = engine.first(aims[left], u[left], threads=request.threads, trace=steps)
+            rows = trace_rows(problem, options) if request.trace else 0
+            found = engine.first(aims[left], u[left], threads=request.threads, trace=rows)
             u[left], met[left] = found.u, found.met
             iterations[left] += found.iterations
-            updates[left] += found.iterations * len(branches.first)
+            updates[left] += found.iterations * len(plan.nodes)
             if found.trace is not None:
                 errors = np.concatenate([errors, np.sqrt(found.trace[1:, 0])])
                 traced = np.concatenate([traced, found.trace[1:, 1:]])

@@ -22,7 +22,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.alternatives import closest, every
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
-from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still
+from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,15 +108,12 @@ class LevenbergMarquardt:
             return closest(engine, targets, request)
         if request.prefer == "all":
             return every(engine, targets, request, self.apart)
-        steps = (self.iterations + 1) * (self.restarts + 1) + 3 * (self.options.polish + 1) if request.trace else 0
+        rows = trace_rows(problem, self.options) if request.trace else 0
         found = engine.first(
-            engine.kernel_targets(targets), problem.starts, threads=request.threads,
-            trace=min(steps, _LONGEST_TRACE), progress=request.progress,
+            engine.kernel_targets(targets), problem.starts, threads=request.threads, trace=rows,
+            progress=request.progress,
         )  # fmt: skip
         return answer_of(problem, found)
-
-
-_LONGEST_TRACE = 100_000
 
 
 Solver = LevenbergMarquardt

@@ -28,7 +28,9 @@ _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
 _SEEDS = 256
 _SETTLING = 150  # iterations that a preferred pose may take to settle
+_POLISHES = 3  # attempts that settle, at most: kernels/arm/many.py
 _KEPT = 128  # settings
+_LONGEST_TRACE = 100_000
 _INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
 
 
@@ -222,9 +224,19 @@ def packed_tree(plan: Plan, tolerance: Tolerance) -> tuple[tuple[Any, ...], int]
 @lru_cache(_KEPT)
 def _settings(options: Options, *, prefers: bool) -> Floats:
     """The settings that kernels/tree/many.py reads."""
-    pull = _PULL if prefers else 0.0
-    iterations = max(options.iterations, _SETTLING) if pull and options.iterations else options.iterations
+    pull, iterations = _PULL if prefers else 0.0, _iterations(options, prefers=prefers)
     return np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
+
+
+def _iterations(options: Options, *, prefers: bool) -> int:
+    """Most iterations of one attempt."""
+    return max(options.iterations, _SETTLING) if prefers and options.iterations else options.iterations
+
+
+def trace_rows(problem: Problem, options: Options) -> int:
+    """How many rows a trace needs at most: a row for each iteration of all attempts, and one where each begins."""
+    each = _iterations(options, prefers=problem.prefers) + 1
+    return min(each * (options.restarts + 1) + _POLISHES * (options.polish + 1), _LONGEST_TRACE)
 
 
 def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
