@@ -29,6 +29,7 @@ STRAIGHT = 1e-6  # of a limb's length: a line, bend or way to a pole that is sho
 SAME = 1e-24  # of the squared lengths of two points: a squared distance below is rounding, the points are one
 TINY = 1e-150  # what a length is divided by at least; its square is still a number
 UNIT_SLACK = 1e-12  # a squared length this near to one is one to rounding: dividing would change bits that were given
+NO_LEVERAGE = 1e-14  # of a chain's or tree's size squared: a hinge moves what it turns neither to a target nor away
 ROUNDING = 1e-9  # of a tolerance: what is this little beyond it counts as reached
 
 # --- limits of balls (b, LIMIT): model/limits/base/rows.py, kernels/limits/rotations.py -------------------------------
@@ -142,7 +143,7 @@ REACH_WIDTH = 20  # numbers of a target: 3, 4 or 7
 REACH_HEAD = 21  # how many numbers come before the lists
 REACH_WORK = 2048  # float64 of scratch on the kernel's stack: what needs more takes the long way
 REACH_EACH = 11  # float64 for each target, and two for each link: its place, two rows of values, an error, three counts
-REACH_LONE = 152  # the most that one target needs
+REACH_LONE = REACH_EACH + 2 * LARGEST_ARM  # the most that one target needs
 REACH_TOLD = 4  # behind each answer what is told of it: iterations, attempts, whether it is met, weighted squared error
 UNREADABLE, OUTSIDE = -1, -2  # answers of the kernel: the target cannot be used; the start leaves its limits
 

@@ -21,6 +21,8 @@ import math
 
 from poise.kernels.codes import (
     AIM,
+    ASK_COLUMN,
+    ASK_KIND,
     ASK_POINT,
     ASK_VECTOR,
     BALL,
@@ -157,16 +159,16 @@ def measure_all(kind, table, spans, asks, q, used, targets, work, out):
     for block in range((k + w - 1) // w):
         gather(work, 0, q, block, w, used)
         for c in range(spans.shape[0]):
-            for j in range(4 if asks[c, 0] == ROTATION else 3):
+            for j in range(4 if asks[c, ASK_KIND] == ROTATION else 3):
                 for l in range(w):
                     # The last block repeats its last pose, and a single target serves all.
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
-                    work[(used.shape[0] + j) * w + l] = targets[i, int(asks[c, 1]) + j]
-            if asks[c, 0] == POLE:
+                    work[(used.shape[0] + j) * w + l] = targets[i, int(asks[c, ASK_COLUMN]) + j]
+            if asks[c, ASK_KIND] == POLE:
                 a, b = side_left(kind, table, spans[c, 0], spans[c, 1], asks[c], numbers, target)
             else:
                 position, rotation, factor = place_of(kind, table, spans[c, 0], spans[c, 1], numbers)
-                a, b = left_of(int(asks[c, 0]), asks[c], target, position, rotation, factor)
+                a, b = left_of(int(asks[c, ASK_KIND]), asks[c], target, position, rotation, factor)
             for l in range(min(w, k - block * w)):
                 out[block * w + l, c, 0], out[block * w + l, c, 1] = lane(a, l), lane(b, l)
 
@@ -211,7 +213,7 @@ def measure_one(table, spans, asks, used, allowed, q, target, work, errors):
     measure_all(SCALAR, table, spans, asks, part_of(SCALAR, q, 0, 1, q.shape[0]), used, target, work, left)
     is_met = True
     for i in range(c):
-        errors[i] = error_of(int(asks[i, 0]), left[0, i, 0], left[0, i, 1])
+        errors[i] = error_of(int(asks[i, ASK_KIND]), left[0, i, 0], left[0, i, 1])
         # Written so that a NaN is not met.
         if not errors[i] <= allowed[i] * (1.0 + ROUNDING):
             is_met = False

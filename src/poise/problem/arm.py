@@ -8,6 +8,7 @@ import numpy as np
 
 from poise import kernels
 from poise.kernels.codes import (
+    ARM_LINK,
     LARGEST_ARM,
     REACH_AT_LINKS,
     REACH_COLUMNS,
@@ -75,7 +76,7 @@ def _is_serial(plan: Plan) -> bool:
 
 def _packed(plan: Plan) -> Arm:
     m = len(plan.layout.nodes)
-    links = np.zeros((m + 1, 10))
+    links = np.zeros((m + 1, ARM_LINK))
     links[:m, :7] = plan.frames[0, :, :7]
     links[m, :7] = plan.aims[-1, :7]
     gains = plan.frames[0, :, 7].copy()

@@ -50,7 +50,7 @@ def weight_of(goal: AnyGoal, kind: int) -> float:
 
 def axis_in(goal: AnyGoal) -> tuple[float, float, float]:
     """The axis that a goal that measures a direction or an aim has in the frame of its joint."""
-    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see problem/goals/goal.py)
+    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see problem/goals/base/goal.py)
 
 
 def _aim(term: Term, places: Sequence[Transform], goal: AnyGoal, *, mirrored: bool) -> Floats:

@@ -27,7 +27,7 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, is_own
-from poise.solvers.base.engine import Options, TreeEngine, standing_still, trace_rows
+from poise.solvers.base.engine import INSIDE, Options, TreeEngine, standing_still, trace_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ class FABRIK:
         u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
         rows = sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
-        allowed = tolerance.distance / plan.unit * _INSIDE
+        allowed = tolerance.distance / plan.unit * INSIDE
         kernels.tree.fabrik_tree.solve(
             plan.nodes, plan.frames, plan.layout.dofs, plan.limits, plan.terms, plan.aims, *branches,
             np.ascontiguousarray(problem.starts), aims, np.array([allowed, sweeps, self.finish]), u, counts, trace_u,
@@ -181,7 +181,6 @@ class FABRIK:
         return Answer(problem.q_of(u, iterations > 0), met, iterations, updates, history)
 
 
-_INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
 _DAMPING = 0.04  # of the engine's steps, see LevenbergMarquardt
 
 

@@ -19,9 +19,13 @@ import math
 
 from poise.kernels.arm.many import solve_range
 from poise.kernels.codes import (
+    ARM_LINK,
     ARM_SETTINGS,
+    ASK_KIND,
+    ASK_ROW,
     OUTSIDE,
     PATH_ROW,
+    POSITION,
     REACH_AT_ALLOWED,
     REACH_AT_ASKS,
     REACH_AT_GAINS,
@@ -108,7 +112,7 @@ def measured(numbers, layout, q, row):
     count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
     work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)
     rows = part_of(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
-    asks = part_of(SCALAR, numbers, layout[REACH_AT_ASKS], count, 8)
+    asks = part_of(SCALAR, numbers, layout[REACH_AT_ASKS], count, ASK_ROW)
     spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * count].reshape(count, 2)
     used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
     one_q, one_target = part_of(SCALAR, q, 0, 1, layout[REACH_NQ]), part_of(SCALAR, row, 0, 1, width)
@@ -116,7 +120,7 @@ def measured(numbers, layout, q, row):
     measure_all(SCALAR, rows, spans, asks, one_q, used, one_target, work, left)
     reached, first, second = 1, 0.0, 0.0
     for c in range(count):
-        error = left[0, c, 0] if asks[c, 0] == 0.0 else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
+        error = left[0, c, 0] if asks[c, ASK_KIND] == POSITION else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
         # Not `>`: a NaN meets nothing.
         if not error <= numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
             reached = 0
@@ -152,7 +156,7 @@ def reach(kind, numbers, layout, rows, bases, q, first, last, work):
         counts[k, 0], counts[k, 1], counts[k, 2] = 0.0, 0.0, 0.0
         for i in range(m):
             starts[k, i] = q[first + k, columns[i]] * gains[i]
-    links = part_of(SCALAR, numbers, layout[REACH_AT_LINKS], m + 1, 10)
+    links = part_of(SCALAR, numbers, layout[REACH_AT_LINKS], m + 1, ARM_LINK)
     seeds = part_of(SCALAR, numbers, layout[REACH_AT_SEEDS], layout[REACH_SEEDS], m)
     poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + 7 * layout[REACH_SEEDS]]
     settings = numbers[layout[REACH_AT_SETTINGS] : layout[REACH_AT_SETTINGS] + ARM_SETTINGS]

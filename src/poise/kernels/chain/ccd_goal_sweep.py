@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 
 from poise.kernels.chain.aims import Weights, aim_in, into, motion, out_of, put_aim, rotation_left, squared_error
-from poise.kernels.chain.ccd_steps import HALVINGS, NO_LEVERAGE, half
+from poise.kernels.chain.ccd_steps import HALVINGS, half
 from poise.kernels.chain.links import link_offset, link_rotation
-from poise.kernels.codes import BALL, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
+from poise.kernels.codes import BALL, HINGE, LIMIT_KIND, NO_LEVERAGE, NO_LIMIT, SLIDE
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits.angles import best_angle, capped, clamp
 from poise.kernels.limits.rotations import nearest_turn

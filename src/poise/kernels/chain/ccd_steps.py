@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.chain.links import put_turn
-from poise.kernels.codes import BALL, EXACT, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
+from poise.kernels.codes import BALL, EXACT, HINGE, LIMIT_KIND, NO_LEVERAGE, NO_LIMIT, SLIDE
 from poise.kernels.compiled import inline, part
 from poise.kernels.limits.angles import TURN, best_angle, capped, clamp, twist_angle
 from poise.kernels.limits.rotations import nearest_turn
@@ -31,7 +31,6 @@ from poise.kernels.values.linear import (
 )
 
 HALVINGS = 3  # most, of a step of a ball that its limit bends
-NO_LEVERAGE = 1e-14  # in chain sizes squared: the hinge cannot move the tip towards or away from the target
 
 
 @inline

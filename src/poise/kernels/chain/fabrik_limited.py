@@ -17,21 +17,19 @@ import math
 
 import numpy as np
 
+from poise.kernels.chain.ccd_steps import hinge_exact
 from poise.kernels.chain.chain_finish import finish
 from poise.kernels.chain.escape import keep_turns, kick
 from poise.kernels.chain.fabrik import bone_of, put_points
 from poise.kernels.chain.links import copy, link_offset, link_rotation, motion_rotation, record, tip_position
 from poise.kernels.codes import HINGE
 from poise.kernels.compiled import inline, kernel, part
-from poise.kernels.limits.angles import best_angle
 from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values.linear import (
     Quat,
     about,
     add,
     conjugate,
-    cross,
-    dot,
     multiply,
     norm,
     normalise,
@@ -46,17 +44,6 @@ from poise.kernels.values.linear import (
 )
 
 SWEEPS = 3  # with a finish: how many come before it
-NO_LEVERAGE = 1e-14  # in chain sizes squared: turning the hinge does not move the bone
-
-
-@inline
-def angle_towards(axis, value, low, high, h, d):
-    """The hinge angle in its range with which h, seen at angle `value`, comes nearest to d."""
-    cosine = dot(d, h) - dot(d, axis) * dot(h, axis)
-    sine = dot(axis, cross(h, d))
-    if cosine * cosine + sine * sine <= NO_LEVERAGE * NO_LEVERAGE:
-        return value
-    return best_angle(value + math.atan2(sine, cosine), low, high)
 
 
 @inline
@@ -64,7 +51,7 @@ def turned_towards(kind, axis, low, high, limit, x, i, bone, wanted):
     """Joint i's motion, as a row of x, with which `bone` of its moved frame points towards `wanted` of its frame."""
     h = rotate(motion_rotation(kind, axis, x, i), bone)
     if kind == HINGE:
-        return Quat(angle_towards(axis, x[i, 0], low, high, h, wanted), 0.0, 0.0, 0.0)
+        return Quat(hinge_exact(axis, x[i, 0], low, high, math.inf, h, wanted), 0.0, 0.0, 0.0)
     q = quat_at(x, i)
     return nearest_turn(limit, normalise(multiply(rotation_between(h, wanted), q)))
 

@@ -28,6 +28,7 @@ from poise.kernels.codes import (
     DOF_LOW,
     FIXED,
     HINGE,
+    NO_LEVERAGE,
     NODE_AT,
     NODE_DOF,
     NODE_MOTION,
@@ -62,7 +63,6 @@ from poise.kernels.values.linear import (
 
 SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the error is the last
 FITS = 3  # Gauss-Newton steps of a fit; the next sweep fits again
-NO_LEVERAGE = 1e-14  # in sizes of the tree squared: turning the hinge does not move the bones
 FLOOR = 1e-12  # of a fit's own size: bones on one line leave the turn about it open
 
 

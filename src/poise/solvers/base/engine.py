@@ -31,7 +31,7 @@ _SETTLING = 150  # iterations that a preferred pose may take to settle
 _POLISHES = 3  # attempts that settle, at most: kernels/arm/many.py
 _KEPT = 128  # settings
 _LONGEST_TRACE = 100_000
-_INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
+INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def in_chunks(
 
 def arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: Options) -> Floats:
     """The settings that kernels/arm/many.py reads."""
-    distance = tolerance.distance / unit * _INSIDE if arm.weights[0] else math.inf
-    angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE if arm.weights[1] else math.inf
+    distance = tolerance.distance / unit * INSIDE if arm.weights[0] else math.inf
+    angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * INSIDE if arm.weights[1] else math.inf
     return np.array([
         distance**2, angle**2, *arm.weights, options.damping, options.floor, options.iterations, options.restarts,
         options.candidates, *arm.reach, options.polish, options.race,
@@ -246,9 +246,9 @@ def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
         aims = plan.aims.copy()
         for i, term in enumerate(plan.layout.terms):
             if term.kind == POSITION:
-                aims[i, 8] = (tolerance.distance / plan.unit * _INSIDE) ** 2
+                aims[i, 8] = (tolerance.distance / plan.unit * INSIDE) ** 2
             else:
-                aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * _INSIDE) ** 2
+                aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * INSIDE) ** 2
         return aims
 
     return remember(plan, "aims", tolerance, make)
