@@ -21,6 +21,7 @@ class Entry(NamedTuple):
 OURS, REFERENCE = "poise", "ik_lm_chan"
 PEERS: dict[str, Entry] = {
     OURS: Entry("poise, prepared", "poise_arm.Prepared", "poise", "ours", batch=True),
+    "poise_race": Entry("poise, prepared, race", "poise_arm.Race", "poise", "ours"),
     "poise_solve": Entry("poise, solve()", "poise_arm.Plain", "poise", "ours", most=2000),
     REFERENCE: Entry("rtb ik_LM (chan)", "toolbox.Chan", "roboticstoolbox_python"),
     "ik_lm_sugihara": Entry("rtb ik_LM (sugihara)", "toolbox.Sugihara", "roboticstoolbox_python"),

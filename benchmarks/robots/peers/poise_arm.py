@@ -12,11 +12,13 @@ from robots.peers import Peer
 class Prepared(Peer):
     """`reach = poise.prepare(...)`, then `reach(pose, start=q)` for each target."""
 
+    solver: str | poise.LevenbergMarquardt = "auto"
+
     def load(self, robot: Robot, tolerance: float, q: Floats, poses: Floats) -> None:
         """Read the URDF and pack the chain."""
         self.arm = poise.load(robot.urdf)
         self.tip = robot.tip
-        self.allowed = {"tolerance": tolerance, "angle_tolerance": tolerance}
+        self.allowed = {"tolerance": tolerance, "angle_tolerance": tolerance, "solver": self.solver}
         goal = poise.Place(robot.tip, [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0])
         self.reach = poise.prepare(self.arm.rest, goal, **self.allowed)
 
@@ -30,6 +32,12 @@ class Prepared(Peer):
         goal = poise.Place(self.tip, targets[:, :3, 3], targets[:, :3, :3])
         answers = poise.solve(poise.Pose(self.arm.skeleton, starts), goal, threads=threads, **self.allowed)
         return np.where(np.asarray(answers.reached)[:, None], answers.q, np.nan)
+
+
+class Race(Prepared):
+    """The same with `LevenbergMarquardt(race=True)`: whichever attempt arrives first is the answer."""
+
+    solver = poise.LevenbergMarquardt(race=True)
 
 
 class Plain(Prepared):

@@ -21,7 +21,7 @@ from poise.solving.quick import reach, room_for
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
 from poise.solving.single import Single
-from poise.solving.targets import parsed, plain_of, plain_row
+from poise.solving.targets import of_matrix, parsed, plain_of, plain_row
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _NONE = (-1,)
@@ -81,9 +81,10 @@ class Prepared:
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         began = perf_counter()
-        if type(target) is _ARRAY and target.dtype is _FLOAT and target.shape == self._shape:
-            row = target.reshape(1, -1).copy()  # the caller may write into theirs before the rest is asked for
-            found = self.short(row, start, began)
+        if self._quick is not None and type(target) is _ARRAY and target.dtype is _FLOAT:
+            # A copy: the caller may write into theirs before the rest is asked for.
+            row = target.reshape(1, -1).copy() if target.shape == self._shape else of_matrix(target, *self._shape)
+            found = None if row is None else self.short(row, start, began)
             if found is not None:
                 return found
         problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._at(start)

@@ -17,7 +17,6 @@ from poise.problem.problem import Problem
 _ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 _PLACE = Place.width
 _MATRICES = {4: ((3, 3),), _PLACE: ((4, 4), (3, 4))}
-_LAST_ROW = [0.0, 0.0, 0.0, 1.0]
 _KNOWN = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Pole, Position)}
 
 
@@ -58,24 +57,23 @@ def plain_row(plain: Plain, target: Any) -> Floats | None:
         for numbers, count in pairs:
             if type(numbers) is not _ARRAY or numbers.dtype is not _FLOAT:
                 return None
-            row = numbers if numbers.shape == (count,) else _of_matrix(numbers, count)
+            row = numbers.reshape(1, -1) if numbers.shape == (count,) else of_matrix(numbers, count)
             if row is None:
                 return None
             parts.append(row)
-    row = np.concatenate(parts)
-    return row.reshape(1, -1) if kernels.tree.doors.plain(row, plain.terms, FARTHEST) else None
+    row = np.concatenate(parts, axis=1)
+    return row if kernels.tree.doors.plain(row[0], plain.terms, FARTHEST) else None
 
 
-def _of_matrix(matrix: Floats, width: int) -> Floats | None:
-    """A rotation matrix (3, 3) or a rigid transform (3|4, 4) as a row (4 | 7,), as goals parse it; None for others."""
+def of_matrix(matrix: Floats, width: int) -> Floats | None:
+    """A rotation matrix (3, 3) or a rigid transform (3|4, 4) as a row (1, 4 | 7), as goals parse it; None for others.
+
+    The last row of a transform must be exactly 0 0 0 1; goals may let others pass.
+    """
     if matrix.shape not in _MATRICES.get(width, ()):
         return None
-    row = np.empty(width)
-    if width == _PLACE:
-        if matrix.shape[0] == 4 and matrix[3].tolist() != _LAST_ROW:  # noqa: PLR2004  (which goals may let pass)
-            return None
-        row[:3] = matrix[:3, 3]
-    wrong = kernels.values.turns.quaternions(np.array(matrix[:3, :3]).reshape(1, 9), row[-4:].reshape(1, 4))
+    row = np.empty((1, width))
+    wrong = kernels.values.turns.quaternions(matrix.reshape(1, -1).copy(), row)
     return row if wrong < 0 else None
 
 

@@ -83,12 +83,22 @@ def turn_into(base):
 
 @kernel
 def quaternions(matrices, out):
-    """Fill out (k, 4), w >= 0, from matrices (k, 9). Returns the first that is no rotation, or -1."""
+    """Fill out (k, 4), w >= 0, from matrices (k, 9), or (k, 7), the place first, from rigid transforms (k, 12|16).
+
+    Returns the first that is none, or -1: one kernel for one and for many, so that they have the same bits.
+    """
+    size, at = matrices.shape[1], out.shape[1] - 4
+    n = 3 if size == 9 else 4
     for k in range(matrices.shape[0]):
-        q, is_rotation = quaternion_of(matrices[k], 3)
+        q, is_rotation = quaternion_of(matrices[k], n)
+        if size == 16:
+            last = matrices[k, 12:]
+            is_rotation = is_rotation and last[0] == 0.0 and last[1] == 0.0 and last[2] == 0.0 and last[3] == 1.0
         if not is_rotation:
             return k
         q = normalise(q)
         sign = -1.0 if q.w < 0.0 else 1.0
-        out[k, 0], out[k, 1], out[k, 2], out[k, 3] = sign * q.w, sign * q.x, sign * q.y, sign * q.z
+        out[k, at], out[k, at + 1], out[k, at + 2], out[k, at + 3] = sign * q.w, sign * q.x, sign * q.y, sign * q.z
+        for i in range(at):
+            out[k, i] = matrices[k, i * n + 3]
     return -1
