@@ -49,6 +49,7 @@ def test_it_is_what_two_goals_with_those_weights_give():
     apart = [Position("tip", first.position), poise.Orientation("tip", first.rotation, weight=0.01)]
     one, two = poise.solve(start, first), poise.solve(start, apart)
     assert two.status is Status.over_constrained
+    assert "the goals ask for 6 degrees of freedom, and the joints have 5: perhaps no pose meets them" in two.message()
     np.testing.assert_allclose(one.errors, two.errors, atol=1e-6)
 
 
