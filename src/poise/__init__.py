@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from poise.errors import PoiseWarning as PoiseWarning
     from poise.errors import UnknownNameError as UnknownNameError
     from poise.errors import UnsupportedError as UnsupportedError
+    from poise.ground.contact.contact_files import read_contacts as read_contacts
+    from poise.ground.contact.contact_files import write_contacts as write_contacts
     from poise.ground.contact.contacts import Contacts as Contacts
     from poise.ground.grounder import Grounder as Grounder
     from poise.ground.plant import Planted as Planted
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from poise.io import samples as samples
     from poise.io.registry import load as load
     from poise.io.registry import save as save
+    from poise.io.values.read import read_values as read_values
     from poise.machine.warmup import warmup as warmup
     from poise.maths import rotations as rotations
     from poise.maths.rotations import rotation_between as rotation_between
@@ -151,11 +154,14 @@ _PLACES = {
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "prepare": "solving.solve",
+    "read_contacts": "ground.contact.contact_files",
+    "read_values": "io.values.read",
     "rotation_between": "maths.rotations",
     "save": "io.registry",
     "solve": "solving.solve",
     "view": "viewer.view",
     "warmup": "machine.warmup",
+    "write_contacts": "ground.contact.contact_files",
 }
 
 # The modules that are public themselves. `poise.jax` is not among them: it needs an extra, and is imported by name.

@@ -89,7 +89,7 @@ ASKED = {
     "Near, bake": lambda change: poise.bake(
         RIG.clips[0], [Position("LeftHand", THERE), poise.Near(clip(change).poses[0])]
     ),
-    "Near, compare": lambda change: poise.solve(clip(same).poses[:3], [
+    "Near, starts": lambda change: poise.solve(clip(same).poses[:3], [
         Position("LeftHand", np.tile(THERE, (3, 1))), poise.Near(clip(change).poses[0])
     ]),
     "reset": lambda change: poise.Tracker(arm(same), Position("tool", THERE)).reset(arm(change)),

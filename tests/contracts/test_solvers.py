@@ -179,10 +179,16 @@ def test_empty_batches(name):
         (poise.Pose(s, rows[:0]), one),
         (poise.Pose(s, rows), none),
         (scaled, none),
+        (scaled[:0], one),
+        (poise.Pose(s, s.rest_q, translations=s.A[:, :3] + 0.5), none),
     ]:
         result = poise.solve(start, Position("tip", target), solver=name)
         assert result.errors.shape == (0, 1)
         assert result.pose.q.shape == (0, s.nq)
+        for what in ("translations", "scales"):
+            wanted = None if getattr(start, what) is None else (0, len(s), 3)
+            beside = getattr(result.pose, what)
+            assert (None if beside is None else beside.shape) == wanted
         assert "0 of 0 reached" in str(result)
 
 

@@ -60,6 +60,22 @@ CALLS = {
     "start: a rig": (lambda: poise.solve(ARM, point(THERE)), "give a Pose, such as rig.rest"),
     "goals: None": (lambda: poise.solve(ARM.rest, None), "goals are values such as"),
     "threads: a text": (lambda: poise.solve(ARM.rest, point(THERE), threads="a"), "threads must be"),
+    "trace: a number": (lambda: poise.solve(ARM.rest, point(THERE), trace=1), "trace must be True or False, not 1"),
+    "trace: 0": (lambda: poise.solve(ARM.rest, point(THERE), trace=0), "trace must be True or False, not 0"),
+    "free_root: a text": (lambda: poise.solve(ARM.rest, point(THERE), free_root="no"), "free_root must be True or"),
+    "free_root: a list": (lambda: poise.solve(ARM.rest, point(THERE), free_root=[]), "free_root must be True or"),
+    "free_root of prepare: 0": (lambda: poise.prepare(ARM.rest, point(THERE), free_root=0), "free_root must be"),
+    "free_root of a tracker: a list": (lambda: follow(free_root=[]), "free_root must be True or False, not []"),
+    "restart: a text": (lambda: follow(restart="no"), "restart must be True or False, not 'no'"),
+    "keep_tip: a text": (lambda: poise.TwoBone(keep_tip="no"), "keep_tip must be True or False, not 'no'"),
+    "refine: a text": (
+        lambda: poise.fit(FIGURE.rest, FIGURE.rest.world.positions[None], refine="no"),
+        "refine must be True or False",
+    ),
+    "rotation of a Pin: a rotation": (
+        lambda: poise.Pin("tool", rotation=[1, 0, 0, 0]),
+        "the rotation of the Pin of 'tool' must be True or False",
+    ),
     "message: too large": (lambda: solved().message(99), "the number of a problem, 0 to 0, not 99"),
     "message: of a batch": (lambda: solved(3).message(7), "the number of a problem, 0 to 2, not 7"),
     "message: negative": (lambda: solved(3).message(-1), "0 to 2, not -1"),
@@ -112,6 +128,17 @@ def test_what_is_no_name_is_in_no_skeleton():
     assert ["tool"] not in ARM.skeleton
     assert None not in ARM.skeleton
     assert "tool" in ARM.skeleton
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_truths_of_numpy_are_truths(truth):
+    given = np.bool_(truth)
+    assert poise.TwoBone(keep_tip=given).keep_tip is truth
+    assert follow(restart=given).restart is truth
+    assert (poise.solve(ARM.rest, point(THERE), trace=given).trace is not None) is truth
+    goal = poise.Position("LeftHand", THERE)
+    found = poise.solve(FIGURE.rest, goal, free_root=given)
+    np.testing.assert_array_equal(found.q, poise.solve(FIGURE.rest, goal, free_root=truth).q)
 
 
 @pytest.mark.parametrize("target", [[1, 2, 3], np.array([1, 2, 3]), np.float32([1, 2, 3]), (1.0, 2, np.float64(3))])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import poise
 from poise.io import samples
 from tests.docs.pages import Block, agree, blocks, commands, name, pages, run_page
 
@@ -25,6 +27,13 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", pages(), ids=name)
 def test_page_runs(path):
     run_page(path)
+
+
+@pytest.mark.parametrize("path", [path for path in pages() if name(path) != "contributing"], ids=name)
+def test_a_page_imports_public_names_only(path):
+    code = "\n".join(block.code for block in blocks(path.read_text(encoding="utf-8")) if block.language == "python")
+    found = re.findall(r"^\s*(?:from|import) (poise\.\S+)", code, flags=re.MULTILINE)
+    assert set(found) <= {*(f"poise.{module}" for module in poise._MODULES), "poise.jax"}
 
 
 # --- the runner itself: what it must not let through ------------------------------------------------------------------

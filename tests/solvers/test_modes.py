@@ -114,6 +114,15 @@ class TestAll:
         with pytest.raises(poise.InputError, match='prefer="all"'):
             _ = poise.solve(poise.Pose(UR5, UR5.rest_q), Position("tool", [9, 9, 9])).solutions
 
+    @pytest.mark.parametrize(("target", "count"), [([0, 0, 0], 1), ([1, 0, 0], 0)])
+    def test_a_pose_that_cannot_move_is_the_solution_where_it_meets_the_goal(self, target, count):
+        s = straight_chain(2)
+        start = poise.Pose(s, s.rest_q)
+        goal = Position("j0", target)
+        result = poise.solve(start, goal, prefer="all")
+        assert result.reached == bool(count)
+        np.testing.assert_array_equal(result.solutions.q, np.tile(start.q, (count, 1)))
+
     def test_whole_families_are_sampled(self):
         """A chain with degrees of freedom to spare: solutions differ by `apart` or more."""
         s = straight_chain(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from poise.io import samples
 
 ARM = poise.load(samples.path("arm.urdf")).rest
 GOAL = Position("tool", [0.3, 0.2, 0.5])
+COLUMNS = ("q", "met", "iterations", "joint_updates")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,51 @@ def test_a_solver_inside_another_stands_for_itself_only():
         poise.solve(ARM, GOAL, solver=poise.Anneal(solver=inner))
     assert first.calls
     assert second.calls
+
+
+@dataclass(frozen=True)
+class Wrong(poise.CCD):
+    """Answers from the call `good` on with something that is no answer."""
+
+    wrong: Callable = field(default=lambda answer: answer)
+    good: int = 0
+    calls: list = field(default_factory=list, compare=False)
+
+    def run(self, problem, targets, tolerance, request):
+        """As its parent's, then made wrong."""
+        answer = super().run(problem, targets, tolerance, request)
+        if len(targets):
+            self.calls.append(len(targets))
+        return self.wrong(answer) if len(self.calls) > self.good else answer
+
+
+WRONGS = {
+    "too few numbers": lambda answer: answer._replace(q=answer.q[:, 1:]),
+    "too few rows": lambda answer: answer._replace(q=answer.q[:0]),
+    "NaN": lambda answer: answer._replace(q=answer.q * np.nan),
+    "counts of another shape": lambda answer: answer._replace(iterations=np.zeros((len(answer.q), 2))),
+    "NaN among what is met": lambda answer: answer._replace(met=np.full(len(answer.q), np.nan)),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONGS)
+@pytest.mark.parametrize("good", [0, 1])
+def test_a_wrong_answer_is_told_alike_from_inside_another(wrong, good):
+    """In the first call, and where the solver is started again."""
+    far = [GOAL.with_target([0.6, 0.2, 0.5])] if good else [GOAL]
+    with pytest.raises(poise.InputError) as alone:
+        poise.solve(ARM, far, solver=Wrong(iterations=1, restarts=0, wrong=WRONGS[wrong]))
+    with pytest.raises(poise.InputError) as inside:
+        poise.solve(
+            ARM, far, solver=poise.Anneal(solver=Wrong(iterations=1, restarts=0, wrong=WRONGS[wrong], good=good))
+        )
+    assert str(inside.value) == str(alone.value)
+
+
+def test_lists_are_an_answer_inside_another_too():
+    lists = Wrong(wrong=lambda answer: answer._replace(**{name: getattr(answer, name).tolist() for name in COLUMNS}))
+    found = poise.solve(ARM, GOAL, solver=poise.Anneal(solver=lists))
+    np.testing.assert_array_equal(found.q, poise.solve(ARM, GOAL, solver=poise.Anneal(solver=poise.CCD())).q)
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])

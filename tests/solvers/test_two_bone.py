@@ -461,7 +461,7 @@ class TestLimbs:
         scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(4, 3))
         start = poise.Pose(s, s.rest_q, scales=scales)
         result = solved(start, in_reach(rng_of(1), start, (0.5, 0.8)), tolerance=1e-7)
-        assert result.problem.sheared
+        assert result.problem.plan.sheared
         assert result.reached
 
 
@@ -538,7 +538,7 @@ def test_limbs_of_real_rigs(data, file, root, tip, options):
     ]) + start.world[first].positions  # fmt: skip
     result = poise.solve(start, Position(tip, targets, root=root), solver=TwoBone(**options))
     assert result.reached.all()
-    assert result.errors.max() <= result.tolerance * (1.0 if result.problem.sheared else 1e-5)
+    assert result.errors.max() <= result.tolerance * (1.0 if result.problem.plan.sheared else 1e-5)
 
 
 def test_a_trace_has_the_start_and_the_answer():

@@ -190,6 +190,19 @@ class TestFrames:
         with pytest.raises(poise.InputError, match="single pose"):
             follow.reset(poise.Pose(start.skeleton, np.tile(start.q, (2, 1))))
 
+    def test_a_pin_holds_where_the_pose_of_the_last_reset_has_its_joint(self):
+        s = figure()
+        first, other = (poise.Pose(s, random_q(rng_of(seed), s)) for seed in (1, 2))
+        follow = poise.Tracker(first, [Position("l_foot", [0, 0, 0]), poise.Pin("r_foot")])
+        for pose in (first, other, first):
+            follow.reset(pose)
+            held = pose.world["r_foot"]
+            result = follow(pose.world["l_foot"].positions)
+            np.testing.assert_array_equal(result.q, pose.q)
+            np.testing.assert_allclose(result.targets[0, 3:6], held.positions, atol=1e-12)
+            np.testing.assert_allclose(result.targets[0, 6:], held.rotations, atol=1e-12)
+            assert result.reached
+
     def test_reset_takes_an_equal_skeleton_and_says_how_another_differs(self):
         start, joint = bent_chain()
         follow = poise.Tracker(start, Position(joint, [0, 0, 0]))
@@ -233,6 +246,13 @@ class TestFrames:
         start, joint = bent_chain()
         with pytest.raises(poise.PoiseError, match=message):
             poise.Tracker(start, Position(joint, [0, 0, 0]), **options)
+
+    @pytest.mark.parametrize("solver", ["auto", "ccd", poise.LevenbergMarquardt()])
+    def test_no_iterations_move_nothing(self, solver):
+        start, joint = bent_chain()
+        result = poise.Tracker(start, Position(joint, [0, 0, 0]), solver=solver, iterations=0)([0.3, 0.4, 0.3])
+        np.testing.assert_array_equal(result.q, start.q)
+        assert (int(result.iterations), result.reached) == (0, False)
 
     def test_bad_frames(self):
         start, joint = bent_chain()

@@ -82,9 +82,6 @@ def main() -> None:
         _drop_output()
         typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(130)
 
 
 def _drop_output() -> None:

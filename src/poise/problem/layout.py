@@ -27,11 +27,6 @@ SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
 
 
-def freedoms_asked(kinds: Iterable[int]) -> int:
-    """How many degrees of freedom goals take that measure things of these kinds."""
-    return sum(FIXES[kind] for kind in kinds)
-
-
 class Node(NamedTuple):
     """A motion: its row in the skeleton, kind, parent node, where it begins in u, the dofs and q."""
 
@@ -94,6 +89,11 @@ class Layout(NamedTuple):
     def joints(self) -> tuple[int, ...]:
         """Rows of the joints that can move."""
         return tuple(dict.fromkeys([node.row for node in self.nodes if node.kind != FIXED]))
+
+    @property
+    def asked(self) -> int:
+        """How many degrees of freedom the goals take."""
+        return sum([FIXES[term.kind] for term in self.terms])
 
 
 def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:

@@ -130,11 +130,6 @@ class Problem:
         return self.plan.measures
 
     @property
-    def sheared(self) -> bool:
-        """Whether the scale of some joint is not quite uniform, so that solvers see a slightly different geometry."""
-        return self.plan.sheared
-
-    @property
     def lone_point(self) -> bool:
         """Whether it is one Position and nothing else, of a chain whose joints move alone."""
         return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled is None

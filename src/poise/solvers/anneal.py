@@ -22,6 +22,7 @@ from poise.problem.packing import weight_of
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
+from poise.solvers.base.answers import answered
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, check_solver
 from poise.solvers.base.perturb import DRAWS, scattered
@@ -126,7 +127,7 @@ class Anneal:
     def _first(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """What the inner solver finds; what that one refuses, this one does."""
         try:
-            return self.inner.run(problem, targets, tolerance, request)
+            return answered(self.inner, problem, targets, tolerance, request)
         except UnsupportedError as error:
             raise UnsupportedError(f"anneal starts {self.inner.name} again, and {error}") from error
 
@@ -154,8 +155,8 @@ def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done
 def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
     """What each pose has left (k,), lengths in units of the rig's size, and which meet their targets.
 
-    Where scale is not quite uniform, the targets are not the caller's yet (running.py corrects them), so that there the
-    solver is asked.
+    Where scale is not quite uniform, the targets are not the caller's yet (solving/run.py corrects them), so that there
+    the solver is asked.
     """
     errors = problem.errors(answer.q, targets)
     size = problem.plan.size
@@ -171,8 +172,8 @@ def _from_starts(
     """Solve each target from its own start; group by group where their plans differ."""
     groups = groups_of(problem.still)
     if groups is None:
-        return solver.run(problem, targets, tolerance, request)
-    every = [solver.run(problem.part(rows), targets[rows], tolerance, request) for rows in groups]
+        return answered(solver, problem, targets, tolerance, request)
+    every = [answered(solver, problem.part(rows), targets[rows], tolerance, request) for rows in groups]
     back = np.argsort(np.concatenate(groups))
     return Answer(
         q=np.concatenate([answer.q for answer in every])[back],

@@ -94,7 +94,7 @@ class Autodiff:
         """Solve for the targets (k, W), see `Solver.run`. UnsupportedError where JAX is not installed."""
         plan, k = problem.plan, len(targets)
         if not problem.joints or not k:
-            return standing_still(problem, targets, trace=request.trace)
+            return standing_still(problem, targets, tolerance, request)
         from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, and slow to import; says what to install)
 
         engine = TreeEngine(problem, tolerance, self.options)

@@ -140,7 +140,7 @@ class CCD:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), see `Solver.run`."""
         if not problem.joints:
-            return standing_still(problem, targets, trace=request.trace)
+            return standing_still(problem, targets, tolerance, request)
         chain = chain_of(problem, self.name)
         k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)

@@ -107,7 +107,7 @@ class FABRIK:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a plan."""
         if not problem.joints:
-            return standing_still(problem, targets, trace=request.trace)
+            return standing_still(problem, targets, tolerance, request)
         if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
             return self._reach(problem, chain_of(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):

@@ -102,7 +102,7 @@ class LevenbergMarquardt:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if not problem.joints:
-            return standing_still(problem, targets, trace=request.trace)
+            return standing_still(problem, targets, tolerance, request)
         engine = self.engine(problem, tolerance)
         if request.prefer == "closest":
             return closest(engine, targets, request)

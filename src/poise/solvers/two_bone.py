@@ -15,7 +15,7 @@ from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
 from poise.maths.arrays import Bools, Floats, finite, real
 from poise.maths.lanes import lane_width, scratch
-from poise.maths.options import one_of
+from poise.maths.options import one_of, truth
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
 from poise.problem.layout import POSITION
@@ -100,7 +100,9 @@ class TwoBone:
             raise InputError(f"soft must be a share of the reach from 0 up to 1, not {self.soft!r}")
         if not 0 <= values["weight"] <= 1:
             raise InputError(f"weight must be from 0 to 1, not {self.weight!r}")
-        for option, value in (values | {"pole": _point(self.pole), "keep_tip": bool(self.keep_tip)}).items():
+        for option, value in (
+            values | {"pole": _point(self.pole), "keep_tip": truth("keep_tip", self.keep_tip)}
+        ).items():
             object.__setattr__(self, option, value)
 
     @property

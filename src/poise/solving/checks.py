@@ -6,14 +6,16 @@ from typing import Any
 
 from poise.errors import InputError
 from poise.maths.arrays import real, short
-from poise.maths.options import count, one_of
+from poise.maths.options import count, one_of, truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.solvers.base.contract import check_solver
 
 
-def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None) -> None:
+def check_arguments(
+    start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None, free_root: Any = False
+) -> None:
     """Check what solve() and prepare() share; InputError for the first that cannot be used."""
     if type(start) is not Pose:
         check_start(start)
@@ -23,6 +25,8 @@ def check_arguments(start: Any, solver: Any, tolerance: Any, angle_tolerance: An
         check_tolerance(tolerance)
     if angle_tolerance is not None:
         check_angle_tolerance(angle_tolerance)
+    if type(free_root) is not bool:
+        truth("free_root", free_root)
 
 
 def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:

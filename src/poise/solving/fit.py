@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, listed
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, frozen, real
+from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -99,6 +100,7 @@ def fit(
     ----------
     The best rotation: Kabsch, Acta Cryst. A32, 1976.
     """
+    refine = truth("refine", refine)
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")

@@ -20,7 +20,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, chain_of
 from poise.problem.goals import Goal, LookAt
-from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE, freedoms_asked
+from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE
 from poise.problem.measure import point_of
 from poise.problem.packing import offset_of, weight_of
 from poise.problem.plan import Plan
@@ -88,7 +88,7 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> I
         return np.full(len(q), int(Status.nothing_to_move))
     codes = np.full(len(q), int(Status.stalled))
     stands = standing(problem, q, targets)
-    if freedoms_asked(measure.kind for measure in problem.measures) > len(problem.plan.layout.dofs):
+    if problem.plan.layout.asked > len(problem.plan.layout.dofs):
         codes[stands.stationary & _independent(problem, q, targets)] = Status.over_constrained
     codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
     codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach

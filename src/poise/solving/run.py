@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats, finite
+from poise.maths.arrays import Bools, Floats
+from poise.maths.options import truth
 from poise.maths.remember import freeze_arrays
 from poise.problem.goals import Goal
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Answer, Prefer, Request, is_own
+from poise.solvers.base.answers import answered
+from poise.solvers.base.contract import Answer, Prefer, Request
 from poise.solving.checks import check_request
 from poise.solving.result import Result
 
 _CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
 _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
-_COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64}  # of an answer, beside q
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
 
@@ -38,6 +39,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_request(prefer=self.prefer, seeds=self.seeds, threads=self.threads, progress=self.progress)
+        object.__setattr__(self, "trace", truth("trace", self.trace))
 
     def request(self, count: int) -> Request:
         """The request for so many targets, threads chosen; InputError for what only a single one can have."""
@@ -110,40 +112,10 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
 def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
-    answer, shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
-    if is_own(solver):
-        check_answer(answer, solver.name, shape)
-    else:
-        answer = own_answer(answer, solver.name, shape)
+    answer = answered(solver, problem, targets, tolerance, request)
     if problem.plan.sheared:
         answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
     return Judged(answer, problem.errors(answer.q, targets))
-
-
-def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
-    """Solvers that people write themselves make these mistakes, and the kernels would read beyond the end."""
-    if answer.q.shape != shape:
-        raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
-    finite(answer.q, "q")
-
-
-def own_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
-    """The answer of a solver that somebody wrote, checked, in arrays that are like those of Poise's own solvers."""
-    q = np.asarray(answer.q)
-    check_answer(answer._replace(q=q), name, shape)
-    counts = {
-        what: _column(getattr(answer, what), f"{what} of the solver {name}", shape[0], kind)
-        for what, kind in _COLUMNS.items()
-    }
-    return answer._replace(q=np.array(q, dtype=np.float64, order="C"), **counts)
-
-
-def _column(values: Any, what: str, count: int, kind: type) -> np.ndarray:
-    """Numbers (count,) of some type, a copy."""
-    found = finite(values, what, truths=True)
-    if found.shape != (count,):
-        raise InputError(f"{what} has the shape {found.shape}; it has to be {(count,)}")
-    return found.astype(kind)
 
 
 class _Progress:
@@ -225,7 +197,7 @@ def _corrected(
         if not missed.any():
             break
         aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
-        answer = _merged(answer, missed, solver.run(problem.part(missed), aims[missed], tolerance, request))
+        answer = _merged(answer, missed, answered(solver, problem.part(missed), aims[missed], tolerance, request))
     return answer
 
 

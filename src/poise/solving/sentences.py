@@ -13,7 +13,7 @@ from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import LookAt, Near, Place
-from poise.problem.layout import POSITION, freedoms_asked
+from poise.problem.layout import POSITION
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach, reaches
 from poise.solvers.base.status import Status
@@ -114,11 +114,11 @@ def _blocking(ended: Ended) -> str:
 
 def _too_few(problem: Problem) -> str:
     """How many degrees of freedom are asked for, and how many there are."""
-    free, asked = len(problem.plan.layout.dofs), freedoms_asked(measure.kind for measure in problem.measures)
-    what = "the goals ask" if len(problem.goals) > 1 else "the goal asks"
+    free, asked = len(problem.plan.layout.dofs), problem.plan.layout.asked
+    what, them = ("the goals ask", "them") if len(problem.goals) > 1 else ("the goal asks", "it")
     even = any(isinstance(goal, Place) and goal.rotation_weight == 1.0 for goal in problem.goals)
     way_out = " (rotation_weight=0.01 puts the position first)" if even else ""
-    return f"{what} for {asked} degrees of freedom, and the joints have {free}: perhaps no pose meets it{way_out}"
+    return f"{what} for {asked} degrees of freedom, and the joints have {free}: perhaps no pose meets {them}{way_out}"
 
 
 def _immovable(problem: Problem) -> str:

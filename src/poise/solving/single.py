@@ -15,10 +15,11 @@ from poise.maths.arrays import Floats
 from poise.problem.goals import Goal
 from poise.problem.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.answers import check_answer, own_answer
 from poise.solvers.base.contract import OWN, Answer, Request
 from poise.solving.quick import Quick, quick_of, reach, room_for
 from poise.solving.result import Result
-from poise.solving.run import Settings, check_answer, own_answer, run
+from poise.solving.run import Settings, run
 
 
 class Single:

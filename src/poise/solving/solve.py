@@ -99,12 +99,12 @@ def solve(
     goals comes back unchanged, bit for bit.
     """
     began = perf_counter()
-    check_arguments(start, solver, tolerance, angle_tolerance)
+    check_arguments(start, solver, tolerance, angle_tolerance, free_root)
     wanted = checked_goals(goals)
     shape = _batch(start, wanted)
     show = progress is True
     told = None if show or progress is False else progress
-    plain = prefer == "first" and not trace and seeds is threads is told is None
+    plain = prefer == "first" and trace is False and seeds is threads is told is None
     settings = _USUAL if plain else Settings(prefer, seeds, threads, trace, told)
     how = _How(solver, tolerance, angle_tolerance, settings, free_root)
     if not shape and not show:
@@ -166,7 +166,7 @@ def _bound(problem: Problem, how: _How) -> Single:
 def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
     """What solve() does once its arguments are checked."""
     if not math.prod(shape):
-        start = Pose(start.skeleton, start.skeleton.rest_q)  # an empty batch: nothing will be solved from it
+        start = _stand_in(start)  # an empty batch: nothing will be solved from it
     start, moved_inside = legal_start(start)
     problem = Problem(_flattened(start, shape), goals, how.free_root)
     rows = [goal.rows() for goal in goals if goal.width]
@@ -205,7 +205,7 @@ def prepare(
         Each call of it begins at the same start pose, or at one that is given, and gives the same Result as `solve`
         with that target.
     """
-    check_arguments(start, solver, tolerance, angle_tolerance)
+    check_arguments(start, solver, tolerance, angle_tolerance, free_root)
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
@@ -282,6 +282,16 @@ def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     except ValueError as error:
         what = shapes[0] if len(shapes) == 1 else shapes
         raise InputError(f"a batch of {start.shape} start poses does not go with targets of shape {what}") from error
+
+
+def _stand_in(start: Pose) -> Pose:
+    """A single pose for an empty batch: one of the starts; where there is none, rest with what those would have."""
+    if math.prod(start.shape):
+        return start[(0,) * len(start.shape)] if start.shape else start
+    s = start.skeleton
+    translations = None if start.translations is None else s.A[:, :3]
+    scales = None if start.scales is None else np.diagonal(s.B[:, :, :3], axis1=1, axis2=2)
+    return Pose(s, s.rest_q, translations, scales)
 
 
 def _flattened(start: Pose, shape: tuple[int, ...]) -> Pose:

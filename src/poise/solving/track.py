@@ -13,7 +13,7 @@ import numpy as np
 from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real
-from poise.maths.options import count
+from poise.maths.options import count, truth
 from poise.model.clip import Clip, checked_rate
 from poise.model.pose import Pose
 from poise.model.same import check_same
@@ -49,8 +49,7 @@ class Tracker:
     tolerance, angle_tolerance, free_root
         As for `solve`.
     iterations
-        Largest number in one frame, 1 or more; the next frame goes on where this one stopped. None: 100, where a solver
-        is named.
+        Largest number in one frame; the next frame goes on where this one stopped. None: 100, where a solver is named.
     microseconds
         Time for one frame instead: the solver runs a few iterations at a time until the time is used up (at least
         once). Results then depend on the machine: the one exception to "same call, same bits".
@@ -91,15 +90,15 @@ class Tracker:
         damping: float = 0.0,
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
-        wanted = checked_goals(goals)
+        wanted, free_root = checked_goals(goals), truth("free_root", free_root)
         self.solver = steady(solver, start, wanted, free_root=free_root)
         self._prepared = prepare(
             start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
         )
         self._approach = Approach(start.skeleton, damping, speed)
-        self.restart = restart
+        self.restart = truth("restart", restart)
         self.microseconds = _microseconds(microseconds, iterations)
-        self.budget = _ITERATIONS if iterations is None else max(count("iterations", iterations), 1)
+        self.budget = _ITERATIONS if iterations is None else count("iterations", iterations)
         limited = iterations is not None or microseconds is not None
         self._in_slices = "iterations" in _options(self.solver) and (limited or isinstance(solver, str))
         self._quick = self._prepared.quick and not limited
@@ -133,7 +132,10 @@ class Tracker:
         return f"Tracker({self.solver.name}, at most {budget} a frame)"
 
     def reset(self, pose: Pose | None = None) -> None:
-        """Go back to the first pose, or to another one of the same skeleton, whose q is moved inside its limits."""
+        """Go back to the first pose, or to another one of the same skeleton, whose q is moved inside its limits.
+
+        A Pin then holds its joint where it is in that pose.
+        """
         start = self._prepared.problem.start
         if pose is not None:
             if pose.shape:
@@ -141,6 +143,7 @@ class Tracker:
             check_same(start.skeleton, pose.skeleton, "what reset() was given")
         self._first = np.array(start.q if pose is None else start.skeleton.legal(pose.q)[0])
         self._solved = self._shown = self._first
+        self._held = self._prepared.problem.at(start.with_q(self._first))  # where a Pin holds its joint
         self._last: Result | None = None
         self._aim, self._before = _NEVER, 0
 
@@ -193,11 +196,10 @@ class Tracker:
         row = plain_row(self._plain, target)
         if row is not None:
             return row
-        problem = self._prepared.problem
-        rows = parsed(problem.goals, target)  # has the words where something is wrong
+        rows = parsed(self._held.goals, target)  # has the words where something is wrong
         if any(row.ndim > 1 for row in rows):
             raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
-        return problem.target_rows(rows, ())
+        return self._held.target_rows(rows, ())
 
     def _turn_to(self, aim: bytes) -> None:
         """Count from zero, and begin where asked to, if this is another target than the last."""

@@ -1,7 +1,7 @@
 """Tables of solved targets, written as they are solved.
 
-A row has the target, how its solve ended, and the joint values as `poise.io.values.read_values` reads them; .npy has
-q only. Both go to FILE.part, which takes FILE's name when it is whole. Ctrl-C leaves FILE.part with the finished
+A row has the target, how its solve ended, and the joint values as `poise.read_values` reads them; .npy has q
+only. Both go to FILE.part, which takes FILE's name when it is whole. Ctrl-C leaves FILE.part with the finished
 rows, readable as it is; any other failure leaves nothing.
 """
 

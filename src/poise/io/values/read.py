@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -22,14 +23,28 @@ from poise.model.skeleton import Kind, Skeleton
 _AGREES = 1e-6  # a coupled joint's own value may be off by this [rad, file units]; it is not read otherwise
 
 
-def read_values(path: Path, skeleton: Skeleton) -> Pose:
+def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
     """Read a pose (JSON with "joints"), or a batch (JSON with "poses", CSV), for a skeleton.
 
-    Every joint with numbers of its own must be there and nothing else; a coupled joint may be left out. A
-    column `time`, the list "times" and the columns that `poise solve --targets` puts before the joint values
-    (x y z qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length.
-    Limits are not applied. FileError names the file, the place and the reason.
+    Parameters
+    ----------
+    path
+        The file.
+    skeleton
+        Every joint of it with numbers of its own must be there and nothing else; a coupled joint may be left out.
+
+    Raises
+    ------
+    FileError
+        Naming the file, the place and the reason.
+
+    Notes
+    -----
+    A column `time`, the list "times" and the columns that `poise solve --targets` puts before the joint values (x y z
+    qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length. Limits are
+    not applied.
     """
+    path = Path(path)
     return values_in(path, read_bytes(path), skeleton)
 
 

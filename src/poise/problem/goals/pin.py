@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
-from poise.maths.arrays import Floats, short
+from poise.maths.arrays import Floats
+from poise.maths.options import truth
 from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fields
 
 
@@ -43,7 +43,7 @@ class Pin:
     weight: float = 1.0
 
     def __init__(self, joint: str, *, rotation: bool = True, root: str | None = None, weight: float = 1.0) -> None:
-        keeps = _truth(rotation, joint)
+        keeps = truth(f"the rotation of the Pin of {joint!r}", rotation)
         set_fields(self, joint=joint, rotation=keeps, root=root, weight=checked_weight(weight, repr(joint)))
 
     @property
@@ -62,12 +62,3 @@ class Pin:
     def with_target(self, value: ArrayLike) -> NoReturn:
         """Raise InputError: there is no target."""
         refuse_target(f"the Pin of {self.joint!r}")
-
-
-def _truth(value: Any, joint: str) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        message = (
-            f"the rotation of a Pin is True (it stays) or False, not {short(value)}; Place({joint!r}, ...) takes one"
-        )
-        raise InputError(message)
-    return bool(value)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.problem.layout import freedoms_asked
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import Engine
 
@@ -68,9 +67,7 @@ def every(engine: Engine, targets: Floats, request: Request, apart: float | None
         answer = closest(engine, targets, replace(request, seeds=1))
         return answer._replace(solutions=answer.q[answer.met])
     u = u[np.argsort((plan.differences(u, problem.starts) ** 2).sum(axis=-1), kind="stable")]
-    radius = apart or (
-        _FAMILY if len(plan.layout.dofs) > freedoms_asked(term.kind for term in plan.layout.terms) else _SAME
-    )
+    radius = apart or (_FAMILY if len(plan.layout.dofs) > plan.layout.asked else _SAME)
     chosen: list[Floats] = []
     while len(u):
         chosen.append(u[0])

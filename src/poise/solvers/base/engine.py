@@ -22,7 +22,7 @@ from poise.problem.arm import Arm, ArmArrays, reach_in_u
 from poise.problem.layout import POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Answer, Trace
+from poise.solvers.base.contract import Answer, Request, Trace
 
 _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
@@ -302,10 +302,12 @@ def trace_of(problem: Problem, errors: Floats, u: Floats) -> Trace:
     return Trace(np.sqrt(errors) * scale, problem.q_of(u, np.arange(len(u)) > 0, traced=True))
 
 
-def standing_still(problem: Problem, targets: Floats, *, trace: bool) -> Answer:
-    """The start itself, where nothing can move."""
+def standing_still(problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    """The start itself, where nothing can move; for prefer="all" the only solution, where it is one."""
     k = len(targets)
     none = np.zeros(k, dtype=np.int64)
     q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
-    history = Trace(np.linalg.norm(problem.errors(q[:1], targets[:1]), axis=-1), q[:1]) if trace else None
-    return Answer(q, np.zeros(k, dtype=bool), none, none, history)
+    errors = problem.errors(q, targets)
+    met = problem.met(errors, tolerance)
+    history = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
+    return Answer(q, met, none, none, history, q[met] if request.prefer == "all" else None)

@@ -73,7 +73,7 @@ class JacobianMethod:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if not problem.joints:
-            return standing_still(problem, targets, trace=request.trace)
+            return standing_still(problem, targets, tolerance, request)
         return answer_of(problem, _found(self, problem, targets, tolerance, request))
 
 

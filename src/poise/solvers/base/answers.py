@@ -1,0 +1,49 @@
+"""What a solver answers, checked: solvers that people write themselves make mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, finite
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.contract import Answer, Request, is_own
+
+_COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64}  # of an answer, beside q
+
+
+def answered(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    """What a solver answers for the targets (k, W), checked."""
+    answer, shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
+    if not is_own(solver):
+        return own_answer(answer, solver.name, shape)
+    check_answer(answer, solver.name, shape)
+    return answer
+
+
+def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
+    """Solvers that people write themselves make these mistakes, and the kernels would read beyond the end."""
+    if answer.q.shape != shape:
+        raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
+    finite(answer.q, "q")
+
+
+def own_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
+    """The answer of a solver that somebody wrote, checked, in arrays that are like those of Poise's own solvers."""
+    q = np.asarray(answer.q)
+    check_answer(answer._replace(q=q), name, shape)
+    counts = {
+        what: _column(getattr(answer, what), f"{what} of the solver {name}", shape[0], kind)
+        for what, kind in _COLUMNS.items()
+    }
+    return answer._replace(q=np.array(q, dtype=np.float64, order="C"), **counts)
+
+
+def _column(values: Any, what: str, count: int, kind: type) -> np.ndarray:
+    """Numbers (count,) of some type, a copy."""
+    found = finite(values, what, truths=True)
+    if found.shape != (count,):
+        raise InputError(f"{what} has the shape {found.shape}; it has to be {(count,)}")
+    return found.astype(kind)
