@@ -34,6 +34,24 @@ def test_a_robot_moves_from_its_base_to_the_tip(root):
     assert poise.solve(start, goal).joints == ("hip", "a1", "a2", "a3")
 
 
+def test_a_floating_base_may_hang_in_a_fixed_world():
+    s = poise.Skeleton.build(
+        ["world", "float", "hip", "a1", "a2", "a3", "b1", "b2", "b3"], [-1, 0, 1, 2, 3, 4, 2, 6, 7],
+        [FIXED, FREE, *[HINGE] * 7], offsets=[(0.1, 0.3, 0.05)] * 9, axes=[(0, 0, 1), (0, 1, 0), (1, 0, 0)] * 3,
+    )  # fmt: skip
+    assert s.chain(None, "a3") == ("hip", "a1", "a2")
+    start = poise.Pose(s, s.rest_q)
+    result = poise.solve(start, poise.Position("a3", start.world["a3"].positions + 0.01))
+    assert (result.tolerance, result.angle_tolerance) == (1e-6, 1e-6), "it is a robot"
+
+
+def test_free_joints_below_others_make_a_figure():
+    s = forked(HINGE)
+    kinds = [FREE if name == "a1" else kind for name, kind in zip(s.names, s.kinds, strict=True)]
+    s = poise.Skeleton.build(s.names, s.parents, kinds, offsets=[(0.1, 0.3, 0.05)] * 12, axes=[(0, 0, 1)] * 12)
+    assert s.chain(None, "b3") == ("b1", "b2")
+
+
 def test_a_figure_moves_up_to_the_next_fork():
     s = forked(BALL)
     assert s.chain(None, "a3") == ("a1", "a2")

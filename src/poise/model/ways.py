@@ -10,22 +10,39 @@ from poise.model.joints import Kind
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
 
 
+def is_robot(kinds: Ints, parents: Ints) -> bool:
+    """Whether all joints are hinges and slides, but for the free joint of a floating base."""
+    turning = kinds >= Kind.BALL
+    free = turning & (kinds == Kind.FREE)
+    return bool((turning == free).all()) and all(is_base(kinds, parents, row) for row in free.nonzero()[0].tolist())
+
+
+def is_base(kinds: Ints, parents: Ints, row: int) -> bool:
+    """Whether a joint is free and nothing above it moves."""
+    if kinds[row] != Kind.FREE:
+        return False
+    while (row := int(parents[row])) >= 0:
+        if kinds[row] != Kind.FIXED:
+            return False
+    return True
+
+
 def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints, tip: int) -> list[int]:
     """Rows from the first that moves down to the tip's parent, as people mean it.
 
-    Of a robot, whose joints are hinges and slides: all from the base to the tip, whatever forks lie between. Of a
-    figure: up to, not including, the first joint that leads on to other limbs too; fixed joints next to the tip, such
-    as the frames of tools, are passed first. A free root is left out of both.
+    Of a robot (`is_robot`): all from the base to the tip, whatever forks lie between. Of a figure: up to, not
+    including, the first joint that leads on to other limbs too; fixed joints next to the tip, such as the frames of
+    tools, are passed first. A free joint above which nothing moves is left out of both.
 
     kinds, parents  (n,) of the joints, parents first
     children        rows of the children of each
     depth           (n,) the largest number of joints that move on one line from a joint down, itself included
     """
-    robot = bool(((kinds < Kind.BALL) | ((kinds == Kind.FREE) & (parents < 0))).all())
+    robot = is_robot(kinds, parents)
     rows: list[int] = []
     passed: list[int] | None = None  # the rows below the first fork, where nothing moves
     row, below, moved = int(parents[tip]), tip, False
-    while row >= 0 and not (kinds[row] == Kind.FREE and parents[row] < 0):
+    while row >= 0 and not is_base(kinds, parents, row):
         moved = moved or kinds[row] != Kind.FIXED
         limbs = [child for child in children[row] if child != below and depth[child] >= LIMB]
         if limbs and moved and not robot:

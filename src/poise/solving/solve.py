@@ -59,9 +59,9 @@ def solve(
         for a limb of two bones (with prefer="first" and the root not free), else levenberg_marquardt; Result.solver
         says which.
     tolerance
-        Largest distance that counts as reached [file units]. Default: 1e-6 for a robot; 1e-4 of the chain's length at
-        rest for a skeleton with ball or free joints (a character), or of the figure's size where the chain has no
-        length.
+        Largest distance that counts as reached [file units]. Default: 1e-6 for a robot (hinges and slides, its base
+        free or not); 1e-4 of the chain's length at rest for other skeletons (characters), or of the figure's size where
+        the chain has no length.
     angle_tolerance
         Largest angle that counts as reached [rad]. Default: 1e-4 for a character, 1e-6 for a robot.
     free_root
