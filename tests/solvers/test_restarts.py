@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numba import njit
@@ -10,6 +12,8 @@ import poise
 from poise.kernels.arm.seeds import put_seed
 from poise.kernels.codes import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
 from poise.kernels.values.lanes import SCALAR
+from poise.problem.arm import arm_of
+from poise.problem.problem import Problem
 from poise.solvers.base.engine import mixed
 from tests.strategies import generic_arm, rng_of
 
@@ -53,6 +57,28 @@ def test_mixed_seeds_do_not_repeat():
     rows = mixed(table, 32 * 32)
     np.testing.assert_array_equal(rows[:32], table)
     assert len({row.tobytes() for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("limit", [1.5, 2.0])
+def test_every_corner_of_the_limits_is_found(limit):
+    skeleton = generic_arm(limit)
+    corners = np.array(list(itertools.product((-limit, limit), repeat=6)))
+    at = poise.Pose(skeleton, corners).world_of("tool")
+    goal = poise.Place("tool", at.positions, at.rotations)
+    assert poise.solve(poise.Pose(skeleton, skeleton.rest_q), goal).reached.all()
+
+
+def test_only_seeds_of_bounded_joints_stand_at_ends():
+    limits = {"j0": poise.Range(-1, 0.5), "j1": None, "j2": poise.Range(0.2, np.inf)}
+    skeleton = generic_arm().limited(limits)
+    problem = Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])])
+    arm = arm_of(problem)
+    assert np.isfinite(arm.seeds).all()
+    assert len({row.tobytes() for row in arm.seeds}) == len(arm.seeds)
+    ends = ((arm.seeds == -1.0) | (arm.seeds == 0.5))[:, 0]
+    assert not ends[: 21 * GROUP].any(), "the first restarts are for poses from anywhere"
+    assert 0.1 < ends.mean() < 0.5
+    assert len(np.unique(arm.seeds[:, 1])) == len(arm.seeds)
 
 
 @pytest.mark.parametrize("goal", ["places", "points"])

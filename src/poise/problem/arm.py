@@ -27,6 +27,8 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 
 _SEEDS = 2048
+_GROUP = 16  # seeds that a restart chooses from
+_ENDS_FROM = 21  # the first group with ends of ranges: few poses without joints at their limits need so many restarts
 
 
 class Arm(NamedTuple):
@@ -101,8 +103,28 @@ def _seeds(links: Floats, m: int) -> tuple[Floats, Floats]:
     low = np.where(np.isfinite(low), low, np.minimum(-widest, high - 2 * widest))
     high = np.where(np.isfinite(high), high, np.maximum(widest, low + 2 * widest))
     seeds, places = np.random.default_rng(7).uniform(low, high, (_SEEDS, m)), np.zeros((_SEEDS, 7))
+    _put_ends(seeds, links[:m, 7:9])
     kernels.arm.serial.tips(links, seeds, places)
     return seeds, places.reshape(-1, lane_width(), 7).transpose(0, 2, 1).ravel()
+
+
+def _put_ends(seeds: Floats, ranges: Floats) -> None:
+    """Bring values of every second group of later seeds to ends of their ranges (m, 2).
+
+    A pose whose joints stand at their limits is often the only one for its tip, and steps from elsewhere seldom end in
+    it: without such seeds 1.9 % of these poses were missed where all joints do, and 0.2 % where half of them do. Each
+    corner comes once, while there is room in half of these seeds; of the others any values stand at ends.
+    """
+    rng, m = np.random.default_rng(8), len(ranges)
+    groups = np.arange(_ENDS_FROM, _SEEDS // _GROUP, 2)
+    rows = (groups[:, None] * _GROUP + np.arange(_GROUP)).reshape(-1, 2)
+    corners = rng.permutation(2**m)[: len(rows)]
+    highest, chosen = rng.integers(2, size=(2, rows.size, m)) > 0
+    every = rows[: len(corners), 0]
+    highest[: len(every)], chosen[: len(every)] = corners[:, None] >> np.arange(m) & 1, True
+    which = np.concatenate([every, np.setdiff1d(rows, every)])
+    ends = np.where(highest, ranges[:, 1], ranges[:, 0])
+    seeds[which] = np.where(chosen & np.isfinite(ends), ends, seeds[which])
 
 
 class ArmArrays(NamedTuple):
