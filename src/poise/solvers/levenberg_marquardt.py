@@ -62,7 +62,7 @@ class LevenbergMarquardt:
     """
 
     iterations: int = 30
-    restarts: int = 120
+    restarts: int = 250
     damping: float = 0.04
     apart: float | None = None
     race: bool = False
