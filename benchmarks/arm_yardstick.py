@@ -183,7 +183,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.size))
     world = case.start.with_q(q).world[case.tip]
     goal = poise.Place(case.tip, world.positions, world.rotations)
-    targets, options = case.problem.kernel_targets(goal.rows()), LevenbergMarquardt().options
+    targets, options = case.problem.kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
     numbers = arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
     packed, m = reach_in_u(case.problem, arm, numbers), arm.size
     found, work = np.zeros((count, m + REACH_TOLD)), np.zeros(count * (REACH_EACH + 2 * m))

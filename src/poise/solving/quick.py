@@ -65,7 +65,7 @@ def _packed(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) 
         return None  # the kernel always iterates
     if (len(paths.used) + 7) * lane_width() > REACH_WORK:
         return None
-    settings = arm_settings(arm, plan.unit, tolerance, solver.options)
+    settings = arm_settings(arm, plan.unit, tolerance, solver.arm_options)
     packed = reach_in_q(problem, arm, settings, paths, problem.allowed(tolerance))
     solve = kernels.arm.reach.reach8 if lane_width() == 8 else kernels.arm.reach.reach4  # noqa: PLR2004
     bases = problem.rigid_bases if _stands_still(plan) else None
