@@ -29,7 +29,7 @@ def test_of_all_that_meets_the_goals_the_nearest_is_found(kinds):
         assert_met(tree, u, targets)
         for row, target in zip(u, targets, strict=True):
             J, way = tree.jacobian(row, target), on * way_to(tree, row, near_u)
-            rest = way - J.T @ np.linalg.lstsq(J.T, way)[0]
+            rest = way - J.T @ np.linalg.lstsq(J.T, way, rcond=None)[0]
             assert np.abs(rest).max() < 2e-6
             farthest = max(farthest, np.abs(way).max())
     assert farthest > 0.1  # not all of them could simply have what they prefer
