@@ -73,7 +73,7 @@ def lowest(needed):
 
 VERSIONS = {
     "lowest": [lowest(needed) for needed in NEEDED],
-    "highest": ["--upgrade", "--upgrade-strategy=eager", *map(str, NEEDED)],
+    "highest": [str(needed) for needed in NEEDED],
 }
 
 
@@ -87,7 +87,9 @@ def environment(name, scratch):
     tests = [text for text in PYPROJECT["dependency-groups"]["test"] if Requirement(text).name in TOOLS]
     folder = ROOT / ".venv" / "versions" / f"{PYTHON}-{name}"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=PROCESS)
-    done = pip("--python", folder / "bin" / "python", "install", ROOT, *VERSIONS[name], *tests)
+    # eager: what these need in turn is the newest, too, whatever an earlier run left there
+    upgrade = ("install", "--upgrade", "--upgrade-strategy=eager")
+    done = pip("--python", folder / "bin" / "python", *upgrade, ROOT, *VERSIONS[name], *tests)
     if done.returncode and pip("download", "--no-cache-dir", "--no-deps", "--dest", scratch, "hatchling").returncode:
         pytest.skip("pip can download nothing here; the versions that are wanted are not installed")
     assert not done.returncode, done.stderr
