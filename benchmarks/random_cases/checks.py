@@ -112,12 +112,20 @@ def _statuses(asked: Asked, result: poise.Result, q: Any) -> Iterator[Fault]:
     for i in range(ROWS):
         sentence = result.message(i)
         if Status(int(codes[i])) == Status.limited:
-            named = [name for name in result.problem.joints if f"{name} at " in sentence]
+            named = [name for name in _movers(result.problem) if f"{name} at " in sentence]
             if not named:
                 yield "limited, though no joint at a limit is named", sentence
             yield from (("a joint is said to be at a limit", sentence) for name in named if _is_free(asked, name, q[i]))
         if "nan" in sentence:
             yield "a message with nan", sentence
+
+
+def _movers(problem: Any) -> list[str]:
+    """The joints that move, and those whose numbers they follow, which may stand on no way to a goal."""
+    skeleton = problem.skeleton
+    followed = [skeleton[name].coupling for name in problem.joints]
+    leaders = [skeleton.names[coupling.leader] for coupling in followed if coupling]
+    return list(dict.fromkeys([*problem.joints, *leaders]))
 
 
 def _is_free(asked: Asked, name: str, q: Any) -> bool:
