@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -96,7 +95,7 @@ class Clip(FrozenValue):
     def on(self, skeleton: Skeleton) -> Clip:
         """Return the same motion on the same skeleton with other limits or proportions; InputError for another one."""
         check_same(skeleton, self.skeleton, f"clip {self.name!r}")
-        return Clip(self.times, dataclasses.replace(self.poses, skeleton=skeleton), self.name)
+        return Clip(self.times, self.poses.on(skeleton), self.name)
 
     def resampled(self, fps: float) -> Clip:
         """Return the clip at a constant rate [frames/s], both ends of its time kept as near as the rate allows."""

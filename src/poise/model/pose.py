@@ -18,6 +18,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
 from poise.maths.remember import FrozenValue
 from poise.model import kinematics
+from poise.model.same import carried_over, check_same
 from poise.model.skeleton import Kind, Skeleton
 
 _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
@@ -282,6 +283,26 @@ class Pose(FrozenValue):
         b[..., [0, 1, 2], [0, 1, 2]] = self.scales.reshape(-1, len(self.skeleton), 3)
         return b
 
+    def on(self, skeleton: Skeleton) -> Pose:
+        """Return the same pose on the same joints with other limits or proportions, with or without a free root.
+
+        Parameters
+        ----------
+        skeleton
+            The joints. What a free root (`Skeleton.with_free_root`) has moved stands in `translations` where the root
+            is a ball, and the other way round.
+
+        Raises
+        ------
+        InputError
+            For the skeleton of another figure, and for a robot's base that has moved and is fixed there.
+        """
+        if skeleton is self.skeleton:
+            return self
+        check_same(skeleton, self.skeleton, "what is brought onto a skeleton")
+        q, translations = carried_over(self.skeleton, skeleton, self.q, self.translations)
+        return Pose(skeleton, q, translations, self.scales)
+
     def with_q(self, q: Floats) -> Pose:
         """Return this pose with another q (..., nq); translations and scales are kept."""
         return Pose(self.skeleton, q, self.translations, self.scales)
@@ -337,16 +358,17 @@ class Pose(FrozenValue):
         if not isinstance(other, Pose):
             message = f"a pose is blended with another Pose, not with {short(other)}"
             raise InputError(message)
-        if other.skeleton is not self.skeleton and other.skeleton != self.skeleton:
+        if other.skeleton is not self.skeleton and other.skeleton.bound != self.skeleton.bound:
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)
+        to: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
         weight = finite(weight, "weight")
-        q = blend_q(self.skeleton, self.q, other.q, weight)
+        q = blend_q(self.skeleton, self.q, to.q, weight)
         return Pose(
             self.skeleton,
             q,
-            _mixed(self._translations(), other._translations(), weight, self.translations, other.translations),
-            _mixed(self._scales(), other._scales(), weight, self.scales, other.scales),
+            _mixed(self._translations(), to._translations(), weight, self.translations, to.translations),
+            _mixed(self._scales(), to._scales(), weight, self.scales, to.scales),
         )
 
     def _translations(self) -> Floats:

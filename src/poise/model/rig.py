@@ -75,6 +75,15 @@ class Rig(FrozenValue):
         check_same(self.skeleton, self.pose.skeleton, "the pose of a rig")
         for clip in self.clips:
             check_same(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
+        self._stand_on_one_root()
+
+    def _stand_on_one_root(self) -> None:
+        """Pose and clips on the rig's own skeleton where one of them has a free root and the other has not."""
+        freed = self.skeleton.freed
+        if self.pose.skeleton.freed != freed:
+            object.__setattr__(self, "pose", self.pose.on(self.skeleton))
+        if any(clip.skeleton.freed != freed for clip in self.clips):
+            object.__setattr__(self, "clips", tuple(clip.on(self.skeleton) for clip in self.clips))
 
     @cached_property  # one value, so that what is packed for it is found again
     def rest(self) -> Pose:
@@ -91,9 +100,7 @@ class Rig(FrozenValue):
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
         """Return the rig with other limits on its skeleton, in its pose and clips too."""
         clips = tuple(clip.on(skeleton) for clip in self.clips)
-        return dataclasses.replace(
-            self, skeleton=skeleton, pose=dataclasses.replace(self.pose, skeleton=skeleton), clips=clips
-        )
+        return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips)
 
 
 Saveable: TypeAlias = Rig | Clip | Pose

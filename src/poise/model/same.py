@@ -1,10 +1,12 @@
-"""Whether two poses stand on one skeleton."""
+"""Whether two poses stand on one skeleton, and the numbers of a pose on a skeleton with or without a free root."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from poise.errors import InputError
+from poise.maths.arrays import Floats
+from poise.model.free_root import bound_q, freed_q, moved_to, place
 from poise.model.joints import Kind
 from poise.model.skeleton import Skeleton
 
@@ -12,7 +14,8 @@ from poise.model.skeleton import Skeleton
 def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
     """InputError where a pose stands on a skeleton of other joints, so that its numbers mean something else.
 
-    Joints are compared by name, kind and parent; limits and proportions may differ.
+    Joints are compared by name, kind and parent; limits and proportions may differ, and one of the two may have the
+    free root that `Skeleton.with_free_root` gives.
 
     Parameters
     ----------
@@ -23,10 +26,46 @@ def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
     what
         What the pose is, for the message.
     """
-    if other is own or not (told := _difference(own, other)):
+    if other is own or not (told := _difference(own.bound, other.bound)):
         return
     message = f"{what} is a pose of another skeleton: {told}"
     raise InputError(message)
+
+
+def carried_over(
+    own: Skeleton, other: Skeleton, q: Floats, translations: Floats | None
+) -> tuple[Floats, Floats | None]:
+    """q (..., nq) and translations (..., n, 3) of a pose of the skeleton `own` on the skeleton `other`, its twin.
+
+    Where a ball is freed its place goes from the translations to q, and back where it is bound.
+    """
+    if own.freed == other.freed:
+        return q, translations
+    if own.freed is not None:
+        q, translations = _bound(own, q, translations)
+    return (q, translations) if other.freed is None else (_freed(other, q, translations), translations)
+
+
+def _bound(own: Skeleton, q: Floats, translations: Floats | None) -> tuple[Floats, Floats | None]:
+    assert own.freed is not None
+    row, kind = own.freed
+    q, moved = bound_q(q, int(own.q_start[row]), kind, own.names[row])
+    if kind != Kind.BALL or (translations is None and not moved.any()):
+        return q, translations
+    given = own.A[:, :3] if translations is None else translations
+    given = np.broadcast_to(given, (*q.shape[:-1], len(own), 3)).copy()
+    given[..., row, :] = place(own.A[row], moved)
+    return q, given
+
+
+def _freed(other: Skeleton, q: Floats, translations: Floats | None) -> Floats:
+    assert other.freed is not None
+    row, kind = other.freed
+    start = int(other.q_start[row])
+    q = freed_q(q, start, kind)
+    if translations is not None:
+        q[..., start : start + 3] = moved_to(other.A[row], translations[..., row, :])
+    return q
 
 
 def _difference(own: Skeleton, other: Skeleton) -> str:

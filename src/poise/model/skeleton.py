@@ -19,7 +19,9 @@ import numpy as np
 
 from poise.errors import InputError, UnknownNameError, listed
 from poise.maths.arrays import Floats, Ints, finite, frozen, short
+from poise.maths.remember import remember
 from poise.model import joints
+from poise.model.free_root import Freed, bound_q, freed_q, usual_root
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
@@ -64,6 +66,8 @@ class Skeleton:
         "x", "y" or "z"; None where the file does not say.
     source
         The document that the skeleton was read from, for writing back. It is not compared and not pickled.
+    freed
+        Which row `with_free_root` made free, and the kind that it had; None where it did not.
     """
 
     names: tuple[str, ...]
@@ -82,6 +86,7 @@ class Skeleton:
     metres_per_unit: float | None = None
     up: str | None = None
     source: Any = None
+    freed: Freed | None = None
 
     @classmethod
     def build(
@@ -347,6 +352,53 @@ class Skeleton:
             message = f"{root!r} is not above {tip!r}; above it are: {listed(above)}"
             raise InputError(message)
         return above[above.index(root) :]
+
+    # --- a free root -----------------------------------------------------------------------------
+
+    def with_free_root(self, joint: str | None = None) -> Skeleton:
+        """Return the same joints with a root that turns and translates: a joint of kind free.
+
+        Parameters
+        ----------
+        joint
+            The joint that is freed, a ball or a fixed one. None: of a figure the topmost joint that leads on to several
+            limbs, of a robot its base; a skeleton that has a free joint already is returned as it is.
+
+        Notes
+        -----
+        Poses go from one to the other with `Pose.on`; saving, clips, Near, Tracker and bake take both.
+        """
+        if joint is None and (self.kinds == Kind.FREE).any():
+            return self
+        usual = usual_root(self.kinds, self.parents, self.children, self.moving_depth) if joint is None else -1
+        row = usual if joint is None else self.index(joint)
+        if row < 0:
+            raise InputError("a skeleton without joints has no root that could be freed")
+        return self if self.kinds[row] == Kind.FREE else remember(self, "free root", row, lambda: self._freed(row))
+
+    def _freed(self, row: int) -> Skeleton:
+        kind = int(self.kinds[row])
+        if kind not in (Kind.BALL, Kind.FIXED):
+            raise InputError(
+                f"{self.names[row]!r} is a {Kind(kind).name.lower()}; a free root is made of a ball or a base"
+            )
+        kinds = self.kinds.copy()
+        kinds[row] = Kind.FREE
+        rest = freed_q(self.rest_q, int(self.q_start[row]), kind)
+        return dataclasses.replace(self, kinds=kinds, rest_q=rest, freed=Freed(row, kind))
+
+    @property
+    def bound(self) -> Skeleton:
+        """The same joints without the free root that `with_free_root` gave them; itself where it gave none."""
+        return self if self.freed is None else remember(self, "bound root", None, self._bound)
+
+    def _bound(self) -> Skeleton:
+        assert self.freed is not None
+        row, kind = self.freed
+        kinds = self.kinds.copy()
+        kinds[row] = kind
+        rest, _ = bound_q(self.rest_q, int(self.q_start[row]), kind, self.names[row])
+        return dataclasses.replace(self, kinds=kinds, rest_q=rest, freed=None)
 
     # --- limits ----------------------------------------------------------------------------------
 

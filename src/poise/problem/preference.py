@@ -30,7 +30,7 @@ def preference_of(plan: Plan, goals: Sequence[AnyGoal]) -> Preference:
         if not isinstance(goal, Near):
             continue
         check_same(plan.skeleton, goal.pose.skeleton, "the pose of Near")
-        u, weights = plan.u_of(goal.pose.flat_q)[0], goal.weights(plan.skeleton)
+        u, weights = plan.u_of(goal.pose.on(plan.skeleton).flat_q)[0], goal.weights(plan.skeleton)
         for node in plan.layout.nodes:
             if node.row in weights:
                 numbers = slice(node.at, node.at + SIZES[node.kind])

@@ -21,6 +21,7 @@ from poise.problem.plan import kinds_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request, is_own
 from poise.solving.checks import check_arguments
+from poise.solving.free_root import with_free_root
 from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
 from poise.solving.result import Result
@@ -65,7 +66,9 @@ def solve(
     angle_tolerance
         Largest angle that counts as reached [rad]. Default: 1e-4 for a character, 1e-6 for a robot.
     free_root
-        Whether the free root joint above the chain may move as well, turn and translate.
+        Whether the root may move as well, turn and translate: the free joint above the chain, or the hips of a figure
+        and the base of a robot whose file has none. The pose then stands on `skeleton.with_free_root()`, and is saved
+        as the file can hold it.
     prefer
         "first": the first pose found. "closest": of the poses found from `seeds` starts the one nearest to the start,
         by the sum of squared joint differences. "all": all distinct poses, in Result.solutions (one target only).
@@ -101,6 +104,7 @@ def solve(
     began = perf_counter()
     check_arguments(start, solver, tolerance, angle_tolerance, free_root)
     wanted = checked_goals(goals)
+    start = with_free_root(start) if free_root else start
     shape = _batch(start, wanted)
     show = progress is True
     told = None if show or progress is False else progress
@@ -209,6 +213,7 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
+    start = with_free_root(start) if free_root else start
     how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
@@ -234,7 +239,9 @@ def chosen_solver(
     free_root: bool = False,
 ) -> solvers.Solver:
     """The solver that is meant; "auto" is two_bone where the problem is a limb of two bones, else the engine."""
-    return solver if not isinstance(solver, str) else _chosen(solver, Problem(start, goals, free_root), prefer)
+    if not isinstance(solver, str):
+        return solver
+    return _chosen(solver, Problem(with_free_root(start) if free_root else start, goals, free_root), prefer)
 
 
 def _chosen(solver: str | solvers.Solver, problem: Problem, prefer: Prefer) -> solvers.Solver:

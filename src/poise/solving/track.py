@@ -141,6 +141,7 @@ class Tracker:
             if pose.shape:
                 raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
             check_same(start.skeleton, pose.skeleton, "what reset() was given")
+            pose = pose.on(start.skeleton)
         self._first = np.array(start.q if pose is None else start.skeleton.legal(pose.q)[0])
         self._solved = self._shown = self._first
         self._held = self._prepared.problem.at(start.with_q(self._first))  # where a Pin holds its joint

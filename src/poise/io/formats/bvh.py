@@ -18,6 +18,7 @@ from poise.io.bvh.motion import q_of_values, read_rows
 from poise.io.bvh.parse import Header, parse_header
 from poise.io.bvh.write import text_of
 from poise.io.files import read_bytes, write_checked
+from poise.io.free_root import without_free_root
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.joints import unique_names
@@ -62,7 +63,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
 
     UnsupportedError for what the format cannot hold and for what `read` would refuse.
     """
-    write_checked(path, text_of(thing, like), _read)
+    write_checked(path, text_of(without_free_root(thing), like.bound), _read)
 
 
 def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:

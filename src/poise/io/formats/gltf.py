@@ -14,6 +14,7 @@ import numpy as np
 
 from poise.errors import FileError, PoiseError
 from poise.io.files import read_bytes, write_checked
+from poise.io.free_root import without_free_root
 from poise.io.gltf.accessors import Accessors
 from poise.io.gltf.asset import applied, read_said, turned_to_y, without_added_root
 from poise.io.gltf.buffers import Buffers
@@ -51,7 +52,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
 
     UnsupportedError for what glTF cannot hold and for what `read` would refuse, FileError for what cannot be written.
     """
-    write_checked(path, bytes_of(thing, path, like), _read)
+    write_checked(path, bytes_of(without_free_root(thing), path, like.bound), _read)
 
 
 def _read(path: Path, data: bytes) -> Rig:

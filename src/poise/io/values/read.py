@@ -42,7 +42,8 @@ def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
     -----
     A column `time`, the list "times" and the columns that `poise solve --targets` puts before the joint values (x y z
     qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length. Limits are
-    not applied.
+    not applied. Where the file has a place for a root that the skeleton only turns or holds, the pose stands on
+    `skeleton.with_free_root()`.
     """
     path = Path(path)
     return values_in(path, read_bytes(path), skeleton)
@@ -58,6 +59,14 @@ def values_in(path: Path, data: bytes, skeleton: Skeleton) -> Pose:
     return reader.csv(text) if path.suffix.lower() == ".csv" else reader.json(text)
 
 
+def _places(document: Any) -> list[str]:
+    """The joints that have a place and a rotation, seven numbers, in the first pose of a JSON document."""
+    first: Any = document.get("joints", document.get("poses")) if isinstance(document, dict) else None
+    first = first[0] if isinstance(first, list) and first else first
+    values = cast("dict[str, Any]", first) if isinstance(first, dict) else {}
+    return [name for name, value in values.items() if isinstance(value, list) and len(value) == Kind.FREE.nq]
+
+
 class _RowReader:
     def __init__(self, path: Path, skeleton: Skeleton) -> None:
         self.path = path
@@ -68,6 +77,13 @@ class _RowReader:
         self.needed = [names[i] for i, _ in moving_rows(skeleton) if not couplings[i]]
         self.coupled = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
 
+    def _free(self, names: list[str]) -> None:
+        """Go on with a free root where the file has a place for one that the skeleton only turns or holds."""
+        own = self.skeleton
+        found = [name for name in names if name in own.names and own[name].kind in (Kind.BALL, Kind.FIXED)]
+        if len(found) == 1 and own.freed is None:
+            self.__init__(self.path, own.with_free_root(found[0]))
+
     def _fail(self, reason: str, place: str = "") -> NoReturn:
         raise FileError(self.path, reason, place=place)
 
@@ -77,6 +93,7 @@ class _RowReader:
         """Read {"joints": ...} or {"poses": [...]}."""
         document = read_json(self.path, text)
         keys = set(cast("dict[str, Any]", document)) if isinstance(document, dict) else set[str]()
+        self._free(_places(document))
         if keys == {"joints"}:
             return Pose(self.skeleton, self._q(self._numbers(document["joints"], "joints")[None], ["joints"])[0])
         if keys not in ({"poses"}, {"poses", "times"}) or not isinstance(document["poses"], list):
@@ -128,6 +145,7 @@ class _RowReader:
         if not lines:
             self._fail("the header is missing")
         header = lines[0][1]
+        self._free([column.removesuffix(".px") for column in header if column.endswith(".px")])
         order = self._order(header)
         places = [f"row {k}" for k, _ in lines[1:]]
         rows = [self._row(row, header, order, place) for (_, row), place in zip(lines[1:], places, strict=True)]

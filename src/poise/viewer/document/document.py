@@ -20,6 +20,7 @@ from poise.model.limits import Limit, Range, hinge_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
+from poise.solving.free_root import free_root_of
 from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
@@ -73,7 +74,7 @@ class Document:
     run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one when asked
     origin     "last": solve from the pose that is shown; "start": from the start pose each time
     tolerance  [file units] None: the library's own
-    free_root  whether the free root moves too
+    free_root  whether the root moves too, turns and translates
     places     where each character of a crowd stands [file units]; targets are relative to the first
     clip       name of the clip that plays below the chains, or None
     plant      whether its feet are planted on the terrain
@@ -126,11 +127,15 @@ class Document:
 
     @property
     def working(self) -> Skeleton:
-        """The skeleton that is solved on: the limits as far as the mode keeps them; one value per skeleton and mode."""
+        """The skeleton that is solved on: its root free if wanted, the limits as far as the mode keeps them.
+
+        One value per skeleton and mode.
+        """
+        skeleton = free_root_of(self.skeleton) if self.free_root else self.skeleton
         if self.mode == "limits":
-            return self.skeleton
+            return skeleton
         keeps = _hinges_only if self.mode == "hinge" else _no_limit
-        return remember(self.skeleton, "viewed in a mode", self.mode, lambda: _kept(self.skeleton, keeps))
+        return remember(skeleton, "viewed in a mode", self.mode, lambda: _kept(skeleton, keeps))
 
     @property
     def started(self) -> Pose:
@@ -138,7 +143,8 @@ class Document:
         working = self.working
 
         def made() -> Pose:
-            return dataclasses.replace(self.start, skeleton=working, q=working.legal(self.start.q)[0])
+            start = self.start.on(working)
+            return start.with_q(working.legal(start.q)[0])
 
         # Poses are compared by identity to see what has changed, and skeletons here too: the pose keeps its own alive.
         return remember(self.start, "started", id(working), made, most=1)

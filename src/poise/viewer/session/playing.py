@@ -44,11 +44,10 @@ class Playhead:
         self.time = min(max(seconds, 0.0), self.clip.duration)
 
     def pose(self, skeleton: Skeleton) -> Pose | None:
-        """The pose of the clip at this time, on a skeleton with other limits; None without a clip."""
+        """The pose of the clip at this time, on a skeleton with other limits or a free root; None without a clip."""
         if self.clip is None or not len(self.clip):
             return None
-        pose = self.clip.at(self.time)
-        return Pose(skeleton, pose.q, pose.translations, pose.scales)
+        return self.clip.at(self.time).on(skeleton)
 
 
 def contacts_of(clip: Clip | None) -> list[dict[str, Any]]:

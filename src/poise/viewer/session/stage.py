@@ -72,7 +72,9 @@ class Stage:
         if document.start is not old.start or document.places != old.places or left:
             self.shown = self._started()
         elif document.working is not old.working:
-            self.shown = tuple(document.working.legal(q)[0] for q in self.shown)
+            below = old.started if self._last_base is None else self._last_base[1] or old.started
+            poses = [posed(below, q).on(document.working) for q in self.shown]
+            self.shown = tuple(document.working.legal(pose.flat_q)[0] for pose in poses)
         self.touch()
 
     def reset(self) -> None:

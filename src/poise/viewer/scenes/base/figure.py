@@ -6,13 +6,10 @@ import dataclasses
 import math
 from functools import cache
 
-import numpy as np
-
 from poise.io import samples
 from poise.io.registry import load
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.skeleton import Kind
 
 HIPS = "Hips"
 _ARMS = math.radians(70.0)  # down from the T pose
@@ -20,22 +17,10 @@ _ARMS = math.radians(70.0)  # down from the T pose
 
 @cache
 def figure() -> Rig:
-    """The bundled humanoid with a free joint for hips, arms down, without clips.
-
-    A free joint has its place in q, so that whole bodies can move. What the file held knows the same joint, so that
-    saving still edits the file.
-    """
+    """The bundled humanoid with a free joint for hips, so that the whole body can move; arms down, without clips."""
     rig = load(samples.path("humanoid.glb"))
-    fixed = rig.skeleton
-    row = fixed.index(HIPS)
-    kinds, base = fixed.kinds.copy(), fixed.A.copy()
-    kinds[row], base[row, :3] = Kind.FREE, 0.0
-    before = int(fixed.q_start[row])
-    rest = np.insert(fixed.rest_q, [before] * 3, fixed.A[row, :3])
-    skeleton = dataclasses.replace(fixed, kinds=kinds, A=base, rest_q=rest)
-    source = dataclasses.replace(fixed.source, pose=Pose(skeleton, rest), rest_q=rest, clips=())
-    skeleton = dataclasses.replace(skeleton, source=source)
-    pose = Pose(skeleton, rest).replace({"LeftArm": _about_z(-_ARMS), "RightArm": _about_z(_ARMS)})
+    skeleton = rig.skeleton.with_free_root(HIPS)
+    pose = Pose(skeleton, skeleton.rest_q).replace({"LeftArm": _about_z(-_ARMS), "RightArm": _about_z(_ARMS)})
     return dataclasses.replace(rig, skeleton=skeleton, pose=pose, clips=())
 
 

@@ -1,0 +1,93 @@
+"""A skeleton whose root turns and translates, as whole figures need it, and the way back.
+
+The row that is freed keeps its frame A: the free joint's seven numbers are relative to rest, so that rest and limits
+stay what they were.
+
+    ball    w x y z             becomes  x y z  w x y z
+    fixed   nothing, a base     becomes  x y z  w x y z
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.model.joints import Kind
+from poise.model.ways import LIMB
+
+_MOVED = 1e-12  # of a quaternion's components: a base that turned by less stands where it stood
+
+
+class Freed(NamedTuple):
+    """Which row was made free, and the kind that it had before."""
+
+    row: int
+    kind: int
+
+
+def usual_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:
+    """The row that carries all others: a robot's base; of a figure the topmost joint that leads on to several limbs.
+
+    A figure without such a joint has its topmost moving joint as root; of several trees the one counts in which most
+    joints lie in a line. -1 for a skeleton without joints.
+
+    kinds, parents  (n,) of the joints, parents first
+    children        rows of the children of each
+    depth           (n,) the largest number of joints that move on one line from a joint down, itself included
+    """
+    if not len(kinds):
+        return -1
+    row = first = int(np.argmax(np.where(parents < 0, depth, -1)))
+    if not (kinds >= Kind.BALL).any():
+        return row
+    while kinds[row] == Kind.FIXED or len([c for c in children[row] if depth[c] >= LIMB]) == 1:
+        below = [child for child in children[row] if depth[child] >= LIMB] or list(children[row])
+        if not below:
+            break
+        row = max(below, key=lambda child: depth[child])
+    forks = len([child for child in children[row] if depth[child] >= LIMB]) > 1
+    return row if forks else _first_moving(kinds, children, depth, first)
+
+
+def _first_moving(kinds: Ints, children: Sequence[Sequence[int]], depth: Ints, row: int) -> int:
+    while kinds[row] == Kind.FIXED and children[row]:
+        row = max(children[row], key=lambda child: depth[child])
+    return row
+
+
+def freed_q(q: Floats, start: int, kind: int) -> Floats:
+    """q (..., nq) with the numbers of a free joint, not moved from rest, where the row's own begin."""
+    new = [0.0, 0.0, 0.0] if kind == Kind.BALL else [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    return np.insert(q, [start] * len(new), new, axis=-1)
+
+
+def bound_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats]:
+    """q (..., nq) without what `freed_q` puts in, and the translations (..., 3) taken out, in the frame of A.
+
+    InputError for a base that has moved: without the free joint nothing can hold that.
+    """
+    moved = q[..., start : start + 3]
+    if kind == Kind.BALL:
+        return np.delete(q, range(start, start + 3), axis=-1), moved
+    if moved.any() or (np.abs(q[..., start + 4 : start + 7]) > _MOVED).any():
+        message = (
+            f"the base {name!r} has moved, which the robot without a free root cannot hold; "
+            "save joint values (.json, .csv) or a .glb"
+        )
+        raise InputError(message)
+    return np.delete(q, range(start, start + 7), axis=-1), moved
+
+
+def place(A: Floats, moved: Floats) -> Floats:  # noqa: N803  (the letter of the formula)
+    """Translations (..., 3) relative to the parent of a joint with the frame A (7,) that has moved in it."""
+    return A[:3] + rotations.rotate(A[3:], moved)
+
+
+def moved_to(A: Floats, translation: Floats) -> Floats:  # noqa: N803
+    """What `place` undoes: the motion (..., 3) in the frame A (7,) that gives a translation."""
+    return rotations.rotate(rotations.inverse(A[3:]), translation - A[:3])
