@@ -109,7 +109,12 @@ def solve(
     hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
-    free_root: Annotated[bool, typer.Option("--free-root", help="let the free root joint move too")] = False,
+    free_root: Annotated[
+        bool,
+        typer.Option(
+            "--free-root", help="let the root move too, turn and translate: the hips of a figure, the base of a robot"
+        ),
+    ] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here")] = None,
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
