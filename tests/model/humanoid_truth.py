@@ -7,7 +7,7 @@ is not there.
 Where a name is not the truth:
 walk_makehuman_zup   "Hips" carries only the legs; "Root", at the same place, carries legs and spine.
 robot_quaternius     "Hips" carries only the spine; "Body" carries both. The feet hang at the root, for IK: they are
-                     the feet all the same. The hand is the palm's bone that carries the middle finger.
+                     no joints of the legs (Roles.apart). The hand is the palm's bone that carries the middle finger.
 knight_kaykit        the hand turns at "wrist"; "hand" is the bone after it, in the palm.
 CMU                  LowerBack, Spine, Spine1 are the three bones of the spine, in this order.
 g1, simple_humanoid  a hip is three hinges, and an upper leg is the last one that stands at the hip. One of them has
@@ -57,7 +57,7 @@ HUMANOIDS = {
         " | mixamorig:{S}UpLeg mixamorig:{S}Leg mixamorig:{S}Foot mixamorig:{S}ToeBase"
     ),
     "glb/robot_quaternius.glb": (
-        "Body Abdomen Head_1 | UpperArm.{L} LowerArm.{L} Palm2.{L} | UpperLeg.{L} LowerLeg.{L}_1 Foot.{L}_1 -"
+        "Body Abdomen Head_1 | UpperArm.{L} LowerArm.{L} Palm2.{L} | UpperLeg.{L} LowerLeg.{L}_1 - -"
     ),
     "urdf/g1_29dof.urdf": (
         "pelvis waist_pitch_joint head_joint"

@@ -117,7 +117,7 @@ def plant_feet(
     rig
         The rig whose roles say which joints are legs (its sidecar counts); by default the clip's skeleton is asked.
     legs
-        Names of the legs to plant, of `humanoid(rig).legs`; by default all.
+        Names of the legs to plant, of `humanoid(rig).legs` and `.apart`; by default all.
     contacts
         When feet stand; by default found by the speed and height of heel and ball.
     soles

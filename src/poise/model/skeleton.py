@@ -25,7 +25,7 @@ from poise.model.free_root import Freed, bound_q, freed_q, usual_root
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
-from poise.model.ways import usual_way
+from poise.model.ways import FLAT, is_flat, usual_way
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,8 +349,8 @@ class Skeleton:
             message = f"the chain's root and tip are both {root!r}; the root must be above the tip"
             raise InputError(message)
         if root not in above:
-            message = f"{root!r} is not above {tip!r}; above it are: {listed(above)}"
-            raise InputError(message)
+            flat = f" ({FLAT})" if is_flat(self.kinds, self.parents) else ""
+            raise InputError(f"{root!r} is not above {tip!r}; above it are: {listed(above)}{flat}")
         return above[above.index(root) :]
 
     # --- a free root -----------------------------------------------------------------------------

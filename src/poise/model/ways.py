@@ -9,6 +9,20 @@ from poise.model.joints import Kind
 
 LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
 
+FLAT = "flat skeleton: no joint is another's parent; its joints move one by one, and no chain or limb can be told"
+
+
+def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
+    """Whether several joints move and none of them hangs in another, not even through joints that are fixed."""
+    moves = kinds != Kind.FIXED
+    above: list[bool] = []  # whether a joint or one above it moves
+    for row, parent in enumerate(parents):
+        hangs = parent >= 0 and above[parent]
+        if hangs and moves[row]:
+            return False
+        above.append(hangs or bool(moves[row]))
+    return int(moves.sum()) > 1
+
 
 def is_robot(kinds: Ints, parents: Ints) -> bool:
     """Whether all joints are hinges and slides, but for the free joint of a floating base."""

@@ -101,7 +101,8 @@ def _joints(
 
 def up_of(rig: Rig) -> str:
     """Which way is up: the file's word, else the way from the feet to the hips, else y."""
-    legs = () if rig.skeleton.up else humanoid(rig).legs
+    roles = None if rig.skeleton.up else humanoid(rig)
+    legs = () if roles is None else (*roles.legs, *roles.apart)
     return rig.skeleton.up or (up_of_legs(rig.pose, legs) if legs else "y")
 
 

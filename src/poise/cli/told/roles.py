@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from poise.errors import shown
-from poise.model.roles import Roles
+from poise.model.roles import Leg, Roles
 from poise.model.roles.vrm import BONES, FINGER_BONES, SIDES
+from poise.model.ways import FLAT
 
 _FINGERS = tuple(f"{side}{bone}" for side in SIDES for bone in FINGER_BONES)
 
@@ -21,13 +22,15 @@ def role_object(roles: Roles) -> dict[str, Any]:
         },
         "legs": [vars(leg) for leg in roles.legs],
         "missing": list(roles.missing),
+        "left_out": dict(roles.left_out),
+        "apart": [vars(leg) for leg in roles.apart],
     }
 
 
 def role_lines(roles: Roles) -> list[str]:
     """The roles for people: a line each, the fingers counted; nothing where nothing was found."""
     if not roles.joints and not roles.legs:
-        return []
+        return [f"roles: none, {FLAT}"] if FLAT in roles.left_out.values() else []
     lines = [f"roles ({roles.kind}, {len(roles.joints)} of {len(BONES)}):"]
     rows = [
         (role, joint, f"{roles.confidence[role]:.2g}", roles.reasons[role])
@@ -44,9 +47,11 @@ def role_lines(roles: Roles) -> list[str]:
         lines.append(f"  fingers: {fingers['left']} joints left, {fingers['right']} right (--json lists them)")
     if roles.kind == "humanoid" and roles.missing:
         lines.append(f"  not found: {', '.join(roles.missing)}")
-    if roles.kind == "quadruped":
-        for leg in roles.legs:
-            lines.append(
-                shown(f"  {leg.name} leg: {' > '.join(filter(None, (leg.upper, leg.lower, leg.foot, leg.toes)))}")
-            )
+    lines += [shown(f"  left out: {role}: {why}") for role, why in roles.left_out.items()]
+    legs = roles.legs if roles.kind in ("quadruped", "multi-legged") else ()
+    lines += [_leg_line(leg, "leg") for leg in legs] + [_leg_line(leg, "leg, its foot apart") for leg in roles.apart]
     return lines
+
+
+def _leg_line(leg: Leg, what: str) -> str:
+    return shown(f"  {leg.name} {what}: {' > '.join(filter(None, (leg.upper, leg.lower, leg.foot, leg.toes)))}")

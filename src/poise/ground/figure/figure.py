@@ -17,6 +17,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import Leg, Roles, humanoid
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.ways import FLAT
 
 Up = Literal["y", "z"]
 
@@ -90,14 +91,16 @@ def figure_of(
 
 
 def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
-    if not roles.legs:
+    legs = (*roles.legs, *roles.apart)
+    if not legs:
+        flat = next((f" ({why})" for why in roles.left_out.values() if why == FLAT), "")
         raise UnsupportedError(
-            "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table, "
+            f"this skeleton has no legs that can be told{flat}: name them in the sidecar's [humanoid] table, "
             'such as leftUpperLeg = "JOINT", leftLowerLeg and leftFoot'
         )
     if names is None:
-        return roles.legs
-    known = {leg.name: leg for leg in roles.legs}
+        return legs
+    known = {leg.name: leg for leg in legs}
     try:
         names = [names] if isinstance(names, str) else list(names)
     except TypeError as error:

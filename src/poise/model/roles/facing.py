@@ -29,6 +29,11 @@ class Facing(NamedTuple):
         """Whether the figure itself shows it, not only the habit of its file format."""
         return self.source != _HABIT
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether nothing shows it: neither the figure nor, with legs along X, the habit of its file format."""
+        return not self.is_seen and abs(float(self.up[0])) > _SNAP
+
 
 _HABIT = "the file's axes"
 

@@ -135,13 +135,22 @@ class Candidate:
 
     def named(self, part: str, side: str = "") -> list[int]:
         """Rows that a name gives this part and side; loose matches only where there are no strict ones."""
-        rows = [
+        rows = self.called(part, side)
+        return [row for row in rows if not self.words[row].unknown] or rows
+
+    def called(self, part: str, side: str = "") -> list[int]:
+        """Rows that a name gives this part and side, strict and loose matches."""
+        return [
             row
             for row, word in enumerate(self.words)
             if word.part == part and word.side == side and not word.helper and self.usable[row]
         ]
-        strict = [row for row in rows if not self.words[row].unknown]
-        return strict or rows
+
+    def ends_beside(self, row: int) -> bool:
+        """Whether nothing hangs at a joint while a sibling leads on: a helper beside the limb, whatever its name."""
+        parent = self.parents[row]
+        beside = self.children[parent] if parent >= 0 else []
+        return not self.children[row] and any(self.children[other] for other in beside)
 
     def is_above(self, upper: int, lower: int) -> bool:
         """Whether `upper` is `lower` or one of its ancestors."""

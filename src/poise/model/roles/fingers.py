@@ -9,16 +9,21 @@ _SEGMENTS = ("Proximal", "Intermediate", "Distal")
 _THUMB = ("Metacarpal", "Proximal", "Distal")
 
 
-def fingers(figure: Candidate, side: str) -> dict[str, int]:
-    """The fingers of a side: IndexProximal ... -> row. The first three joints of each, the palm's bones left out."""
+def fingers(figure: Candidate, side: str, above: int = -1) -> dict[str, int]:
+    """The fingers of a side: IndexProximal ... -> row. The first three joints of each, the palm's bones left out.
+
+    Each joint hangs below the one before, and all of them below `above`, if that is a row.
+    """
     found: dict[str, int] = {}
     for place, finger in enumerate(FINGERS):
         rows = figure.named(finger, side) or _numbered(figure, place, side)
         thumb = finger == "thumb"
         rows = [row for row in rows if thumb or not figure.words[row].metacarpal]
-        chain = [row for row in rows if figure.is_above(rows[0], row)] if rows else []
-        if len(chain) <= 1:  # a flat file, or one bone for a whole finger
-            chain = sorted(rows, key=lambda row: figure.words[row].numbers)
+        rows = [row for row in rows if above < 0 or (row != above and figure.is_above(above, row))]
+        chain: list[int] = []
+        for row in rows:  # parents come before children
+            if not chain or figure.is_above(chain[-1], row):
+                chain.append(row)
         segments = _THUMB if thumb else _SEGMENTS
         found |= {f"{finger.capitalize()}{segment}": row for segment, row in zip(segments, chain, strict=False)}
     return found

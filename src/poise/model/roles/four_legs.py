@@ -2,7 +2,8 @@
 
 A leg of an animal that stands on its toes has three long bones. They are the same three as ours: thigh, shin and the
 bones of the foot, which stand upright here. So `upper` turns at the hip, `lower` at the knee, `foot` at the hock, far
-above the ground, and `toes` is the joint that follows it. A solver of two bones places the hock and carries foot and
+above the ground, and `toes` is the joint that follows it. Knees bend ahead and elbows back: that tells them from hocks,
+wrists and shoulders, where names do not. A solver of two bones places the hock and carries foot and
 toes. Of a front leg they are upper arm, forearm and wrist; the shoulder blade is left out.
 """
 
@@ -15,13 +16,14 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.roles.facing import habitual
 from poise.model.roles.figure import Candidate, Role
-from poise.model.roles.structure import Body, Pair, start, unit, upper_bone
+from poise.model.roles.segments import segments
+from poise.model.roles.structure import Body, Pair, sides_said, start, unit
 from poise.model.roles.vrm import SIDES
 from poise.model.roles.words import cut
 
 STANDS = 0.8  # confidence in four limbs that stand like legs
 _ORDER = ("front left", "front right", "hind left", "hind right")
-_FRONT, _HIND = (
+FRONT, HIND = (
     frozenset({"front", "fore", "fl", "fr", "f"}),  # "LF" is cut into l and f
     frozenset({"hind", "rear", "back", "hl", "hr", "rl", "rr", "lh", "rh", "h"}),
 )
@@ -34,7 +36,7 @@ def legs(figure: Candidate, body: Body) -> dict[str, list[int]]:
     limbs = [*body.arms.limbs, *body.legs.limbs]
     down = unit(np.mean([figure.positions[rows[-1]] - figure.positions[rows[0]] for rows in limbs], axis=0))
     up = figure.up if figure.up is not None else -down
-    said = _said(figure, limbs)
+    said = sides_said(figure, limbs)
     ahead = _ahead(figure, body.arms, body.legs, said, up)
     left = np.cross(up, ahead)
     middle = np.mean([figure.positions[rows[0]] for rows in limbs], axis=0)
@@ -43,8 +45,7 @@ def legs(figure: Candidate, body: Body) -> dict[str, list[int]]:
         place = np.mean(figure.positions[rows], axis=0) - middle
         end = "front" if float((figure.positions[rows[0]] - middle) @ ahead) > 0.0 else "hind"
         side = word or ("left" if float(place @ left) > 0.0 else "right")
-        first = upper_bone(figure, rows, down)
-        found[f"{end} {side}"] = rows[first : first + 4]
+        found[f"{end} {side}"] = segments(figure, rows, down, ahead if end == "hind" else -ahead)
     return {name: found[name] for name in _ORDER if name in found}
 
 
@@ -59,21 +60,13 @@ def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Role]:
     }
 
 
-def _said(figure: Candidate, limbs: list[list[int]]) -> list[str]:
-    """The sides that names give the limbs, if they call two left and two right; else "" for each."""
-    votes = [[figure.words[row].side for row in rows] for rows in limbs]
-    said = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
-    clear = all(sides.count("left") != sides.count("right") for sides in votes)
-    return said if clear and said.count("left") == len(SIDES) else [""] * len(limbs)
-
-
 def _ahead(figure: Candidate, front: Pair, hind: Pair, said: list[str], up: Floats) -> Floats:
     """Forward (3,): by the words front and hind; towards the head's end; by left and right; by habit."""
     limbs = [*front.limbs, *hind.limbs]
     words = [{word for row in rows for word in cut(figure.skeleton.names[row])} for rows in limbs]
     starts = [figure.positions[rows[0]] for rows in limbs]
-    fronts = [point for point, one in zip(starts, words, strict=True) if one & _FRONT]
-    hinds = [point for point, one in zip(starts, words, strict=True) if one & _HIND]
+    fronts = [point for point, one in zip(starts, words, strict=True) if one & FRONT]
+    hinds = [point for point, one in zip(starts, words, strict=True) if one & HIND]
     if fronts and hinds:
         way = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
     elif front.attach != hind.attach:

@@ -1,23 +1,81 @@
 """Arms and legs by the names of their joints.
 
 "Leg" is a thigh in one rig and a shin in the next, "shoulder" a collar bone or an upper arm: each word is read
-with the other words of the same limb.
+with the other words of the same limb. A limb is a chain: each of its joints hangs below the one before. Of what names
+offer the chain is chosen that has the most of its three main joints; what does not hang in it is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from poise.model.roles.figure import Candidate
 
 Slots = list[list[int]]  # rows that may be each segment of a limb, from the trunk out
 
 _AT_ITS_PLACE = 0.8  # of the longest distance: a hinge nearer to the next joint than this stands away down the bone
+_MOST = 8  # rows that are looked at for one segment: more have one name by mistake
+_LEG, _ARM = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
+_MAIN = {"UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"}
+_BONES = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}  # what leads on to a foot or a hand
 
 
-def leg(figure: Candidate, side: str) -> dict[str, int]:
+class Limb(NamedTuple):
+    """A limb by names: the rows of its segments, and those that were named but do not hang in it."""
+
+    rows: dict[str, int]
+    astray: dict[str, int]
+
+    @property
+    def main(self) -> int:
+        """How many of the three main joints there are."""
+        return len(_MAIN & set(self.rows))
+
+
+_Slotted: TypeAlias = "Callable[[_Reader], Iterator[Slots]]"
+
+
+def leg(figure: Candidate, side: str) -> Limb:
     """The leg of a side by names: UpperLeg, LowerLeg, Foot, Toes -> row, those that are found."""
-    named = _reader(figure, side)
+    return _best(figure, side, _LEG, _leg_slots)
+
+
+def arm(figure: Candidate, side: str) -> Limb:
+    """The arm of a side by names: Shoulder, UpperArm, LowerArm, Hand -> row, those that are found."""
+    return _best(figure, side, _ARM, _arm_slots)
+
+
+class _Reader(NamedTuple):
+    """What names call the parts of one side; `loose`: those with other words in them as well."""
+
+    figure: Candidate
+    side: str
+    loose: bool
+
+    def __call__(self, part: str) -> list[int]:
+        rows = self.figure.called(part, self.side)
+        if part in _BONES:
+            rows = [row for row in rows if not self.figure.ends_beside(row)]
+        strict = [row for row in rows if not self.figure.words[row].unknown]
+        return rows if self.loose else strict or rows
+
+
+def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) -> Limb:
+    """The first reading of the names that gives a whole limb, else the one that gives the most of it."""
+    best = Limb({}, {})
+    for loose in (False, True):
+        for slots in read(_Reader(figure, side, loose)):
+            found = _chosen(figure, roles, slots)
+            if found.main > best.main or not (best.rows or best.astray):
+                best = found
+            if best.main == 3:  # noqa: PLR2004  (all there are)
+                return best
+    return best
+
+
+def _leg_slots(named: _Reader) -> Iterator[Slots]:
+    """The readings of a leg: an ankle is the foot, unless it hangs elsewhere."""
     thigh, either, shin = named("thigh"), named("leg"), named("shin")
     hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
     if not (thigh or shin) and len(either) > 1:  # leg 1, leg 2, leg 3
@@ -28,61 +86,74 @@ def leg(figure: Candidate, side: str) -> dict[str, int]:
     elif not shin:
         shin = either
     if ankle:
-        foot, toes = ankle, toes or foot
-    elif len(foot) > 1 and not toes:  # foot 1, foot 2
-        foot, toes = [foot[0]], [row for row in foot[1:] if figure.is_above(foot[0], row)]
-    return _chosen(figure, ("UpperLeg", "LowerLeg", "Foot", "Toes"), [thigh, shin, foot, toes])
+        yield [thigh, shin, ankle, toes or foot]
+    if len(foot) > 1 and not toes:  # foot 1, foot 2
+        yield [thigh, shin, [foot[0]], [row for row in foot[1:] if named.figure.is_above(foot[0], row)]]
+    yield [thigh, shin, foot, toes]
 
 
-def arm(figure: Candidate, side: str) -> dict[str, int]:
-    """The arm of a side by names: Shoulder, UpperArm, LowerArm, Hand -> row, those that are found."""
-    named = _reader(figure, side)
+def _arm_slots(named: _Reader) -> Iterator[Slots]:
+    """The readings of an arm: a wrist is the hand, unless it hangs elsewhere."""
     clavicle, shoulder = named("clavicle"), named("shoulder")
     upper, either, lower = named("upperarm"), named("arm"), named("forearm")
-    hand = named("wrist") or named("hand") or _palm(figure, named("palm"), side)
+    hands = [rows for rows in (named("wrist"), named("hand"), _palm(named)) if rows]
     if not (upper or lower or shoulder) and len(either) > 1:  # arm 1, arm 2, arm 3
         rows = [[row] for row in either]
-        clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hand or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
+        clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hands or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
         upper, lower, *rest = rows
-        hand = hand or [*rest, []][0]
+        hands = hands or [[*rest, []][0]]
     elif not upper:
         upper, shoulder = (either, shoulder) if either else (shoulder, [])
-    return _chosen(figure, ("Shoulder", "UpperArm", "LowerArm", "Hand"), [clavicle or shoulder, upper, lower, hand])
+    for hand in hands or [[]]:
+        yield [clavicle or shoulder, upper, lower, hand]
 
 
-def _reader(figure: Candidate, side: str) -> Callable[[str], list[int]]:
-    return lambda part: figure.named(part, side)
-
-
-def _palm(figure: Candidate, palms: list[int], side: str) -> list[int]:
+def _palm(named: _Reader) -> list[int]:
     """Of several bones in a palm, the one that carries the middle finger."""
-    middle = figure.named("middle", side)
-    return [row for row in palms if any(figure.is_above(row, finger) for finger in middle)] or palms
+    palms, middle = named("palm"), named("middle")
+    return [row for row in palms if any(named.figure.is_above(row, finger) for finger in middle)] or palms
 
 
-def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> dict[str, int]:
-    """One row for each slot that has any: the topmost, below the one before where that is possible."""
-    rows: dict[str, int] = {}
-    above = -1
-    for place, (role, candidates) in enumerate(zip(roles, slots, strict=True)):
-        free = [row for row in candidates if row not in rows.values()]
-        if free:
-            below = [row for slot in slots[place + 1 :] for row in slot]
-            rows[role] = above = min(free, key=lambda row: _rank(figure, row, above, below))
-    return _last_hinges(figure, roles, slots, rows)
+def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> Limb:
+    """The chain of these rows that is worth the most, and the first row of each segment that is not in it."""
+    tried = [sorted(set(slot), key=lambda row: _rank(figure, row, slots[place + 1 :]))[:_MOST]
+             for place, slot in enumerate(slots)]  # fmt: skip
+    worth = min(_chains(figure, tried), key=lambda chain: _worth(figure, roles, chain, slots))
+    rows = {role: row for role, row in zip(roles, worth, strict=True) if row >= 0}
+    rows = _last_hinges(figure, roles, slots, rows)
+    astray = {role: slot[0] for role, slot in zip(roles, tried, strict=True) if role not in rows and slot}
+    return Limb(rows, {role: row for role, row in astray.items() if row not in rows.values()})
 
 
-def _rank(figure: Candidate, row: int, above: int, below: list[int]) -> tuple[object, ...]:
-    """What makes a row the better choice, as a key that is smaller for it."""
-    carries = any(figure.is_above(row, other) for other in below)
+def _chains(figure: Candidate, slots: Slots, above: int = -1) -> Iterator[tuple[int, ...]]:
+    """Every choice of at most one row of each slot in which each row hangs below the one before; -1 for none."""
+    if not slots:
+        yield ()
+        return
+    for row in (*slots[0], -1):
+        if row < 0 or above < 0 or (row != above and figure.is_above(above, row)):
+            for rest in _chains(figure, slots[1:], above if row < 0 else row):
+                yield (row, *rest)
+
+
+def _worth(figure: Candidate, roles: tuple[str, ...], chain: tuple[int, ...], slots: Slots) -> tuple[object, ...]:
+    """What makes a chain the better choice, as a key that is smaller for it: its joints, then what they are."""
+    main = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN]
     return (
-        above >= 0 and not figure.is_above(above, row),
-        not figure.words[row].deform,
-        row not in figure.skinned,
-        not carries,
-        figure.depth[row],
-        row,
+        -len(main),
+        sum(not figure.words[row].deform for row in main),
+        sum(row not in figure.skinned for row in main),
+        -sum(row >= 0 for row in chain),
+        [_rank(figure, row, slots[place + 1 :]) for place, row in enumerate(chain)],
     )
+
+
+def _rank(figure: Candidate, row: int, after: Slots) -> tuple[object, ...]:
+    """What makes a row the better choice, as a key that is smaller for it."""
+    if row < 0:
+        return (2, 0, 0, 0, 0)  # after every row
+    carries = any(figure.is_above(row, other) for slot in after for other in slot)
+    return (not figure.words[row].deform, row not in figure.skinned, not carries, figure.depth[row], row)
 
 
 def _last_hinges(figure: Candidate, roles: tuple[str, ...], slots: Slots, rows: dict[str, int]) -> dict[str, int]:
@@ -97,9 +168,10 @@ def _last_hinges(figure: Candidate, roles: tuple[str, ...], slots: Slots, rows: 
             continue
         group = [row for row in slots[place] if figure.hinged[row] and figure.is_above(rows[role], row)]
         after = next((rows[other] for other in roles[place + 1 :] if other in rows), None)
+        if after is not None:
+            group = [row for row in group if row != after and figure.is_above(row, after)] or [rows[role]]
         if after is not None and role.startswith(("Upper", "Lower")):
-            group = [row for row in group if figure.is_above(row, after)] or group
             longest = max(figure.distance(row, after) for row in group)
             group = [row for row in group if figure.distance(row, after) >= _AT_ITS_PLACE * longest]
-        last[role] = group[-1]
+        last[role] = max(group)
     return last

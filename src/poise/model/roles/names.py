@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
+
 from poise.model.roles.conventions import convention
 from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.fingers import face, fingers
-from poise.model.roles.limbs import arm, leg
+from poise.model.roles.limbs import Limb, arm, leg
 from poise.model.roles.vrm import SIDES
 
 KNOWN, WORDS, LOOSE = 0.9, 0.8, 0.6  # a known convention, clear words, words among others that mean nothing here
@@ -19,16 +22,29 @@ class Names:
         self.known = convention(figure.skeleton.names)
         self.sure = KNOWN if self.known else WORDS
 
-    def limbs(self) -> dict[str, Role]:
-        """Arms and legs."""
-        figure = self.figure
-        rows = {f"{side}{role}": row for side in SIDES for role, row in (leg(figure, side) | arm(figure, side)).items()}
-        return self._found(rows)
+    @cached_property
+    def _read(self) -> list[tuple[str, Limb]]:
+        return [(side, read(self.figure, side)) for side in SIDES for read in (leg, arm)]
 
-    def details(self, head: int) -> dict[str, Role]:
-        """Fingers; eyes and jaw below the head, if there is one (row -1: none)."""
-        rows = {f"{side}{role}": row for side in SIDES for role, row in fingers(self.figure, side).items()}
-        return self._found(rows | (face(self.figure, head) if head >= 0 else {}))
+    def limbs(self) -> dict[str, Role]:
+        """Arms and legs, each of them a chain."""
+        return self._found({f"{side}{role}": row for side, limb in self._read for role, row in limb.rows.items()})
+
+    def astray(self) -> dict[str, int]:
+        """The rows that names give a role of a limb in which they do not hang."""
+        return {f"{side}{role}": row for side, limb in self._read for role, row in limb.astray.items()}
+
+    def tell_a_humanoid(self) -> bool:
+        """Whether names alone give two whole arms and two whole legs."""
+        return all(limb.main == 3 for _, limb in self._read)  # noqa: PLR2004  (all there are)
+
+    def details(self, limbs: Mapping[str, Role]) -> dict[str, Role]:
+        """Fingers; eyes and jaw below the head: each below what of the limbs and the head is known."""
+        rows: dict[str, int] = {}
+        for side in SIDES:
+            above = next((limbs[side + part].row for part in ("LowerArm", "Hand") if side + part in limbs), -1)
+            rows |= {f"{side}{role}": row for role, row in fingers(self.figure, side, above).items()}
+        return self._found(rows | (face(self.figure, limbs["head"].row) if "head" in limbs else {}))
 
     def _found(self, rows: dict[str, int]) -> dict[str, Role]:
         about = f" ({self.known})" if self.known else ""

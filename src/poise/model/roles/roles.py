@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from poise.maths.arrays import Floats
 from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles import four_legs, structure, two_legs
+from poise.model.roles import four_legs, many_legs, structure, two_legs
+from poise.model.roles.chains import ARM, LEG, is_of_a_limb, true_chains, why_astray
 from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.names import Names
 from poise.model.roles.trunk import trunk
 from poise.model.roles.vrm import BONES, REQUIRED, SIDES
 from poise.model.skeleton import Skeleton
+from poise.model.ways import FLAT, is_flat
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Leg:
     Parameters
     ----------
     name
-        "left", "right"; of a quadruped "front left", "hind left", ...
+        "left", "right"; of a quadruped "front left", "hind left", ...; of a figure with more legs "front left",
+        "mid left", "hind left", with four pairs or more "mid 1 left", "mid 2 left", ... from the front.
     upper
         The thigh: the joint that turns at the hip.
     lower
@@ -44,6 +47,16 @@ class Leg:
     foot: str
     toes: str | None
 
+    @property
+    def side(self) -> str:
+        """Whether it is a leg on the left or on the right: "left" or "right"."""
+        return self.name.rpartition(" ")[2]
+
+    @property
+    def position(self) -> str:
+        """Where along the body it stands: "front", "mid", "hind", "mid 1", ...; empty of a figure on two legs."""
+        return self.name.rpartition(" ")[0]
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -52,7 +65,8 @@ class Roles:
     Parameters
     ----------
     joints
-        Roles (VRM 1.0 bone names: "hips", "leftUpperLeg") to joint names.
+        Roles (VRM 1.0 bone names: "hips", "leftUpperLeg") to joint names. Limbs are chains: thigh above shin above
+        foot, upper arm above lower arm above hand.
     confidence
         How sure each role is, 0 to 1: 1 where the sidecar or the file itself says it, 0.9 for names of a known
         convention, 0.8 for clear names, less for names with words that mean nothing here and for roles found from
@@ -60,11 +74,16 @@ class Roles:
     reasons
         A short clause for each role.
     legs
-        The legs that reach the ground.
+        The legs that reach the ground, each of them a chain.
     kind
-        "humanoid" (two legs and two arms), "quadruped" or "other".
+        "humanoid" (two legs and two arms), "quadruped", "multi-legged" (six legs or more) or "other".
     missing
         Those of the 15 roles of every humanoid that were not found.
+    left_out
+        Roles for which there was a joint that cannot have them, and why: 'Foot.L' is not below 'Shin.L', ...
+    apart
+        Legs whose foot hangs elsewhere in the tree, as bones for IK do. They are no chains and have no role for that
+        foot; planting moves the foot and bends the leg to it.
     """
 
     joints: Mapping[str, str]
@@ -73,6 +92,8 @@ class Roles:
     legs: tuple[Leg, ...]
     kind: str
     missing: tuple[str, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    apart: tuple[Leg, ...] = ()
 
 
 def humanoid(rig: Rig | Skeleton) -> Roles:
@@ -91,29 +112,68 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     figure, given = _figure(rig), _given(rig)
-    body = structure.body(figure)
-    if body.four_legs and not any(map(_is_of_a_limb, given)):
-        rows = four_legs.legs(figure, body)
-        found = _with_trunk(figure, four_legs.as_limbs(rows), four_legs.STANDS)
-        found = {role: one for role, one in found.items() if not _is_of_a_limb(role)}
-        legs = [_leg(figure, name, leg) for name, leg in rows.items()]
-        return _roles(figure, _overlaid(found, given), legs, "quadruped")
-    names = Names(figure)
-    limbs = _overlaid(names.limbs(), {role: one for role, one in given.items() if _is_of_a_limb(role)})
+    if is_flat(figure.skeleton.kinds, figure.parents):
+        return _roles(figure, {}, [], "other", dict.fromkeys(REQUIRED, FLAT))
+    names, body = Names(figure), structure.body(figure)
+    if not any(map(is_of_a_limb, given)) and not (body.many and names.tell_a_humanoid()):
+        if body.four_legs:
+            return _quadruped(figure, body, given)
+        if body.many and body.up is not None:
+            return _multi_legged(figure, body.many, body.up, given)
+    return _two_legged(figure, names, body, given)
+
+
+def _quadruped(figure: Candidate, body: structure.Body, given: dict[str, Role]) -> Roles:
+    rows = four_legs.legs(figure, body)
+    found = _with_trunk(figure, four_legs.as_limbs(rows), four_legs.STANDS)
+    found = {role: one for role, one in found.items() if not is_of_a_limb(role)}
+    return _roles(figure, _overlaid(found, given), _legs(figure, rows), "quadruped")
+
+
+def _multi_legged(figure: Candidate, limbs: tuple[list[int], ...], up: Floats, given: dict[str, Role]) -> Roles:
+    rows = many_legs.legs(figure, limbs, up)
+    found = _overlaid(many_legs.trunk(figure, limbs, Names(figure).sure), given)
+    if not rows:
+        return _roles(figure, found, [], "other", {"legs": many_legs.UNEVEN})
+    return _roles(figure, found, _legs(figure, rows), "multi-legged")
+
+
+def _two_legged(figure: Candidate, names: Names, body: structure.Body, given: dict[str, Role]) -> Roles:
+    limbs = _overlaid(names.limbs(), {role: one for role, one in given.items() if is_of_a_limb(role)})
     sure = names.sure if limbs else two_legs.SEEN
-    limbs = _with({}, limbs | two_legs.limbs(figure, body, limbs))
-    found = two_legs.checked(figure, _overlaid(_with_trunk(figure, limbs, sure), given), given)
-    legs = [
-        _leg(figure, side, [found[f"{side}{role}"].row for role in two_legs.LEG if f"{side}{role}" in found])
-        for side in SIDES
-        if all(f"{side}{role}" in found for role in two_legs.LEG[:3])
-    ]
-    whole = len(legs) == len(SIDES) and all(f"{side}UpperArm" in found for side in SIDES)
-    return _roles(figure, found, legs, "humanoid" if whole else "other")
+    seen, unclear = two_legs.limbs(figure, body, limbs)
+    limbs, left = true_chains(figure, _with({}, limbs | seen))
+    rest = {role: one for role, one in given.items() if role not in left}
+    found = two_legs.checked(figure, _overlaid(_with_trunk(figure, limbs, sure), rest), rest)
+    astray = {role: given[role].row for role in left if role in given}
+    astray = names.astray() | astray
+    known = {role: one.row for role, one in found.items()}
+    left = unclear | left
+    for role, row in astray.items():
+        if role not in found and row not in known.values():
+            left.setdefault(role, why_astray(figure, row, role, _limb_of(role, known)))
+    legs = {side: [known[f"{side}{role}"] for role in LEG if f"{side}{role}" in known] for side in SIDES}
+    legs = {side: rows for side, rows in legs.items() if all(f"{side}{role}" in known for role in LEG[:3])}
+    apart = {side: rows for side in SIDES if side not in legs and (rows := _apart(figure, side, known, astray))}
+    whole = len(legs) + len(apart) == len(SIDES) and all(f"{side}UpperArm" in found for side in SIDES)
+    kind = "humanoid" if whole else "other"
+    return _roles(figure, found, _legs(figure, legs), kind, left, _legs(figure, apart))
 
 
-def _is_of_a_limb(role: str) -> bool:
-    return role.startswith(SIDES) and not role.endswith("Eye")
+def _limb_of(role: str, known: Mapping[str, int]) -> dict[str, int]:
+    """The rows that are known of the limb that a role is one of."""
+    side = next(one for one in SIDES if role.startswith(one))
+    limb = next((parts for parts in (LEG, ARM) if role[len(side) :] in parts), ())
+    return {f"{side}{part}": known[f"{side}{part}"] for part in limb if f"{side}{part}" in known}
+
+
+def _apart(figure: Candidate, side: str, known: Mapping[str, int], astray: Mapping[str, int]) -> list[int]:
+    """The rows of a leg whose foot hangs elsewhere and nothing below the shin: thigh, shin, foot and its toes."""
+    upper, lower, foot = known.get(f"{side}UpperLeg"), known.get(f"{side}LowerLeg"), astray.get(f"{side}Foot")
+    if upper is None or lower is None or foot is None or figure.children[lower]:
+        return []
+    toes = astray.get(f"{side}Toes", foot)
+    return [upper, lower, foot, *([toes] if toes != foot and figure.is_above(foot, toes) else [])]
 
 
 def _given(rig: Rig | Skeleton) -> dict[str, Role]:
@@ -139,7 +199,7 @@ def _with_trunk(figure: Candidate, limbs: dict[str, Role], sure: float) -> dict[
     found = limbs
     if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
         found = _with(limbs, trunk(figure, limbs, sure))
-    return _with(found, Names(figure).details(found["head"].row if "head" in found else -1))
+    return _with(found, Names(figure).details(found))
 
 
 def _with(found: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
@@ -175,12 +235,23 @@ def _positions(pose: Pose) -> Floats:
     return points / largest if largest > 0.0 else points
 
 
+def _legs(figure: Candidate, rows: Mapping[str, list[int]]) -> list[Leg]:
+    return [_leg(figure, name, leg) for name, leg in rows.items()]
+
+
 def _leg(figure: Candidate, name: str, rows: list[int]) -> Leg:
     upper, lower, foot, *toes = (figure.skeleton.names[row] for row in rows)
     return Leg(name, upper, lower, foot, toes[0] if toes else None)
 
 
-def _roles(figure: Candidate, found: dict[str, Role], legs: list[Leg], kind: str) -> Roles:
+def _roles(
+    figure: Candidate,
+    found: dict[str, Role],
+    legs: Iterable[Leg],
+    kind: str,
+    left: Mapping[str, str] | None = None,
+    apart: Iterable[Leg] = (),
+) -> Roles:
     names = figure.skeleton.names
     ordered = {role: found[role] for role in BONES if role in found}
     return Roles(
@@ -190,4 +261,6 @@ def _roles(figure: Candidate, found: dict[str, Role], legs: list[Leg], kind: str
         legs=tuple(legs),
         kind=kind,
         missing=tuple(role for role in REQUIRED if role not in ordered),
+        left_out=dict(left or {}),
+        apart=tuple(apart),
     )

@@ -7,6 +7,7 @@ leaves it open.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
@@ -22,6 +23,9 @@ _BRANCHES = 32  # at one joint: more are the spokes of a wheel, or fur
 _JOINTS = 3  # a limb turns at two joints and ends at a third
 _TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
 _TINY = 1e-300
+_TWO = 2  # pairs of limbs: four legs, or arms and legs
+_DROP, _BALANCE = 0.05, 0.5  # how far legs lead down; and of all their ways, how far they lead to one side together
+_SNAP = 0.9  # cosine: a way down so near to an axis is that axis
 _PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35  # cosines, and of a limb's length: what makes four limbs legs
 
 
@@ -35,18 +39,28 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """The limbs of a figure: `legs` carry it, or are its hind legs; `arms` are its arms or front legs."""
+    """The limbs of a figure: `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
+
+    many  the limbs of a figure that stands on six or more; `up` is the way up then, a unit vector (3,)
+    """
 
     legs: Pair | None
     arms: Pair | None
     four_legs: bool = False
+    many: tuple[list[int], ...] = ()
+    up: Floats | None = None
 
 
 def body(figure: Candidate) -> Body:
-    """The two longest pairs of limbs and what they are."""
-    found = sorted(pairs(figure), key=lambda pair: -pair.length)
-    found = [pair for pair in found if pair.length >= _LONG * found[0].length]
-    if not found or len(found) > 2:  # noqa: PLR2004  (six legs: none of our figures)
+    """The two longest pairs of limbs and what they are; or all that stand, where there are more."""
+    every = sorted(pairs(figure), key=lambda pair: -pair.length)
+    found = [pair for pair in every if pair.length >= _LONG * every[0].length]
+    if len(found) > _TWO:
+        found, up = standing(figure, every)
+        if len(found) > _TWO:
+            return Body(None, None, many=tuple(limb for pair in found for limb in pair.limbs), up=up)
+        found = found if len(found) == _TWO and _is_four_legged(figure, found) else []
+    if not found:
         return Body(None, None)
     if len(found) == 1:
         return Body(found[0], None) if _hangs(figure, found[0]) else Body(None, found[0])
@@ -56,6 +70,44 @@ def body(figure: Candidate) -> Body:
     if found[0].attach == found[1].attach:  # fingers of a hand; no body has arms and legs at one joint
         return Body(None, None)
     return Body(*_in_order(figure, found))
+
+
+def standing(figure: Candidate, found: list[Pair]) -> tuple[list[Pair], Floats]:
+    """The pairs that end at the lowest level, and the way up (3,): legs, without antennae, wings and pincers.
+
+    Legs lead down, and to all sides or to none: the fingers of a hand lead one way together.
+    """
+    stand = found
+    up = np.zeros(3)
+    for _ in range(2):  # the way down is that of the limbs that stand, where no file says it
+        ways = np.array(
+            [figure.positions[rows[-1]] - figure.positions[rows[0]] for pair in stand for rows in pair.limbs]
+        )
+        up = figure.up if figure.up is not None else -_snapped(unit(ways.mean(axis=0)))
+        ends = [max(float(figure.positions[rows[-1]] @ up) for rows in pair.limbs) for pair in found]
+        near = [pair for pair, end in zip(found, ends, strict=True) if end - min(ends) < _LEVEL * found[0].length]
+        stand = [pair for pair in near if pair.length >= _LONG * max(pair.length for pair in near)]
+    ways = np.array([figure.positions[rows[-1]] - figure.positions[rows[0]] for pair in stand for rows in pair.limbs])
+    total = float(np.linalg.norm(ways, axis=1).sum())
+    aside = ways.sum(axis=0) - up * float(ways.sum(axis=0) @ up)
+    if figure.up is None and abs(up[0]) > _SNAP:  # along X: a rest pose that is no pose
+        return [], up
+    if float((ways @ up).max()) > -_DROP * total / len(ways) or float(np.linalg.norm(aside)) > _BALANCE * total:
+        return [], up
+    return stand, up
+
+
+def _snapped(way: Floats) -> Floats:
+    axis = int(np.argmax(np.abs(way)))
+    return np.eye(3)[axis] * np.sign(way[axis]) if abs(way[axis]) > _SNAP else way
+
+
+def sides_said(figure: Candidate, limbs: Sequence[list[int]]) -> list[str]:
+    """The sides that names give the limbs, if they call as many left as right; else "" for each."""
+    votes = [[figure.words[row].side for row in rows] for rows in limbs]
+    said = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
+    clear = all(sides.count("left") != sides.count("right") for sides in votes)
+    return said if clear and 2 * said.count("left") == len(limbs) else [""] * len(limbs)
 
 
 def pairs(figure: Candidate) -> list[Pair]:
@@ -69,13 +121,18 @@ def pairs(figure: Candidate) -> list[Pair]:
         branches = [child for child in children if figure.below[child] >= _JOINTS]
         if not 1 < len(branches) <= _BRANCHES:
             continue
-        ways = [figure.longest_way(child) for child in branches]
+        ways = [_without_helpers(figure, figure.longest_way(child)) for child in branches]
         limbs = [limb for limb in (_places(figure, way) for way in ways) if len(limb) >= _JOINTS]
         for a, b in _partners(figure, limbs):
             length = (_length(figure, a) + _length(figure, b)) / 2.0
             found.append(Pair(attach, (a, b), length))
             inside.update(child for child in children for row in (a[0], b[0]) if figure.is_above(child, row))
     return found
+
+
+def _without_helpers(figure: Candidate, rows: list[int]) -> list[int]:
+    """A way without the twist and roll bones that stand in line."""
+    return [row for row in rows if not figure.words[row].helper]
 
 
 def _partners(figure: Candidate, limbs: list[list[int]]) -> list[tuple[list[int], list[int]]]:

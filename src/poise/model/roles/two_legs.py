@@ -6,37 +6,73 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from poise.maths.arrays import Floats
+from poise.model.roles.chains import ARM, LEG
 from poise.model.roles.facing import Facing, facing
 from poise.model.roles.figure import Candidate, Role
-from poise.model.roles.structure import Body, Pair, bones, upper_bone
+from poise.model.roles.structure import Body, Pair, bones, unit, upper_bone
 from poise.model.roles.vrm import SIDES
 
-LEG = ("UpperLeg", "LowerLeg", "Foot", "Toes")
-ARM = ("UpperArm", "LowerArm", "Hand")
+_ARM = ARM[1:]
 SEEN, HABIT = 0.5, 0.3  # sides seen in the figure, and sides by the habit of its file format
 _CONFLICT = 0.7  # what a side by name is worth where the feet say the other one
 _INSIDE, _NEARLY = 0.5, 0.8  # how a long collar bone is told from an upper arm
+_STRAIGHT, _EXACT = 0.9993, 0.99999  # cosines of two degrees, and of a quarter of one
+_LIKE, _AS_LONG = 0.3, 0.6  # of a bone's length: what may be a part of it in line with it, and a bone like it
 _APART = 0.5  # cosine: how clearly two limbs lie to the left and right
 
 _WHY = {"legs": "two legs of equal bones", "arms": "two arms of equal bones"}
 
 
-def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> dict[str, Role]:
-    """The segments that names do not give; none where what they do give lies elsewhere in the tree."""
+def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dict[str, Role], dict[str, str]]:
+    """The segments that names do not give, and why others are left out.
+
+    None where what names do give lies elsewhere in the tree, nor where a limb has more bones in line than a limb has.
+    """
+    found, left = dict[str, Role](), dict[str, str]()
     if body.legs is None or body.arms is None:
-        return {}
+        return found, left
     legs = [list(_leg(figure, rows).values()) for rows in body.legs.limbs]
     looks = facing(figure, legs)
-    found: dict[str, Role] = {}
     parsed = ([_leg(figure, rows) for rows in body.legs.limbs], _arms(figure, body.arms))
     for what, pair, parts in zip(_WHY, (body.legs, body.arms), parsed, strict=True):
         sides, why = _sides(figure, pair, looks)
         confidence = HABIT if why == looks.source and not looks.is_seen else SEEN
-        for side, part in zip(sides, parts, strict=True):
+        for side, part, rows in zip(sides, parts, pair.limbs, strict=True):
             limb = {f"{side}{role}": row for role, row in part.items()}
-            if all(named[role].row == row for role, row in limb.items() if role in named):
+            if not all(named[role].row == row for role, row in limb.items() if role in named):
+                continue
+            if set(limb) <= set(named):
+                continue
+            if _has_more(looks.points, rows, part):
+                left |= dict.fromkeys(limb, "several bones in line: which one bends cannot be told")
+            elif why == looks.source and looks.is_blind:
+                left |= dict.fromkeys(limb, "left and right cannot be told: the figure stands in no pose at rest")
+            else:
                 found |= {role: Role(row, confidence, f"{_WHY[what]}; side by {why}") for role, row in limb.items()}
-    return {role: one for role, one in found.items() if role not in named}
+    rest = {role: one for role, one in found.items() if role not in named}
+    return rest, {role: why for role, why in left.items() if role not in named}
+
+
+def _has_more(points: Floats, rows: list[int], part: Mapping[str, int]) -> bool:
+    """Whether a twist bone may stand in line with a limb's bones, so that nobody knows which joint bends.
+
+    That is so where a bone before or after them is not short beside them and points the same way, or where the two
+    bones themselves point exactly the same way and another one is as long.
+    """
+    upper, lower, end = (rows.index(row) for row in [*part.values()]["Shoulder" in part :][:3])
+    ways = np.diff(points[rows], axis=0)
+    lengths = np.linalg.norm(ways, axis=1)
+    inside = "Shoulder" in part and upper == 1  # a collar bone that was told from an upper arm
+
+    def cosine(a: int, b: int) -> float:
+        return float(unit(ways[a]) @ unit(ways[b]))
+
+    beside = [(upper - 1, upper)] if upper > 0 and not inside else []
+    beside += [(end, lower)] if end < len(ways) else []
+    in_line = any(lengths[a] > _LIKE * lengths[b] and cosine(a, b) > _STRAIGHT for a, b in beside)
+    as_long = any(lengths[a] > _AS_LONG * lengths[b] for a, b in beside)
+    return in_line or (as_long and cosine(upper, lower) > _EXACT)
 
 
 def _leg(figure: Candidate, rows: list[int]) -> dict[str, int]:
@@ -51,14 +87,14 @@ def _arms(figure: Candidate, pair: Pair) -> list[dict[str, int]]:
         if first == 0 and _begins_inside(figure, rows, other):
             first = 1
         shoulder = {"Shoulder": rows[first - 1]} if first > 0 else {}
-        arms.append(shoulder | dict(zip(ARM, rows[first:], strict=False)))
+        arms.append(shoulder | dict(zip(_ARM, rows[first:], strict=False)))
     return arms
 
 
 def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool:
     """Whether a limb's first joint is much nearer to its partner's than the second, and the next two bones are long."""
     lengths = bones(figure, rows)
-    if len(lengths) < len(ARM):
+    if len(lengths) < len(_ARM):
         return False
     inside = figure.distance(rows[0], other[0]) < _INSIDE * figure.distance(rows[1], other[1])
     return inside and lengths[1] + lengths[2] > _NEARLY * (lengths[0] + lengths[1])

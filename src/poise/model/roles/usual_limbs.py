@@ -41,10 +41,10 @@ def usual_limbs(rig: Rig) -> tuple[UsualLimb, ...]:
 
 
 def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
-    """Name, first joint and tip of arms and legs; of a quadruped of its legs."""
+    """Name, first joint and tip of arms and legs; of an animal on four legs or more of its legs."""
     found = humanoid(rig)
     roles = found.joints
-    if found.kind == "quadruped":
+    if found.kind in ("quadruped", "multi-legged"):
         return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in found.legs]
     limbs = [(name, roles.get(first), [roles.get(last) for last in tips]) for name, first, *tips in _LIMBS]
     return [

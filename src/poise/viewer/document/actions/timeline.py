@@ -29,7 +29,8 @@ def plant(document: Document, args: dict[str, Any]) -> Document:
     on = truth(args, "on")
     if on and document.clip is None:
         raise InputError("there is no clip whose feet could be planted: choose one first")
-    if on and not humanoid(document.rig).legs:
+    roles = humanoid(document.rig) if on else None
+    if roles is not None and not (roles.legs or roles.apart):
         raise UnsupportedError(
             "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table"
         )
