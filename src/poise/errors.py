@@ -68,12 +68,16 @@ class UnknownNameError(PoiseError):
         The names that exist.
     plural
         Plural of `kind`, where it is not made by an s.
+    also
+        Further names that can be given: offered where they are near, not listed.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, plural: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, plural: str = "", also: Iterable[str] = ()
+    ) -> None:
         self.name = name
         names = list(known)
-        near = _nearest(str(name), names)
+        near = _nearest(str(name), [*names, *also])
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
         super().__init__(f"no {kind} {name!r}{hint} {plural or kind + 's'}: {listed(names)}")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from poise.cli.told.roles import role_lines, role_object
+from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
 from poise.errors import shown
 from poise.io.gltf.extras import limit_json
 from poise.io.registry import load
@@ -41,7 +41,7 @@ def info(
 
 def as_object(rig: Rig, file: Path) -> dict[str, Any]:
     """Everything `poise info` knows, for JSON."""
-    s = rig.skeleton
+    s, found = rig.skeleton, humanoid(rig)
     return {
         "file": str(file),
         "nq": s.nq,
@@ -54,7 +54,8 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
         "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in chains(s).items()},
         "humanoid": rig.humanoid,
-        "roles": role_object(humanoid(rig)),
+        "roles": role_object(found),
+        "face": face_object(found, rig.skeleton),
         "skins": [{"name": skin.name, "joints": list(skin.joints)} for skin in rig.skins],
         "notes": list(rig.notes),
     }
@@ -133,7 +134,8 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
         lines += [shown(f"  {name}: {root} -> {tip}") for name, (root, tip) in list(known.items())[:_MOST_CHAINS]]
         if len(known) > _MOST_CHAINS:
             lines += [f"  ... and {len(known) - _MOST_CHAINS} more (--json lists all)"]
-    roles = role_lines(humanoid(rig))
+    found = humanoid(rig)
+    roles = role_lines(found) + face_lines(found, s)
     return lines + [""] * bool(roles) + roles + [shown(f"note: {note}") for note in rig.notes]
 
 

@@ -116,8 +116,8 @@ def _with_sidecar(rig: Rig, path: Path) -> Rig:
     from poise.io.sidecar.read import apply_sidecar, roles_in  # noqa: PLC0415  (few rigs have one)
 
     skeleton, roles = apply_sidecar(rig.skeleton, path), roles_in(rig.skeleton, path)
-    rig = rig.with_skeleton(skeleton)
     kept = {role: joint for role, joint in rig.humanoid.items() if joint not in roles.values()}
+    rig = rig.with_skeleton(dataclasses.replace(skeleton, roles=kept | roles))
     return dataclasses.replace(rig, humanoid=kept | roles, sidecar_roles=frozenset(roles))
 
 

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, UnsupportedError
 from poise.jax import turns
 from poise.jax.forward import Frames, as_q, forward
+from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.goals import AnyGoal, Goal
-from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure
 from poise.problem.packing import axis_in, offset_of, weight_of
 from poise.problem.problem import Problem
 
@@ -58,8 +59,8 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
         raise UnsupportedError("poise.jax has no residual for Pole goals")
     names = tuple(dict.fromkeys(pose.skeleton.names[measure.row] for measure in problem.measures))
     asked = [
-        (names.index(pose.skeleton.names[measure.row]), measure, problem.goals[measure.goal])
-        for measure in problem.measures
+        (names.index(pose.skeleton.names[measure.row]), measure, goal, _axis(pose, measure, goal))
+        for measure, goal in ((measure, problem.goals[measure.goal]) for measure in problem.measures)
     ]
     place, size = forward(pose.skeleton, names, pose=pose), problem.plan.size
     width = sum(NUMBERS[measure.kind] for measure in problem.measures)
@@ -69,7 +70,7 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     def rest(q: Array, targets: Array) -> Array:
         at = place(q)
         batch = jnp.broadcast_shapes(q.shape[:-1], targets.shape[:-1])
-        rows = [_rows(at, i, measure, goal, targets, size) for i, measure, goal in asked]
+        rows = [_rows(at, i, measure, goal, axis, targets, size) for i, measure, goal, axis in asked]
         none = jnp.zeros((*batch, 0), q.dtype)
         return jnp.concatenate([none, *(jnp.broadcast_to(part, (*batch, 3)) for part in rows)], axis=-1)
 
@@ -86,7 +87,12 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     return left
 
 
-def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, targets: Array, size: float) -> Array:
+def _axis(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """The axis (3,) of a direction or an aim in the frame of its joint; zero of what has none."""
+    return np.array(axis_in(pose.skeleton, goal)) if measure.kind in (DIRECTION, AIM) else np.zeros(3)
+
+
+def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, own: Floats, targets: Array, size: float) -> Array:
     """What is left (..., 3) of one measure of joint i of the frames, times its goal's weight."""
     wanted = targets[..., measure.column : measure.column + NUMBERS[measure.kind]]
     affine, turn = at.affine[..., i, :, :], turns.quat(at.rotations[..., i, :])
@@ -96,7 +102,7 @@ def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, targets: Array, s
     elif measure.kind == ROTATION:
         part = turns.rotation_left(turns.quat(wanted), turn)
     else:
-        axis = turns.rotate(turn, turns.vec(jnp.asarray(np.array(axis_in(goal)), affine.dtype)))
+        axis = turns.rotate(turn, turns.vec(jnp.asarray(own, affine.dtype)))
         way = turns.vec(wanted)
         part = turns.direction_left(turns.way_to(way, point, axis) if measure.kind == AIM else way, axis)
     return turns.stacked(part) * weight_of(goal, measure.kind)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -60,6 +61,11 @@ class Skeleton:
         The rotation order that the file writes each joint in ("ZXY"); empty where it has none.
     chains
         Named pairs (root, tip), from a sidecar.
+    roles
+        VRM 1.0 bone names to joint names, as the sidecar and the file itself say; see `poise.humanoid`. Not compared.
+    faces
+        Where the figure looks at rest, where the file's format says it: "-z" (VRM 0.x), "+z" (VRM 1.0), or None. Not
+        compared.
     metres_per_unit
         None where the file does not say.
     up
@@ -83,6 +89,8 @@ class Skeleton:
     source_ids: tuple[object, ...] = ()
     euler: tuple[str, ...] = ()
     chains: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])
+    faces: str | None = None
     metres_per_unit: float | None = None
     up: str | None = None
     source: Any = None
@@ -177,7 +185,7 @@ class Skeleton:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
             return NotImplemented
-        names = [f.name for f in dataclasses.fields(self) if f.name != "source"]
+        names = [f.name for f in dataclasses.fields(self) if f.name not in ("roles", "faces", "source")]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
@@ -266,11 +274,20 @@ class Skeleton:
         return dict(self.aliases) | {name: i for i, name in enumerate(self.names)}
 
     def index(self, joint: str) -> int:
-        """Row of a joint, found by name or alias; UnknownNameError lists what exists."""
+        """Row of a joint, found by name or alias, else by its role ("leftHand"); UnknownNameError lists what exists."""
         try:
             return self._rows[joint]
         except (KeyError, TypeError):
-            raise UnknownNameError("joint", str(joint), [*self.names, *self.aliases]) from None
+            return self._row_of_role(joint)
+
+    def _row_of_role(self, role: str) -> int:
+        """Row of the joint that surely has a role, which is looked for only where no joint has the name."""
+        lookup = import_module("poise.model.roles.lookup")  # which stands above: roles are found in a skeleton
+        row: int | None = lookup.row_of_role(self, role)
+        if row is None:
+            known = [*self.names, *self.aliases]
+            raise UnknownNameError("joint", str(role), known, also=lookup.sure_roles(self)) from None
+        return row
 
     def __contains__(self, joint: object) -> bool:
         return isinstance(joint, str) and joint in self._rows

@@ -59,7 +59,7 @@ def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGo
         goal = goals[measure.goal]
         row[:2], row[5:] = (measure.kind, measure.column), offset_of(goal)
         if measure.kind in (DIRECTION, AIM):
-            row[2:5] = axis_in(goal)
+            row[2:5] = axis_in(skeleton, goal)
         elif isinstance(goal, Pole):
             row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
     return asks
@@ -181,7 +181,7 @@ class Places:
 
     def axis(self, measure: Measure, goal: AnyGoal) -> Floats:
         """The axis (k, 3) of a direction or an aim."""
-        return rotations.rotate(self[measure.row].rotations, np.array(axis_in(goal)))
+        return rotations.rotate(self[measure.row].rotations, np.array(axis_in(self._pose.skeleton, goal)))
 
     def way(self, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
         """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""

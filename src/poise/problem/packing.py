@@ -48,20 +48,22 @@ def weight_of(goal: AnyGoal, kind: int) -> float:
     return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == ROTATION else 1.0)
 
 
-def axis_in(goal: AnyGoal) -> tuple[float, float, float]:
+def axis_in(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
     """The axis that a goal that measures a direction or an aim has in the frame of its joint."""
+    if isinstance(goal, LookAt):
+        return goal.sight(skeleton).axis
     return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see problem/goals/base/goal.py)
 
 
-def _aim(term: Term, places: Sequence[Transform], goal: AnyGoal, *, mirrored: bool) -> Floats:
+def _aim(skeleton: Skeleton, term: Term, places: Sequence[Transform], goal: AnyGoal, *, mirrored: bool) -> Floats:
     """A row of the aims, see kernels/tree/arrays.py, without the tolerance."""
     row, place = np.zeros(15), places[0]
     row[:3], row[3:7], row[7] = place.offset[0], place.rotation[0], weight_of(goal, term.kind)
     if term.kind == DIRECTION:
-        row[:3] = rotations.rotate(place.rotation[0], np.array(axis_in(goal)))
+        row[:3] = rotations.rotate(place.rotation[0], np.array(axis_in(skeleton, goal)))
     elif term.kind == AIM:
         sign = -1.0 if mirrored else 1.0  # the kernels' points are mirrored then, their turns are not
-        row[3:6] = sign * rotations.rotate(place.rotation[0], np.array(axis_in(goal)))
+        row[3:6] = sign * rotations.rotate(place.rotation[0], np.array(axis_in(skeleton, goal)))
         row[6] = float(isinstance(goal, LookAt))
     elif term.kind == POLE:
         row[9:12], row[12:15] = places[1].offset[0], places[2].offset[0]
@@ -107,7 +109,7 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
     aims = np.zeros((len(layout.terms), 15))
     for i, (term, each) in enumerate(zip(layout.terms, places, strict=True)):
         scaled = [Transform(p.offset / size, p.rotation, p.factor) for p in each]
-        aims[i] = _aim(term, scaled, goals[term.goal], mirrored=scale < 0.0)
+        aims[i] = _aim(skeleton, term, scaled, goals[term.goal], mirrored=scale < 0.0)
     return Geometry(frames, aims, size, scale, walk.sheared or sheared)
 
 

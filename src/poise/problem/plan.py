@@ -44,7 +44,7 @@ from poise.problem.layout import (
 from poise.problem.packing import geometry_of
 
 _UP = np.array([0.0, 0.0, 1.0])
-_OWN = ("joint", "root", "axis", "offset", "over", "tip", "rotation_weight")  # of a goal, besides its target
+_OWN = ("joint", "root", "axis", "offset", "looks", "tip", "rotation_weight")  # of a goal, besides its target
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
 

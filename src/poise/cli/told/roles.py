@@ -6,7 +6,9 @@ from typing import Any
 
 from poise.errors import shown
 from poise.model.roles import Leg, Roles
+from poise.model.roles.face import sight_of
 from poise.model.roles.vrm import BONES, FINGER_BONES, SIDES
+from poise.model.skeleton import Skeleton
 from poise.model.ways import FLAT
 
 _FINGERS = tuple(f"{side}{bone}" for side in SIDES for bone in FINGER_BONES)
@@ -55,3 +57,18 @@ def role_lines(roles: Roles) -> list[str]:
 
 def _leg_line(leg: Leg, what: str) -> str:
     return shown(f"  {leg.name} {what}: {' > '.join(filter(None, (leg.upper, leg.lower, leg.foot, leg.toes)))}")
+
+
+def face_object(roles: Roles, skeleton: Skeleton) -> dict[str, Any] | None:
+    """Where the face looks, in the frame of the head, and what says so; None where there is no head."""
+    head = roles.joints.get("head")
+    return None if head is None else {"joint": head, **sight_of(skeleton, skeleton.index(head))._asdict()}
+
+
+def face_lines(roles: Roles, skeleton: Skeleton) -> list[str]:
+    """The same for people: a line, or none."""
+    found = face_object(roles, skeleton)
+    if found is None:
+        return []
+    axis = ", ".join(f"{number:.3f}" for number in found["axis"])
+    return [shown(f"  face: {found['joint']} looks along ({axis}) of its own frame: {found['reason']}")]

@@ -85,14 +85,15 @@ def _rig(path: Path, container: Container) -> Rig:
     tracks = read_tracks(clips, nodes, accessors, notes)
     built = tuple(build_clip(made.skeleton, keys, clip.name) for keys, clip in zip(tracks, clips, strict=True))
     source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, built)
-    skeleton = dataclasses.replace(applied(made.skeleton, whole, notes), source=source)
+    roles, faces = humanoid(document, nodes, notes)
+    skeleton = dataclasses.replace(applied(made.skeleton, whole, notes), source=source, roles=roles, faces=faces)
     rest = turned_to_y(skeleton.up) @ _rest_world(skeleton, nodes)
     return Rig(
         skeleton,
         dataclasses.replace(made.pose, skeleton=skeleton),
         tuple(clip.on(skeleton) for clip in built),
         _turned_back(build_skins(skins, nodes, accessors, rest, notes), skeleton.up),
-        humanoid(document, nodes, notes),
+        roles,
         notes.sentences(),
         path,
     )

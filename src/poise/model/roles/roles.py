@@ -111,7 +111,7 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
-    figure, given = _figure(rig), _given(rig)
+    figure, given = figure_of(rig), _given(rig)
     if is_flat(figure.skeleton.kinds, figure.parents):
         return _roles(figure, {}, [], "other", dict.fromkeys(REQUIRED, FLAT))
     names, body = Names(figure), structure.body(figure)
@@ -179,7 +179,8 @@ def _apart(figure: Candidate, side: str, known: Mapping[str, int], astray: Mappi
 def _given(rig: Rig | Skeleton) -> dict[str, Role]:
     """What the sidecar and the file itself say."""
     if isinstance(rig, Skeleton):
-        return {}
+        known = {role: joint for role, joint in rig.roles.items() if role in BONES and joint in rig}
+        return {role: Role(rig.index(joint), 1.0, "the file or its sidecar") for role, joint in known.items()}
     index, sidecar = rig.skeleton.index, rig.sidecar_roles
     return {
         role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
@@ -213,7 +214,8 @@ def _with(found: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
     return found
 
 
-def _figure(rig: Rig | Skeleton) -> Candidate:
+def figure_of(rig: Rig | Skeleton) -> Candidate:
+    """A rig, or a skeleton alone, as the search for roles sees it."""
     if isinstance(rig, Skeleton):
         return Candidate(rig, _positions(Pose(rig, rig.rest_q)))
     skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
@@ -221,15 +223,20 @@ def _figure(rig: Rig | Skeleton) -> Candidate:
     return Candidate(rig.skeleton, _positions(rig.rest), None if first is None else _positions(first), skinned)
 
 
+def maps_of(pose: Pose) -> Floats:
+    """World transforms (n, 4, 4) of a single pose, worked out with arrays only."""
+    s, parts = pose.skeleton, local_parts(pose)
+    return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])
+
+
 def _positions(pose: Pose) -> Floats:
     """World positions (n, 3), scaled so that the largest number is 1: no unit is too large or too small.
 
     With arrays only: nobody waits for a compiler here.
     """
-    s, parts = pose.skeleton, local_parts(pose)
-    if not len(s):
+    if not len(pose.skeleton):
         return np.zeros((0, 3))
-    points = world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+    points = maps_of(pose)[:, :3, 3]
     points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # a node may be scaled out of the numbers there are
     largest = float(np.abs(points).max())
     return points / largest if largest > 0.0 else points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
@@ -15,6 +15,10 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
+if TYPE_CHECKING:
+    from poise.model.roles.face import Sight
+
+AHEAD = (0.0, 0.0, 1.0)  # the axis where none is given, but for faces
 _TOGETHER = 3  # joints that turn where none are named: spine, neck, head
 
 
@@ -30,6 +34,8 @@ class LookAt(PointTarget):
         (..., 3) [file units, world]; leading axes are a batch.
     axis
         (x, y, z) in the frame of `joint`, the direction of the ray, of any length but zero; stored with length one.
+        None: where the figure's face looks, for its head and the joints above and below it; +z of the joint's frame for
+        other joints, robots and figures without a face, and so it is stored. See `sight`.
     over
         The joints that turn, each of them `joint` itself or above it; no others turn for this goal. Names: the first
         takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") turns the head most. A mapping
@@ -51,10 +57,11 @@ class LookAt(PointTarget):
 
     measures = ("aim",)
     root = None
+    looks: ClassVar[tuple[Any, bool]]  # `over`, and whether the axis is that of the face: what plans are remembered by
 
     joint: str
     target: Floats
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: tuple[float, float, float] = AHEAD
     over: tuple[tuple[str, float], ...] | None = None
     offset: tuple[float, float, float] = ORIGIN
     weight: float = 1.0
@@ -64,18 +71,34 @@ class LookAt(PointTarget):
         joint: str,
         target: ArrayLike,
         *,
-        axis: ArrayLike = (0.0, 0.0, 1.0),
+        axis: ArrayLike | None = None,
         over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
         offset: ArrayLike = ORIGIN,
         weight: float = 1.0,
     ) -> None:
-        set_fields(self, joint=joint, axis=unit_axis(axis), over=None if over is None else _shares(over, joint))
+        shares = None if over is None else _shares(over, joint)
+        by_face = axis is None or axis is AHEAD  # which dataclasses.replace() hands on
+        set_fields(self, joint=joint, axis=AHEAD if axis is None or by_face else unit_axis(axis), over=shares)
+        set_fields(self, looks=(shares, by_face))
         set_fields(self, offset=checked_offset(offset, joint), weight=checked_weight(weight, repr(joint)))
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        return type(self)(self.joint, value, axis=self.axis, over=self.over, offset=self.offset, weight=self.weight)
+        axis = None if self.looks[1] else self.axis
+        return type(self)(self.joint, value, axis=axis, over=self.over, offset=self.offset, weight=self.weight)
+
+    def sight(self, skeleton: Skeleton) -> Sight:
+        """The axis that looks on a skeleton, and what says so.
+
+        The face looks level and ahead in the rest pose. VRM files say where that is; else front and hind legs, feet,
+        knees, eyes, and left and right of hips and shoulders show it.
+        """
+        from poise.model.roles.face import Sight, sight_of  # noqa: PLC0415  (who names an axis need not wait for it)
+
+        if not self.looks[1]:
+            return Sight(self.axis, "given")
+        return sight_of(skeleton, skeleton.index(self.joint))
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """The share of each row of the skeleton that turns; InputError for a joint that is not above the goal's."""

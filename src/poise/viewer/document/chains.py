@@ -15,6 +15,7 @@ from poise.model.rig import Rig
 from poise.model.roles.usual_limbs import usual_limbs
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
+from poise.problem.goals.look_at import AHEAD
 
 ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
 KINDS: tuple[str, ...] = get_args(ChainKind)
@@ -33,7 +34,7 @@ class ChainTarget:
     weight     where several compete
     ground     the target stays on the terrain
     position   [file units, world] the target; rotation w x y z; direction of any length
-    axis       of the tip, in its own frame: what points along the direction, or looks
+    axis       of the tip, in its own frame: what points along the direction, or looks; the face looks until it is given
     pole       [file units, world] the side to which the limb bends, or None
     """
 
@@ -47,7 +48,7 @@ class ChainTarget:
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
     direction: Vector = (0.0, 0.0, 1.0)
-    axis: Vector = (0.0, 0.0, 1.0)
+    axis: Vector = AHEAD
     pole: Vector | None = None
 
     def but(self, **changes: Any) -> ChainTarget:
@@ -104,7 +105,7 @@ def chain_of(
         raise InputError(f"a chain's kind is one of {', '.join(KINDS)}, not {kind!r}")
     pose.skeleton.chain(root, tip)
     at = pose.world[tip]
-    axis = more.pop("axis", (0.0, 0.0, 1.0))
+    axis = more.pop("axis", AHEAD)
     along = rotations.rotate(at.rotations, np.asarray(axis, dtype=np.float64))
     return ChainTarget(
         id=name, root=root, tip=tip, kind=kind, axis=axis, position=vector(at.positions),

@@ -89,16 +89,20 @@ def _inverted(matrices: Floats, instead: Floats) -> tuple[Floats, np.ndarray]:
     return np.where(singular[:, None, None], instead, np.linalg.inv(safe)), singular
 
 
-def humanoid(document: Json, nodes: Nodes, notes: Notes) -> dict[str, str]:
-    """VRM 1.0 bone names -> joint names, of VRM 0.x or 1.0; entries that lead nowhere are noted."""
+def humanoid(document: Json, nodes: Nodes, notes: Notes) -> tuple[dict[str, str], str | None]:
+    """VRM 1.0 bone names -> joint names, of VRM 0.x or 1.0, and where that version's figures look ("-z", "+z").
+
+    Entries that lead nowhere are noted.
+    """
     extensions = mapping(document, "extensions")
     result: dict[str, str] = {}
-    for bone, node in [*_vrm0(extensions), *_vrm1(extensions)]:
+    old, new = _vrm0(extensions), _vrm1(extensions)
+    for bone, node in [*old, *new]:
         if isinstance(bone, str) and type(node) is int and 0 <= node < len(nodes.rows):
             result[text(bone)] = nodes.names[nodes.rows[node]]
         else:
             notes.add("VRM human bones lead to no node and were ignored", text(bone) or "(unnamed)")
-    return result
+    return result, "+z" if new else "-z" if old else None
 
 
 def _vrm0(extensions: Json) -> list[tuple[Any, Any]]:

@@ -1,0 +1,130 @@
+"""Where the face of a figure looks: level and ahead, in the rest pose, and with the head from there on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.maths.remember import remember
+from poise.model.pose import Pose, rotation_part
+from poise.model.roles.facing import facing
+from poise.model.roles.figure import Candidate
+from poise.model.roles.lookup import roles_of
+from poise.model.roles.roles import Leg, Roles, figure_of, maps_of
+from poise.model.roles.structure import unit
+from poise.model.skeleton import Skeleton
+
+AHEAD = (0.0, 0.0, 1.0)  # where nothing is known: +z of the joint's own frame
+_LIKE = 0.8  # cosine: hips that lie across another way than the one seen are no measure of it
+_SNAP = float(np.cos(np.radians(10.0)))  # authors make figures look along an axis; feet may point aside
+_CLEAR = 1e-6
+
+
+class Sight(NamedTuple):
+    """The direction in which a joint looks, in its own frame, and what that was seen by."""
+
+    axis: tuple[float, float, float]
+    reason: str
+
+
+def sight_of(skeleton: Skeleton, row: int) -> Sight:
+    """Where the joint in a row looks.
+
+    The head, what stands above it and what hangs below it look where the face does; any other joint, and all of a
+    figure without a face, along +z of its own frame. Found once for each joint.
+    """
+    return remember(skeleton, "sights", row, lambda: _sight(skeleton, row))
+
+
+def _sight(skeleton: Skeleton, row: int) -> Sight:
+    roles = roles_of(skeleton)
+    if "head" not in roles.joints:
+        return Sight(AHEAD, "+z of the joint: no head is known")
+    head = skeleton.index(roles.joints["head"])
+    name = skeleton.names[row]
+    if row not in skeleton.way(head) and head not in skeleton.way(row):
+        return Sight(AHEAD, f"+z of the joint: {name!r} does not carry the head, nor does the head carry it")
+    seen, why = remember(skeleton, "face", None, lambda: _face(skeleton, roles))
+    if seen is None:
+        return Sight(AHEAD, f"+z of the joint: {why}")
+    own = rotation_part(maps_of(Pose(skeleton, skeleton.rest_q))[row, :3, :3])
+    x, y, z = unit(seen @ own).tolist()
+    return Sight((x, y, z), why)
+
+
+def _face(skeleton: Skeleton, roles: Roles) -> tuple[Floats | None, str]:
+    """The way in which a figure looks in its rest pose, a unit vector (3,) in the world, or None; and why."""
+    figure = figure_of(skeleton)
+    if skeleton.faces is not None:
+        axis = np.eye(3)["xyz".index(skeleton.faces[-1])]
+        return (-axis if skeleton.faces.startswith("-") else axis), "the file's VRM version"
+    if figure.is_robot:
+        return None, "a robot's head is a frame of its own"
+    rows = [
+        [skeleton.index(name) for name in (leg.upper, leg.lower, leg.foot, leg.toes) if name] for leg in _legs(roles)
+    ]
+    up = figure.up if figure.up is not None else _up(figure, rows)
+    if up is None:
+        return None, "nothing says which way is up"
+    for seen, why in _signs(figure, roles, rows, up):
+        level = seen - up * float(seen @ up)
+        if float(np.linalg.norm(level)) > _CLEAR:
+            return _straightened(figure, roles, unit(level), up), why
+    return None, "the rest pose does not show where the figure looks"
+
+
+def _legs(roles: Roles) -> Sequence[Leg]:
+    return roles.legs or roles.apart
+
+
+def _up(figure: Candidate, legs: list[list[int]]) -> Floats | None:
+    """Up where the file does not say: as the legs stand. None along X: that is no pose of a figure."""
+    if not legs:
+        return None
+    up = facing(figure, legs).up
+    return up if abs(float(up[0])) < float(np.linalg.norm(up[1:])) else None
+
+
+def _signs(figure: Candidate, roles: Roles, legs: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
+    """What shows where a figure looks, the surest first."""
+    points, index = figure.positions, figure.skeleton.index
+    found: list[tuple[Floats, str]] = []
+    starts = {
+        place: [points[rows[0]] for rows, leg in zip(legs, _legs(roles), strict=True) if leg.position == place]
+        for place in ("front", "hind")
+    }
+    if starts["front"] and starts["hind"]:
+        found.append((np.mean(starts["front"], axis=0) - np.mean(starts["hind"], axis=0), "the front legs"))
+    elif legs:
+        looks = facing(figure, legs)
+        found += [(looks.forward, looks.source)] if looks.is_seen else []
+    eyes = [points[index(roles.joints[role])] for role in ("leftEye", "rightEye") if role in roles.joints]
+    if len(eyes) == 2:  # noqa: PLR2004
+        found.append((np.mean(eyes, axis=0) - points[index(roles.joints["head"])], "the eyes"))
+    return found + [(np.cross(across, up), "left and right") for across in _across(figure, roles)]
+
+
+def _across(figure: Candidate, roles: Roles) -> list[Floats]:
+    """The ways from right to left, across the hips and the shoulders."""
+    points, index = figure.positions, figure.skeleton.index
+    pairs = [[roles.joints.get(f"{side}{part}") for side in ("left", "right")] for part in ("UpperLeg", "UpperArm")]
+    sides = {side: [leg.upper for leg in _legs(roles) if leg.side == side] for side in ("left", "right")}
+    ways = [points[index(left)] - points[index(right)] for left, right in pairs if left and right]
+    if sides["left"] and sides["right"]:
+        means = [np.mean([points[index(name)] for name in sides[side]], axis=0) for side in ("left", "right")]
+        ways.insert(0, means[0] - means[1])
+    return ways
+
+
+def _straightened(figure: Candidate, roles: Roles, seen: Floats, up: Floats) -> Floats:
+    """The way ahead, square to the hips, and along an axis of the file where it is near one: feet may point aside."""
+    for across in _across(figure, roles):
+        square = np.cross(across, up)
+        if float(np.linalg.norm(square)) > _CLEAR and float(unit(square) @ seen) > _LIKE:
+            seen = unit(square)
+            break
+    axis = int(np.argmax(np.abs(seen)))
+    return np.eye(3)[axis] * np.sign(seen[axis]) if abs(seen[axis]) > _SNAP else seen
