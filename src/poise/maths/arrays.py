@@ -117,3 +117,8 @@ def for_kernel(array: Floats) -> Floats:
 def frozen(array: NDArray[np.generic]) -> None:
     """Make an array read-only, so that a frozen value stays what it is."""
     array.setflags(write=False)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal, arrays number by number."""
+    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)

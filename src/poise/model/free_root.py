@@ -9,15 +9,18 @@ stay what they were.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.errors import InputError
+from poise.errors import InputError, UnknownNameError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.model.joints import Kind
+from poise.model.other_names import row_of_role
 from poise.model.ways import LIMB
 
 _MOVED = 1e-12  # of a quaternion's components: a base that turned by less stands where it stood
@@ -28,6 +31,48 @@ class Freed(NamedTuple):
 
     row: int
     kind: int
+
+
+def freed(skeleton: Any, joint: str | None) -> Any:
+    """The skeleton with a free joint at a joint, or where its root is; see `Skeleton.with_free_root`."""
+    if joint is None and (skeleton.kinds == Kind.FREE).any():
+        return skeleton
+    row = _root(skeleton) if joint is None else skeleton.index(joint)
+    if row < 0:
+        raise InputError("a skeleton without joints has no root that could be freed")
+    kind = int(skeleton.kinds[row])
+    if kind == Kind.FREE:
+        return skeleton
+    if kind not in (Kind.BALL, Kind.FIXED):
+        message = f"{skeleton.names[row]!r} is a {Kind(kind).name.lower()}; a free root is made of a ball or a base"
+        raise InputError(message)
+    rest = freed_q(skeleton.rest_q, int(skeleton.q_start[row]), kind)
+    return dataclasses.replace(
+        skeleton, kinds=_with_kind(skeleton.kinds, row, Kind.FREE), rest_q=rest, freed=Freed(row, kind)
+    )
+
+
+def bound(skeleton: Any) -> Any:
+    """The skeleton without the free root that `freed` has given it."""
+    row, kind = skeleton.freed
+    rest, _ = bound_q(skeleton.rest_q, int(skeleton.q_start[row]), kind, skeleton.names[row])
+    return dataclasses.replace(skeleton, kinds=_with_kind(skeleton.kinds, row, kind), rest_q=rest, freed=None)
+
+
+def _with_kind(kinds: Ints, row: int, kind: int) -> Ints:
+    kinds = kinds.copy()
+    kinds[row] = kind
+    return kinds
+
+
+def _root(skeleton: Any) -> int:
+    """The row that carries all others: a robot's base, a figure's hips by role, else what its tree says."""
+    if (skeleton.kinds == Kind.BALL).any():
+        with suppress(UnknownNameError):
+            row = row_of_role(skeleton, "hips", ())
+            if skeleton.kinds[row] in (Kind.BALL, Kind.FIXED):
+                return row
+    return usual_root(skeleton.kinds, skeleton.parents, skeleton.children, skeleton.moving_depth)
 
 
 def usual_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:

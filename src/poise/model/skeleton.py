@@ -11,21 +11,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
-from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 
-from poise.errors import InputError, UnknownNameError, listed
-from poise.maths.arrays import Floats, Ints, finite, frozen, short
+from poise.errors import InputError, listed
+from poise.maths.arrays import Floats, Ints, finite, frozen, same, short
 from poise.maths.remember import remember
 from poise.model import joints
-from poise.model.free_root import Freed, bound_q, freed_q, usual_root
+from poise.model.free_root import Freed, bound, freed
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
+from poise.model.other_names import matching, row_of_role
 from poise.model.ways import FLAT, is_flat, usual_way
 
 
@@ -186,7 +185,7 @@ class Skeleton:
         if not isinstance(other, Skeleton):
             return NotImplemented
         names = [f.name for f in dataclasses.fields(self) if f.name not in ("roles", "faces", "source")]
-        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+        return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((self.names, self.parents.tobytes(), self.kinds.tobytes()))
@@ -278,16 +277,7 @@ class Skeleton:
         try:
             return self._rows[joint]
         except (KeyError, TypeError):
-            return self._row_of_role(joint)
-
-    def _row_of_role(self, role: str) -> int:
-        """Row of the joint that surely has a role, which is looked for only where no joint has the name."""
-        lookup = import_module("poise.model.roles.lookup")  # which stands above: roles are found in a skeleton
-        row: int | None = lookup.row_of_role(self, role)
-        if row is None:
-            known = [*self.names, *self.aliases]
-            raise UnknownNameError("joint", str(role), known, also=lookup.sure_roles(self)) from None
-        return row
+            return row_of_role(self, joint, [*self.names, *self.aliases])
 
     def __contains__(self, joint: object) -> bool:
         return isinstance(joint, str) and joint in self._rows
@@ -378,44 +368,20 @@ class Skeleton:
         Parameters
         ----------
         joint
-            The joint that is freed, a ball or a fixed one. None: of a figure the topmost joint that leads on to several
-            limbs, of a robot its base; a skeleton that has a free joint already is returned as it is.
+            The joint that is freed, a ball or a fixed one. None: of a figure the hips by role, else the topmost joint
+            that leads on to several limbs; of a robot its base. A skeleton that has a free joint already is returned
+            as it is.
 
         Notes
         -----
         Poses go from one to the other with `Pose.on`; saving, clips, Near, Tracker and bake take both.
         """
-        if joint is None and (self.kinds == Kind.FREE).any():
-            return self
-        usual = usual_root(self.kinds, self.parents, self.children, self.moving_depth) if joint is None else -1
-        row = usual if joint is None else self.index(joint)
-        if row < 0:
-            raise InputError("a skeleton without joints has no root that could be freed")
-        return self if self.kinds[row] == Kind.FREE else remember(self, "free root", row, lambda: self._freed(row))
-
-    def _freed(self, row: int) -> Skeleton:
-        kind = int(self.kinds[row])
-        if kind not in (Kind.BALL, Kind.FIXED):
-            raise InputError(
-                f"{self.names[row]!r} is a {Kind(kind).name.lower()}; a free root is made of a ball or a base"
-            )
-        kinds = self.kinds.copy()
-        kinds[row] = Kind.FREE
-        rest = freed_q(self.rest_q, int(self.q_start[row]), kind)
-        return dataclasses.replace(self, kinds=kinds, rest_q=rest, freed=Freed(row, kind))
+        return remember(self, "free root", joint, lambda: freed(self, joint))
 
     @property
     def bound(self) -> Skeleton:
         """The same joints without the free root that `with_free_root` gave them; itself where it gave none."""
-        return self if self.freed is None else remember(self, "bound root", None, self._bound)
-
-    def _bound(self) -> Skeleton:
-        assert self.freed is not None
-        row, kind = self.freed
-        kinds = self.kinds.copy()
-        kinds[row] = kind
-        rest, _ = bound_q(self.rest_q, int(self.q_start[row]), kind, self.names[row])
-        return dataclasses.replace(self, kinds=kinds, rest_q=rest, freed=None)
+        return self if self.freed is None else remember(self, "bound root", None, lambda: bound(self))
 
     # --- limits ----------------------------------------------------------------------------------
 
@@ -479,11 +445,4 @@ class Skeleton:
     def _matching(self, pattern: str) -> list[int]:
         if pattern in self:
             return [self.index(pattern)]
-        rows = [i for i, name in enumerate(self.names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
-        if not rows:
-            raise UnknownNameError("joint", pattern, [*self.names, *self.aliases])
-        return [i for i in rows if self.kinds[i] != Kind.FIXED]
-
-
-def _same(a: Any, b: Any) -> bool:
-    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+        return [i for i in matching(pattern, self.names, self.aliases) if self.kinds[i] != Kind.FIXED]

@@ -21,7 +21,6 @@ from poise.problem.plan import kinds_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request, is_own
 from poise.solving.checks import check_arguments
-from poise.solving.free_root import with_free_root
 from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
 from poise.solving.result import Result
@@ -104,7 +103,7 @@ def solve(
     began = perf_counter()
     check_arguments(start, solver, tolerance, angle_tolerance, free_root)
     wanted = checked_goals(goals)
-    start = with_free_root(start) if free_root else start
+    start = rooted(start) if free_root else start
     shape = _batch(start, wanted)
     show = progress is True
     told = None if show or progress is False else progress
@@ -213,7 +212,7 @@ def prepare(
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    start = with_free_root(start) if free_root else start
+    start = rooted(start) if free_root else start
     how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
@@ -230,6 +229,11 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
     return every
 
 
+def rooted(start: Pose) -> Pose:
+    """The start on a skeleton with a free root."""
+    return start.on(start.skeleton.with_free_root())
+
+
 def chosen_solver(
     solver: str | solvers.Solver,
     start: Pose,
@@ -241,7 +245,7 @@ def chosen_solver(
     """The solver that is meant; "auto" is two_bone where the problem is a limb of two bones, else the engine."""
     if not isinstance(solver, str):
         return solver
-    return _chosen(solver, Problem(with_free_root(start) if free_root else start, goals, free_root), prefer)
+    return _chosen(solver, Problem(rooted(start) if free_root else start, goals, free_root), prefer)
 
 
 def _chosen(solver: str | solvers.Solver, problem: Problem, prefer: Prefer) -> solvers.Solver:

@@ -21,7 +21,7 @@ _MAIN = {"UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"}
 _BONES = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}  # what leads on to a foot or a hand
 
 
-class Limb(NamedTuple):
+class NamedLimb(NamedTuple):
     """A limb by names: the rows of its segments, and those that were named but do not hang in it."""
 
     rows: dict[str, int]
@@ -36,12 +36,12 @@ class Limb(NamedTuple):
 _Slotted: TypeAlias = "Callable[[_Reader], Iterator[Slots]]"
 
 
-def leg(figure: Candidate, side: str) -> Limb:
+def leg(figure: Candidate, side: str) -> NamedLimb:
     """The leg of a side by names: UpperLeg, LowerLeg, Foot, Toes -> row, those that are found."""
     return _best(figure, side, _LEG, _leg_slots)
 
 
-def arm(figure: Candidate, side: str) -> Limb:
+def arm(figure: Candidate, side: str) -> NamedLimb:
     """The arm of a side by names: Shoulder, UpperArm, LowerArm, Hand -> row, those that are found."""
     return _best(figure, side, _ARM, _arm_slots)
 
@@ -61,9 +61,9 @@ class _Reader(NamedTuple):
         return rows if self.loose else strict or rows
 
 
-def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) -> Limb:
+def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) -> NamedLimb:
     """The first reading of the names that gives a whole limb, else the one that gives the most of it."""
-    best = Limb({}, {})
+    best = NamedLimb({}, {})
     for loose in (False, True):
         for slots in read(_Reader(figure, side, loose)):
             found = _chosen(figure, roles, slots)
@@ -114,7 +114,7 @@ def _palm(named: _Reader) -> list[int]:
     return [row for row in palms if any(named.figure.is_above(row, finger) for finger in middle)] or palms
 
 
-def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> Limb:
+def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> NamedLimb:
     """The chain of these rows that is worth the most, and the first row of each segment that is not in it."""
     tried = [sorted(set(slot), key=lambda row: _rank(figure, row, slots[place + 1 :]))[:_MOST]
              for place, slot in enumerate(slots)]  # fmt: skip
@@ -122,7 +122,7 @@ def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> Limb:
     rows = {role: row for role, row in zip(roles, worth, strict=True) if row >= 0}
     rows = _last_hinges(figure, roles, slots, rows)
     astray = {role: slot[0] for role, slot in zip(roles, tried, strict=True) if role not in rows and slot}
-    return Limb(rows, {role: row for role, row in astray.items() if row not in rows.values()})
+    return NamedLimb(rows, {role: row for role, row in astray.items() if row not in rows.values()})
 
 
 def _chains(figure: Candidate, slots: Slots, above: int = -1) -> Iterator[tuple[int, ...]]:

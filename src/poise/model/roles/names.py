@@ -8,7 +8,7 @@ from functools import cached_property
 from poise.model.roles.conventions import convention
 from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.fingers import face, fingers
-from poise.model.roles.limbs import Limb, arm, leg
+from poise.model.roles.limbs import NamedLimb, arm, leg
 from poise.model.roles.vrm import SIDES
 
 KNOWN, WORDS, LOOSE = 0.9, 0.8, 0.6  # a known convention, clear words, words among others that mean nothing here
@@ -23,7 +23,7 @@ class Names:
         self.sure = KNOWN if self.known else WORDS
 
     @cached_property
-    def _read(self) -> list[tuple[str, Limb]]:
+    def _read(self) -> list[tuple[str, NamedLimb]]:
         return [(side, read(self.figure, side)) for side in SIDES for read in (leg, arm)]
 
     def limbs(self) -> dict[str, Role]:

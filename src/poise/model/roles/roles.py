@@ -12,9 +12,10 @@ from poise.maths.arrays import Floats
 from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles import four_legs, many_legs, structure, two_legs
+from poise.model.roles import structure
 from poise.model.roles.chains import ARM, LEG, is_of_a_limb, true_chains, why_astray
 from poise.model.roles.figure import Candidate, Role
+from poise.model.roles.legs import four_legs, many_legs, two_legs
 from poise.model.roles.names import Names
 from poise.model.roles.trunk import trunk
 from poise.model.roles.vrm import BONES, REQUIRED, SIDES

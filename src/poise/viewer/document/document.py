@@ -20,7 +20,6 @@ from poise.model.limits import Limit, Range, hinge_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.solving.free_root import free_root_of
 from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
@@ -131,7 +130,7 @@ class Document:
 
         One value per skeleton and mode.
         """
-        skeleton = free_root_of(self.skeleton) if self.free_root else self.skeleton
+        skeleton = self.skeleton.with_free_root() if self.free_root else self.skeleton
         if self.mode == "limits":
             return skeleton
         keeps = _hinges_only if self.mode == "hinge" else _no_limit

@@ -13,8 +13,8 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.roles.facing import habitual
 from poise.model.roles.figure import Candidate, Role
-from poise.model.roles.four_legs import FRONT, HIND, STANDS
-from poise.model.roles.segments import segments
+from poise.model.roles.legs.four_legs import FRONT, HIND, STANDS
+from poise.model.roles.legs.segments import segments
 from poise.model.roles.structure import sides_said, unit
 from poise.model.roles.vrm import SIDES
 from poise.model.roles.words import cut

@@ -16,7 +16,7 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.roles.facing import habitual
 from poise.model.roles.figure import Candidate, Role
-from poise.model.roles.segments import segments
+from poise.model.roles.legs.segments import segments
 from poise.model.roles.structure import Body, Pair, sides_said, start, unit
 from poise.model.roles.vrm import SIDES
 from poise.model.roles.words import cut

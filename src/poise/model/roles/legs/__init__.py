@@ -1,0 +1,1 @@
+"""The legs of figures on two legs, on four and on more."""
