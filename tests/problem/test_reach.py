@@ -201,3 +201,24 @@ def test_a_slide_near_its_end_is_not_at_it_in_any_unit():
         start = poise.Pose(s, [unit * (1 - 1e-4)])
         result = poise.solve(start, Position("tip", [unit * (1 - 1e-4), 0.8 * unit, 0]), tolerance=1e-6 * unit)
         assert result.status is Status.over_constrained, (unit, result.message())
+
+
+@given(seed=seeds)
+def test_a_base_that_another_goal_speaks_of(seed):
+    """A pole makes the fixed base of its limb a frame of its own; what hangs in it is still measured from the world."""
+    rng = rng_of(seed)
+    skeleton = poise.Skeleton.build(
+        ["base", "ball", "slide", "tip"],
+        range(-1, 3),
+        [Kind.FIXED, Kind.BALL, Kind.SLIDE, Kind.BALL],
+        offsets=rng.normal(size=(4, 3)),
+        rotations=rotations.normalised(rng.normal(size=(4, 4))),
+        axes=[[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]],
+    )
+    pose = rest(skeleton).with_q(random_q(rng, skeleton))
+    point = (0.5, -0.3, 0.2)
+    there = pose.world["ball"].matrices @ [*point, 1.0]
+    pole = poise.Pole("slide", rng.normal(size=3), root="base", tip="tip")
+    problem = Problem(rest(skeleton), (pole, Position("ball", there[:3], offset=point)))
+    rows = problem.target_rows([goal.rows() for goal in problem.goals], ())
+    assert not beyond_reach(problem, rows, Tolerance(1e-9, 1e-9)).any()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.kernels import codes
 from poise.kernels.codes import UNIT_SLACK
-from poise.maths.arrays import Floats, Ints, finite, short
+from poise.maths.arrays import Floats, Ints, finite, frozen, short
 from poise.maths.rotations import normalised
 from poise.model.limits import NAMES, Limit, Range, hinge_axis, unit_axis
 
@@ -111,6 +111,40 @@ class Joint(NamedTuple):
     limit: Limit | None
     coupling: Coupling | None
     source_id: object
+
+
+def row_of(skeleton: Any, i: int) -> Joint:
+    """Row i of a skeleton, to read."""
+    parent, kind = int(skeleton.parents[i]), Kind(skeleton.kinds[i])
+    return Joint(
+        name=skeleton.names[i],
+        row=i,
+        kind=kind,
+        parent=None if parent < 0 else skeleton.names[parent],
+        children=tuple([skeleton.names[child] for child in skeleton.children[i]]),
+        axis=tuple(skeleton.axes[i].tolist()) if kind in _COUPLED else None,  # pyright: ignore[reportArgumentType]
+        limit=skeleton.limits[i],
+        coupling=skeleton.couplings[i],
+        source_id=skeleton.source_ids[i],
+    )
+
+
+def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
+    """(n,) where the numbers of each joint begin, of which it has so many; a coupled joint points at its leader's."""
+    own = [0 if coupling else size for size, coupling in zip(sizes, couplings, strict=True)]
+    start = np.cumsum([0, *own])[:-1].astype(np.int64)
+    for i, coupling in enumerate(couplings):
+        if coupling:
+            start[i] = start[coupling.leader]
+    frozen(start)
+    return start
+
+
+def coupling_rows(couplings: Iterable[Coupling | None]) -> Floats:
+    """(n, 2) ratio and offset of each joint's value; 1 and 0 where it is not coupled."""
+    rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in couplings]).reshape(-1, 2)
+    frozen(rows)
+    return rows
 
 
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:

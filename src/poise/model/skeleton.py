@@ -201,7 +201,7 @@ class Skeleton:
     @cached_property
     def q_start(self) -> Ints:
         """(n,) where each joint's numbers begin in q; a coupled joint points at its leader's."""
-        return self._starts([Kind(k).nq for k in self.kinds])
+        return joints.starts([Kind(k).nq for k in self.kinds], self.couplings)
 
     @cached_property
     def v_start(self) -> Ints:
@@ -211,16 +211,7 @@ class Skeleton:
         small rotations about the axes of the frame that it turns in; for a free joint six, a translation along those
         axes and then a rotation.
         """
-        return self._starts([joints.NV[kind] for kind in self.kinds.tolist()])
-
-    def _starts(self, sizes: list[int]) -> Ints:
-        own = [0 if coupling else size for size, coupling in zip(sizes, self.couplings, strict=True)]
-        start = np.cumsum([0, *own])[:-1].astype(np.int64)
-        for i, coupling in enumerate(self.couplings):
-            if coupling:
-                start[i] = start[coupling.leader]
-        frozen(start)
-        return start
+        return joints.starts([joints.NV[kind] for kind in self.kinds.tolist()], self.couplings)
 
     @cached_property
     def nq(self) -> int:
@@ -244,9 +235,7 @@ class Skeleton:
     @cached_property
     def coupling_rows(self) -> Floats:
         """(n, 2) ratio and offset of each joint's value; 1 and 0 where it is not coupled."""
-        rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
-        frozen(rows)
-        return rows
+        return joints.coupling_rows(self.couplings)
 
     def zero_q(self) -> Floats:
         """Return q (nq,) with every value zero and every rotation the identity."""
@@ -283,20 +272,7 @@ class Skeleton:
         return isinstance(joint, str) and joint in self._rows
 
     def __getitem__(self, joint: str) -> Joint:
-        i = self.index(joint)
-        parent = int(self.parents[i])
-        moves = self.kinds[i] in (Kind.HINGE, Kind.SLIDE)
-        return Joint(
-            name=self.names[i],
-            row=i,
-            kind=Kind(self.kinds[i]),
-            parent=None if parent < 0 else self.names[parent],
-            children=tuple([self.names[child] for child in self.children[i]]),
-            axis=tuple(self.axes[i].tolist()) if moves else None,  # pyright: ignore[reportArgumentType]
-            limit=self.limits[i],
-            coupling=self.couplings[i],
-            source_id=self.source_ids[i],
-        )
+        return joints.row_of(self, self.index(joint))
 
     # --- the tree --------------------------------------------------------------------------------
 
@@ -360,21 +336,14 @@ class Skeleton:
             raise InputError(f"{root!r} is not above {tip!r}; above it are: {listed(above)}{flat}")
         return above[above.index(root) :]
 
-    # --- a free root -----------------------------------------------------------------------------
-
     def with_free_root(self, joint: str | None = None) -> Skeleton:
-        """Return the same joints with a root that turns and translates: a joint of kind free.
+        """Return the same joints with a root that turns and translates: a joint of kind free; see also `Pose.on`.
 
         Parameters
         ----------
         joint
-            The joint that is freed, a ball or a fixed one. None: of a figure the hips by role, else the topmost joint
-            that leads on to several limbs; of a robot its base. A skeleton that has a free joint already is returned
-            as it is.
-
-        Notes
-        -----
-        Poses go from one to the other with `Pose.on`; saving, clips, Near, Tracker and bake take both.
+            The joint that is freed, a ball or a fixed one. None: a figure's hips, by role or because all limbs meet
+            there, or a robot's base; what has a free joint already stays as it is.
         """
         return remember(self, "free root", joint, lambda: freed(self, joint))
 
@@ -425,7 +394,7 @@ class Skeleton:
     def bounded(self) -> Ints:
         """The columns of q whose value a range bounds."""
         columns = np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
-        columns.setflags(write=False)
+        frozen(columns)
         return columns
 
     @cached_property

@@ -245,18 +245,18 @@ class Plan:
     def _reach(self, i: int) -> tuple[float, float, Floats]:
         path = self.layout.paths[i]
         if not path:
-            return 0.0, 0.0, self._standing(i)
+            return 0.0, 0.0, self._standing(self.layout.terms[i].node, self.aims[i, :3])
         ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
         spans = [self._span(node, end) for node, end in zip(path, ends, strict=True)]
         longest = sum(spans)
         turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
         shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
         margin = SIMILAR if self.sheared else _ROUNDING
-        return shortest * (1 - margin), longest * (1 + margin), self.frames[0, path[0], :3]
+        first = self._standing(self.layout.nodes[path[0]].parent, self.frames[0, path[0], :3])
+        return shortest * (1 - margin), longest * (1 + margin), first
 
-    def _standing(self, i: int) -> Floats:
-        """Where a term's point stands (3,) that no node moves."""
-        point, node = self.aims[i, :3], self.layout.terms[i].node
+    def _standing(self, node: int, point: Floats) -> Floats:
+        """Where a point (3,) in the frame of a node that no joint moves stands in the base's frame."""
         while node >= 0:
             frame = self.frames[0, node]
             point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
