@@ -1,0 +1,98 @@
+"""The rooms that are mutated: which files they are, which tests judge them, how many mutants each gets."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+from .mutants import Mutant, differs, mutants
+
+LEAST = 25  # mutants of a room
+
+
+class Room(NamedTuple):
+    """Files below src/poise and below tests; `plain`: the kernels run as Python, since compiling them takes minutes."""
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    plain: bool = False
+
+
+SOLVING = ("tests/solving", "tests/solvers", "tests/problem", "tests/contracts")
+ROOMS = (
+    Room("solvers", ("solvers",), ("tests/solvers", "tests/solving", "tests/contracts", "tests/problem")),
+    Room("judge", ("solving/judge.py", "solving/result.py", "solving/checks.py", "problem/measure.py"), SOLVING),
+    Room("limits", ("model/limits", "kernels/limits"), ("tests/model", "tests/kernels", *SOLVING, "tests/io")),
+    Room("readers", ("io",), ("tests/io", "tests/contracts", "tests/model")),
+    Room("ground", ("ground",), ("tests/ground", "tests/terrain", "tests/contracts")),
+    Room("viewer", ("viewer",), ("tests/view",)),
+    Room("problem", ("problem",), SOLVING),
+    Room("maths", ("maths",), ("tests/maths", "tests/model", "tests/problem", "tests/io", "tests/contracts")),
+    Room("solving", ("solving",), SOLVING),
+    Room("model", ("model",), ("tests/model", "tests/io", "tests/problem", "tests/solving", "tests/contracts")),
+    Room("kernels", ("kernels",), ("tests/kernels", "tests/model", *SOLVING, "tests/ground"), plain=True),
+)
+NOT_MUTATED = ("kernels/compiled.py", "kernels/on_demand.py", "solvers/autodiff.py")  # the machinery; needs JAX
+
+
+def files_of(room: Room, package: Path) -> list[str]:
+    """The files of a room, below the package; each belongs to the first room that names it."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if name not in NOT_MUTATED and room_of(name) is room:
+            found.append(name)
+    return found
+
+
+def room_of(name: str) -> Room | None:
+    """The room of a file: the one whose source names most of its path."""
+    fits = [(len(source), room) for room in ROOMS for source in room.sources if f"{name}/".startswith(f"{source}/")]
+    return max(fits, key=lambda fit: fit[0])[1] if fits else None
+
+
+def is_plain(name: str) -> bool:
+    """Whether a file is run as plain Python, when it is mutated."""
+    return name.startswith("kernels/")
+
+
+def shares(package: Path, count: int) -> dict[str, int]:
+    """How many mutants each room gets: by its lines, but no room fewer than LEAST."""
+    lines = {r.name: sum((package / f).read_text().count("\n") for f in files_of(r, package)) for r in ROOMS}
+    small: set[str] = set()
+    while True:
+        rest, total = count - LEAST * len(small), sum(n for name, n in lines.items() if name not in small)
+        fewer = {name for name, n in lines.items() if name not in small and rest * n / total < LEAST}
+        if not fewer:
+            break
+        small |= fewer
+    exact = {name: LEAST if name in small else rest * n / total for name, n in lines.items()}
+    whole = {name: int(value) for name, value in exact.items()}
+    for name in sorted(exact, key=lambda name: whole[name] - exact[name])[: count - sum(whole.values())]:
+        whole[name] += 1
+    return whole
+
+
+def drawn(package: Path, count: int, seed: int) -> list[tuple[Room, Mutant]]:
+    """The mutants of a run: for each room a kind of change is drawn, then one of that kind; no place twice."""
+    return [(room, m) for room in ROOMS for m in _of_room(room, package, shares(package, count)[room.name], seed)]
+
+
+def _of_room(room: Room, package: Path, share: int, seed: int) -> list[Mutant]:
+    rng = random.Random(f"{seed}:{room.name}")  # noqa: S311  (nothing is secret)
+    kinds: dict[str, list[Mutant]] = defaultdict(list)
+    for file in files_of(room, package):
+        for mutant in mutants(file, (package / file).read_text(encoding="utf-8")):
+            kinds[mutant.kind].append(mutant)
+    taken: dict[tuple[str, int], Mutant] = {}
+    while kinds and len(taken) < share:
+        kind = rng.choices(sorted(kinds), [len(kinds[k]) ** 0.5 for k in sorted(kinds)])[0]
+        mutant = kinds[kind].pop(rng.randrange(len(kinds[kind])))
+        if not kinds[kind]:
+            del kinds[kind]
+        if differs(mutant, (package / mutant.path).read_text(encoding="utf-8")):
+            taken.setdefault((mutant.path, mutant.start), mutant)
+    return list(taken.values())

@@ -1,0 +1,168 @@
+"""Small random faults put into the sources: and how many of them the tests see.
+
+    python benchmarks/mutations.py trace                which tests run which lines: once, an hour
+    python benchmarks/mutations.py run                  400 mutants, then results/mutations.md and .json
+    python benchmarks/mutations.py run --room ground    those of a room
+    python benchmarks/mutations.py run --again survived those that survived once more, after tests were added
+    python benchmarks/mutations.py show KEY             the change as a diff
+
+A mutant is one change of one expression (mutation/mutants.py), drawn with a fixed seed, so many from each room
+(mutation/rooms.py). It is judged by those tests of its room that run the changed line, quickest first, for at most
+60 seconds: it is killed by a test that fails, or when the tests hang that do not without it. A mutated kernel runs as
+plain Python, with the tests that pass so. Everything is appended to files in the benchmarks' cache, so that a run that
+was interrupted goes on where it stopped. Why a survivor may survive stands in mutation/reasons.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import harness
+from mutation.mutants import Mutant
+from mutation.rooms import ROOMS, Room, drawn, is_plain
+from mutation.trial import HERE, ROOT, Traces, copy_of, tried
+
+PACKAGE = ROOT / "src" / "poise"
+COUNT, SEED = 400, 1
+LONGEST = {False: 20, True: 3}  # [s] of a test, with plain kernels or without; a longer one judges nothing
+CASES = {False: 5, True: 2}  # of a test
+
+
+def trace(scratch: Path, tests: Sequence[str], *, plain: bool) -> None:
+    """Run the tests of all rooms and note the lines that each runs."""
+    package = copy_of(ROOT / "src", scratch)
+    environment = os.environ | {
+        "PYTHONPATH": f"{package.parent}{os.pathsep}{HERE.parent}",
+        "MUTATION_SOURCE": str(package),
+        "MUTATION_TRACE": str(trace_file(scratch, plain=plain)),
+        "MUTATION_LONGEST": str(LONGEST[plain]),
+        "MUTATION_CASES": str(CASES[plain]),
+        "NUMBA_DISABLE_JIT": str(int(plain)),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutation.traced", *tests]
+    subprocess.run(command, cwd=ROOT, env=environment, check=False)
+
+
+def trace_file(scratch: Path, *, plain: bool) -> Path:
+    return scratch / f"lines{'_plain' * plain}.jsonl"
+
+
+def run(scratch: Path, wanted: Sequence[tuple[Room, Mutant]], file: Path, again: str | None) -> None:
+    """Try all mutants that the file does not have, or those whose outcome was `again`."""
+    known = outcomes(file)
+    left = [
+        (room, mutant)
+        for room, mutant in wanted
+        if mutant.key not in known or (again is not None and known[mutant.key]["outcome"] == again)
+    ]
+    if not left:
+        return
+    package = copy_of(ROOT / "src", scratch)
+    random.Random(SEED).shuffle(left)  # noqa: S311  (the first ones are of all rooms, if the run is interrupted)
+    left.sort(key=lambda each: is_plain(each[1].path))
+    traces, plain, began = Traces(trace_file(scratch, plain=False), package), False, time.perf_counter()
+    survived = 0
+    for i, (room, mutant) in enumerate(left):
+        if is_plain(mutant.path) and not plain:
+            traces, plain = Traces(trace_file(scratch, plain=True), package), True
+        row = tried(scratch, room, mutant, traces)
+        survived += row["outcome"] == "survived"
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+        bar, seconds = "#" * round(30 * (i + 1) / len(left)), time.perf_counter() - began
+        told = f"[{bar:30}] {i + 1} of {len(left)}, {survived} survived, {seconds:.0f} s"
+        print(f"\r{told}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+
+
+def outcomes(file: Path) -> dict[str, dict[str, Any]]:
+    """What is known of each mutant: the last word of the file."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    return {row["key"]: row for row in rows}
+
+
+def told(wanted: Sequence[tuple[Room, Mutant]], known: dict[str, dict[str, Any]]) -> str:
+    """The table of rooms, and every survivor with its reason."""
+    reasons = tomllib.loads((HERE / "reasons.toml").read_text(encoding="utf-8"))
+    tried_ = [(room, mutant) for room, mutant in wanted if mutant.key in known]
+    alive = [(room, mutant) for room, mutant in tried_ if known[mutant.key]["outcome"] == "survived"]
+    count, left = Counter(room.name for room, _ in tried_), Counter(room.name for room, _ in alive)
+    rows = [
+        {"room": r.name, "mutants": count[r.name], "killed": count[r.name] - left[r.name], "survived": left[r.name]}
+        for r in ROOMS
+    ]
+    share = f" ({100 * len(alive) / len(tried_):.1f} %)" if tried_ else ""
+    notes = [f"{len(tried_)} mutants of {len(wanted)}, {len(alive)} survived{share}."]
+    survivors = [
+        {
+            "where": f"{m.path}:{m.line}",
+            "was": f"`{short(m.old)}`" if m.old else "nothing",
+            "is": f"`{short(m.new)}`" if m.new else "nothing",
+            "reason": reasons.get(m.key, "?"),
+        }
+        for _, m in alive
+    ]
+    if survivors:
+        notes.append(harness.table(survivors))
+    notes.append("Each was judged by the tests of its room that run the changed line, at most 60 s.")
+    return harness.report("mutations", "Mutations", rows, notes)
+
+
+def short(text: str) -> str:
+    """A piece of code in one row of a table."""
+    words = " ".join(text.split()).replace("|", "\\|")
+    return words if len(words) <= 60 else f"{words[:57]}..."
+
+
+def shown(mutant: Mutant) -> str:
+    """The change as a diff."""
+    text = (PACKAGE / mutant.path).read_text(encoding="utf-8")
+    old, new = text.splitlines(keepends=True), mutant.apply(text).splitlines(keepends=True)
+    return "".join(difflib.unified_diff(old, new, mutant.path, mutant.path, n=4))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("trace", "run", "report", "show"))
+    parser.add_argument("key", nargs="?", default="", help="a part of a mutant's key: a file, or file:line")
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--room", choices=[room.name for room in ROOMS])
+    parser.add_argument("--again", choices=("survived", "killed"), help="try those with this outcome once more")
+    parser.add_argument("--plain", action="store_true", help="trace with kernels as plain Python only")
+    parser.add_argument("--folder", type=Path, help="where traces and outcomes are kept; by default in the cache")
+    given = parser.parse_args(arguments)
+    scratch = given.folder or harness.cache_folder() / "mutations"
+    scratch.mkdir(parents=True, exist_ok=True)
+    if given.what == "trace":
+        for plain in (True,) if given.plain else (False, True):
+            trace(scratch, sorted({test for r in ROOMS if r.plain >= plain for test in r.tests}), plain=plain)
+        return 0
+    everything = drawn(PACKAGE, given.count, given.seed)
+    if given.what == "show":
+        print("\n".join(shown(m) for _, m in everything if given.key in m.key))
+        return 0
+    wanted = [
+        (room, m) for room, m in everything if given.key in m.key and (given.room is None or room.name == given.room)
+    ]
+    file = scratch / "outcomes.jsonl"
+    if given.what == "run":
+        run(scratch, wanted, file, given.again)
+    told(everything, outcomes(file))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
