@@ -32,7 +32,7 @@ from typing import Any
 import harness
 from mutation.mutants import Mutant
 from mutation.rooms import ROOMS, Room, drawn, is_plain
-from mutation.trial import HERE, ROOT, Traces, copy_of, tried
+from mutation.trial import HERE, ROOT, Runner, Traces, copy_of, tried
 
 PACKAGE = ROOT / "src" / "poise"
 COUNT, SEED = 400, 1
@@ -71,19 +71,25 @@ def run(scratch: Path, wanted: Sequence[tuple[Room, Mutant]], file: Path, again:
         return
     package = copy_of(ROOT / "src", scratch)
     random.Random(SEED).shuffle(left)  # noqa: S311  (the first ones are of all rooms, if the run is interrupted)
-    left.sort(key=lambda each: is_plain(each[1].path))
-    traces, plain, began = Traces(trace_file(scratch, plain=False), package), False, time.perf_counter()
-    survived = 0
-    for i, (room, mutant) in enumerate(left):
-        if is_plain(mutant.path) and not plain:
-            traces, plain = Traces(trace_file(scratch, plain=True), package), True
-        row = tried(scratch, room, mutant, traces)
-        survived += row["outcome"] == "survived"
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
-        bar, seconds = "#" * round(30 * (i + 1) / len(left)), time.perf_counter() - began
-        told = f"[{bar:30}] {i + 1} of {len(left)}, {survived} survived, {seconds:.0f} s"
-        print(f"\r{told}", end="", file=sys.stderr, flush=True)
+    began, done, survived = time.perf_counter(), 0, 0
+    for plain in (False, True):
+        some = [(room, mutant) for room, mutant in left if is_plain(mutant.path) is plain]
+        if not some:
+            continue
+        if not trace_file(scratch, plain=plain).is_file():
+            print("\nno trace yet: mutations.py trace", file=sys.stderr)
+            return
+        traces = Traces(trace_file(scratch, plain=plain), package)
+        with Runner(scratch, plain=plain) as runner:
+            runner.control(next(filter(None, (traces.chosen(room, mutant) for room, mutant in some))))
+            for room, mutant in some:
+                row = tried(runner, room, mutant, traces)
+                with file.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(row) + "\n")
+                done, survived = done + 1, survived + (row["outcome"] == "survived")
+                bar, seconds = "#" * round(30 * done / len(left)), time.perf_counter() - began
+                words = f"[{bar:30}] {done} of {len(left)}, {survived} survived, {seconds:.0f} s"
+                print(f"\r{words}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
 
 

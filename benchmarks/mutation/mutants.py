@@ -1,7 +1,7 @@
 """All mutants of a source: small changes of what it does, found in its syntax tree and made in its text.
 
-Left alone are docstrings, annotations, imports, decorators, `__all__`, every text, and whatever stands in a `raise`,
-which is mostly the words of an error.
+Left alone are docstrings, annotations, imports, decorators, `__all__`, every text, whatever stands in a `raise`, which is
+mostly the words of an error, and what only asserts: `assert`, `zip(strict=True)`.
 """
 
 from __future__ import annotations
@@ -225,6 +225,9 @@ class _Finder(ast.NodeVisitor):
                 )
             case ast.Constant():
                 self.constant(node)
+            case ast.Call(func=ast.Name(id="zip")):
+                self.each(node.args)
+                return
             case ast.Call():
                 self.call(node)
             case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name in NAMES_TYPES:

@@ -6,17 +6,16 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from .mutants import Mutant
-from .rooms import Room, is_plain
+from .rooms import Room
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -82,39 +81,58 @@ class Traces:
         return quick + rest
 
 
-def run(scratch: Path, tests: Sequence[str], *, plain: bool, limit: float = LIMIT) -> tuple[str, float, str]:
-    """Run tests with the sources in `scratch/src`: passed, failed or hangs; the seconds; the last lines."""
-    chosen = scratch / "chosen.json"
-    chosen.write_text(json.dumps(list(tests)))
-    environment = os.environ | {
-        "PYTHONPATH": f"{scratch / 'src'}{os.pathsep}{HERE.parent}",
-        "MUTATION_TESTS": str(chosen),
-        "NUMBA_DISABLE_JIT": str(int(plain)),
-        "CI": "1",  # the same examples every time
-    }
-    files = list(dict.fromkeys(test.split("::")[0] for test in tests))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "mutation.chosen", *files]
-    began = time.perf_counter()
-    with (scratch / "output.txt").open("w+") as out:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )
-        try:
-            process.wait(limit)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        seconds = time.perf_counter() - began
-        out.seek(0)
-        words = out.read()
-    if process.returncode == -signal.SIGKILL:
-        return "hangs", seconds, words[-2000:]
-    if process.returncode == 0 and f"package {scratch / 'src'}" not in words:
-        raise RuntimeError(f"other sources were tested:\n{words[-2000:]}")
-    return ("passed" if process.returncode == 0 else "failed"), seconds, words[-4000:]
+class Runner:
+    """Runs tests with the sources in `scratch/src`, with compiled kernels or with plain ones."""
+
+    def __init__(self, scratch: Path, *, plain: bool, limit: float = LIMIT) -> None:
+        self.scratch, self.plain, self.limit = scratch, plain, limit
+        environment = os.environ | {
+            "PYTHONPATH": f"{scratch / 'src'}{os.pathsep}{HERE.parent}",
+            "PYTHONUNBUFFERED": "1",
+            "MUTATION_TESTS": str(scratch / "chosen.json"),
+            "NUMBA_DISABLE_JIT": str(int(plain)),
+            "CI": "1",  # the same examples every time
+        }
+        command = [sys.executable, "-m", "mutation.server"]
+        pipe = subprocess.PIPE
+        self.server = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, text=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.communicate()
+
+    def run(self, tests: Sequence[str]) -> tuple[str, float, str]:
+        """What became of them: passed, failed, hangs or crashes; the seconds; the words."""
+        (self.scratch / "chosen.json").write_text(json.dumps(list(tests)))
+        files = list(dict.fromkeys(test.split("::")[0] for test in tests))
+        arguments = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutation.chosen", *files]
+        output, began = self.scratch / "output.txt", time.perf_counter()
+        asked = {"arguments": arguments, "output": str(output), "limit": self.limit}
+        assert self.server.stdin is not None
+        assert self.server.stdout is not None
+        self.server.stdin.write(json.dumps(asked) + "\n")
+        self.server.stdin.flush()
+        code = json.loads(self.server.stdout.readline())
+        seconds, words = time.perf_counter() - began, output.read_text(encoding="utf-8", errors="replace")
+        if code == 0 and f"package {self.scratch / 'src'}" not in words:
+            raise RuntimeError(f"other sources were tested:\n{words[-2000:]}")
+        if code is not None and code < 0:
+            return "crashes", seconds, words
+        if code not in {None, 0} and not blamed(words):  # a test has to fail, not the machinery
+            raise RuntimeError(f"pytest ended with {code}, and no test failed:\n{words[-2000:]}")
+        return {None: "hangs", 0: "passed"}.get(code, "failed"), seconds, words
+
+    def control(self, tests: Sequence[str]) -> None:
+        """Tests have to pass while nothing is changed, else a trial says nothing."""
+        if (outcome := self.run(tests))[0] != "passed":
+            raise RuntimeError(f"nothing is changed, but the tests end with {outcome[0]}:\n{outcome[2][-2000:]}")
+
+
+def blamed(words: str) -> str:
+    """The line that names the test that failed, or the file that could not be imported."""
+    return next((line for line in words.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))), "")
 
 
 def copy_of(source: Path, scratch: Path) -> Path:
@@ -123,34 +141,28 @@ def copy_of(source: Path, scratch: Path) -> Path:
     return scratch / "src" / "poise"
 
 
-def tried(scratch: Path, room: Room, mutant: Mutant, traces: Traces, limit: float = LIMIT) -> dict[str, Any]:
+def tried(runner: Runner, room: Room, mutant: Mutant, traces: Traces) -> dict[str, Any]:
     """Change one file, run what meets the change, and put the file back."""
-    file, plain = scratch / "src" / "poise" / mutant.path, is_plain(mutant.path)
-    tests, before = traces.chosen(room, mutant), file.stat()
-    text = file.read_text(encoding="utf-8")
-    row: dict[str, Any] = {"room": room.name, "key": mutant.key, "plain": plain, "tests": len(tests)}
+    file, tests = runner.scratch / "src" / "poise" / mutant.path, traces.chosen(room, mutant)
+    text, before = file.read_text(encoding="utf-8"), file.stat()
+    row: dict[str, Any] = {"room": room.name, "key": mutant.key, "plain": runner.plain, "tests": len(tests)}
     if not tests:
         return row | {"outcome": "survived", "seconds": 0.0, "by": "no test of the room runs this line"}
     try:
         file.write_text(mutant.apply(text), encoding="utf-8")
         forget(file)
-        outcome, seconds, words = run(scratch, tests, plain=plain, limit=limit)
+        outcome, seconds, words = runner.run(tests)
     finally:
         file.write_text(text, encoding="utf-8")
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         forget(file)
-    if outcome == "hangs" and run(scratch, tests, plain=plain, limit=limit)[0] != "passed":
-        outcome = "passed"  # as slow without the change: this trial says nothing
-        words = "the tests take too long without the change, too"
-    by = next((line for line in words.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
-    by = {"passed": words if words.startswith("the tests") else "", "hangs": "it hangs"}.get(
-        outcome, by or words[-300:]
-    )
-    return row | {
-        "outcome": "survived" if outcome == "passed" else "killed",
-        "seconds": round(seconds, 1),
-        "by": by[:300],
-    }
+    by = blamed(words)
+    if outcome in {"hangs", "crashes"}:
+        by = f"it {outcome}"
+        if runner.run(tests)[0] != "passed":
+            outcome, by = "passed", f"it {outcome} without the change, too"
+    outcome = "survived" if outcome == "passed" else "killed"
+    return row | {"outcome": outcome, "seconds": round(seconds, 1), "by": by[:300]}
 
 
 def forget(file: Path) -> None:

@@ -22,7 +22,7 @@ def f(x: Literal[4], *, low=0) -> "1 < 2":
     """Docs: 5."""
     if x < 1 and not x == low:  # 6 < 7
         raise ValueError(f"{x + 1} of {8 < 9}")
-    for _ in x:
+    for _ in zip(x, strict=True):
         continue
     return min(x, g(x, key=True)) - 3
 '''
@@ -123,7 +123,7 @@ def tiny(tmp_path, monkeypatch):
 def test_a_mutant_that_matters_is_killed(tiny):
     from mutation.mutants import mutants
     from mutation.rooms import Room
-    from mutation.trial import HERE, Traces, tried
+    from mutation.trial import HERE, Runner, Traces, tried
 
     scratch, package = tiny / "scratch", tiny / "scratch" / "src" / "poise"
     environment = {
@@ -141,12 +141,19 @@ def test_a_mutant_that_matters_is_killed(tiny):
 
     text = (package / "tiny.py").read_text()
     room, traces = Room("tiny", ("",), ("tests",)), Traces(scratch / "lines.jsonl", package)
-    wanted = {"max": "killed", "8": "survived", "-=": "killed"}
-    for mutant in mutants("tiny.py", text):
-        if mutant.new in wanted:
-            limit = 5 if mutant.new == "-=" else 60  # it hangs
-            row = tried(scratch, room, mutant, traces, limit)
-            assert (row["outcome"], row["tests"]) == (wanted.pop(mutant.new), 1), row
-            assert mutant.new != "-=" or row["by"] == "it hangs"
-    assert not wanted
+    wanted = ("8", "-=", "max")
+    some = [mutant for mutant in mutants("tiny.py", text) if mutant.new in wanted]
+    assert [mutant.new for mutant in some] == list(wanted)
+    with Runner(scratch, plain=False, limit=20) as runner:
+        runner.control(["tests/test_tiny.py::test_least"])
+        with pytest.raises(RuntimeError, match="nothing is changed, but the tests end with failed"):
+            runner.control(["tests/test_tiny.py::test_fails"])
+        with pytest.raises(RuntimeError, match="no test failed"):
+            runner.run(["tests/test_nowhere.py::test_none"])
+        rows = [tried(runner, room, mutant, traces) for mutant in some]
+    assert [(row["outcome"], row["tests"], row["by"][:37]) for row in rows] == [
+        ("survived", 1, ""),
+        ("killed", 1, "it hangs"),
+        ("killed", 1, "FAILED tests/test_tiny.py::test_least"),
+    ]
     assert (package / "tiny.py").read_text() == text
