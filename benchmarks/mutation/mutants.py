@@ -1,7 +1,7 @@
 """All mutants of a source: small changes of what it does, found in its syntax tree and made in its text.
 
-Left alone are docstrings, annotations, imports, decorators, `__all__`, every text, whatever stands in a `raise`, which is
-mostly the words of an error, and what only asserts: `assert`, `zip(strict=True)`.
+Left alone are docstrings, annotations, imports, decorators, `__all__`, every text, whatever stands in a `raise`, mostly
+the words of an error, and what only asserts: `assert`, `zip(strict=True)`.
 """
 
 from __future__ import annotations

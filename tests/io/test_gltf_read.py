@@ -45,6 +45,7 @@ def test_every_node_is_a_joint_and_skin_joints_are_balls(data, name):
     for skin in rig.skins:
         assert all(rig.skeleton[joint].kind == Kind.BALL for joint in skin.joints)
         assert skin.bind.shape == (len(skin.joints), 4, 4)
+        assert not skin.bind.flags.writeable
     for clip in rig.clips:
         assert isinstance(clip, KeyedClip)
         turned = {track.joint for track in clip.tracks if track.path == "rotation"}

@@ -161,6 +161,9 @@ class TestSoft:
 
 
 class TestSkeleton:
+    def test_degrees_has_the_defaults_of_radians(self):
+        assert poise.SwingTwist.degrees((0, 1, 0)) == poise.SwingTwist((0, 1, 0))
+
     @pytest.mark.parametrize("limit", [CONE, BOX])
     def test_hinges_take_ranges_only(self, limit):
         with pytest.raises(poise.InputError, match="is a hinge.*Range"):

@@ -12,7 +12,7 @@ import poise
 from poise.maths import rotations
 from poise.model.pose import rotation_part
 from tests.reference import slow_kinematics
-from tests.strategies import random_q, random_skeleton, rng_of, seeds, unit_quaternions
+from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
 
 @given(seeds)
@@ -70,6 +70,13 @@ def test_one_joint_has_the_bits_of_all(seed, names):
         np.testing.assert_array_equal(one.affine, pose.world[joint].affine)
         np.testing.assert_array_equal(one.affine[9], pose[9].world_of(joint).affine)
         np.testing.assert_array_equal(one.rotations, pose.world.rotations[:, s.index(joint)])
+
+
+def test_world_maps_are_read_only():
+    pose = poise.Pose(straight_chain(2), straight_chain(2).rest_q)
+    for maps in (pose.world, pose.world["tip"], pose.world_of("tip")):
+        for array in (maps.affine, maps.positions):
+            assert not array.flags.writeable
 
 
 @given(seeds)

@@ -106,6 +106,11 @@ class TestWithoutASide:
         start = bent()
         self.check(start, start.world["tip"].positions * where)
 
+    @pytest.mark.parametrize("where", [0.3, 2.0])
+    def test_a_pole_on_the_line_to_rounding(self, where):
+        start = bent()
+        self.check(start, start.world["tip"].positions * where + [1e-13, -1e-13, 1e-13])
+
     def test_a_limb_folded_onto_its_first_joint(self):
         self.check(bent(np.pi), [1.0, 0, 0])
 
