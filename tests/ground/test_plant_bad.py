@@ -261,7 +261,7 @@ class TestGivenContacts:
     def test_that_never_stand_change_little_and_that_is_said(self, walk, planted):
         never = np.zeros_like(planted.contacts.heel)
         idle = plant_feet(walk, FLAT, contacts=dataclasses.replace(planted.contacts, heel=never, ball=never))
-        assert idle.notes == ("never stands: left, right",)
+        assert idle.notes == idle.report.notes == ("never stands: left, right",)
         assert np.isfinite(idle.poses.q).all()
 
     def test_soles_of_other_feet(self, walk, planted):

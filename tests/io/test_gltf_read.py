@@ -288,6 +288,16 @@ def test_channels_that_move_no_node_are_left_out(tmp_path):
     assert "another one moves already" in rig.notes[0]
 
 
+def test_channels_after_one_that_is_ignored_are_read(tmp_path):
+    document, data = with_arrays(arm(), arm_arrays())
+    channels = document["animations"][0]["channels"]
+    wanted = gltf.read(saved(tmp_path / "a.glb", document, data)).clips[0].tracks
+    channels.insert(1, dict(channels[0]))
+    assert len(channels) > 2
+    found = gltf.read(saved(tmp_path / "b.glb", document, data)).clips[0].tracks
+    assert [(track.joint, track.path) for track in found] == [(track.joint, track.path) for track in wanted]
+
+
 def test_singular_bind_matrix_becomes_the_rest(tmp_path):
     arrays = arm_arrays()
     arrays[0][1] = 0

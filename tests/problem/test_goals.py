@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import poise
 from poise import Aim, Direction, InputError, Near, Orientation, Pin, Place, Pole, Position
 from poise.problem import goals
-from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
+from tests.strategies import random_q, rng_of, seeds, straight_chain, unit_quaternions
 
 SIZES = st.sampled_from([5e-324, 1e-200, 1e-9, 0.5, 1.0, 3.0, 1e9, 1e200])
 BATCHES = st.sampled_from([(), (1,), (5,), (2, 3), (0,), (3, 0)])
@@ -49,6 +49,16 @@ def one_of_each(rng, shape=(), **options):
 
 def without_target():
     return [Pin("tip"), Pin("tip", rotation=False), Near(REST)]
+
+
+@pytest.mark.parametrize("rotation", [True, False])
+def test_pins_of_a_batch_keep_each_where_it_stands(rotation):
+    q = random_q(rng_of(3), SKELETON, 4)
+    starts = poise.Pose(SKELETON, q)
+    hand = Position("j2", starts.world["j2"].positions)
+    result = poise.solve(starts, [Pin("tip", rotation=rotation), hand])
+    assert result.reached.all()
+    np.testing.assert_allclose(result.pose.world["tip"].positions, starts.world["tip"].positions, atol=1e-6)
 
 
 class TestEveryGoal:

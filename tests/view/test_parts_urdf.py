@@ -34,6 +34,14 @@ def robot(folder, *visuals, below="", materials=""):
     return poise.load(folder / "robot.urdf")
 
 
+def test_a_box_is_closed_and_its_triangles_look_outwards():
+    made = shapes.box(np.array([1.0, 2.0, 3.0]))
+    edges = {(int(f[i]), int(f[i - 2])) for f in made.faces for i in range(3)}
+    assert len(edges) == 3 * len(made.faces) == 36
+    assert edges == {(b, a) for a, b in edges}
+    assert np.linalg.det(made.points[made.faces]).sum() / 6 == pytest.approx(6.0)
+
+
 def visual(shape, origin="", material=""):
     return VISUAL.format(shape=shape, origin=origin, material=material)
 
