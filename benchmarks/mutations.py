@@ -36,8 +36,8 @@ from mutation.trial import HERE, ROOT, Runner, Traces, copy_of, tried
 
 PACKAGE = ROOT / "src" / "poise"
 COUNT, SEED = 400, 1
-LONGEST = {False: 20, True: 3}  # [s] of a test, with plain kernels or without; a longer one judges nothing
-CASES = {False: 5, True: 2}  # of a test
+LONGEST = {False: 20, True: 1.5}  # [s] of a test, with plain kernels or without; a longer one judges nothing
+CASES = {False: 5, True: 1}  # of a test
 
 
 def trace(scratch: Path, tests: Sequence[str], *, plain: bool) -> None:
@@ -148,13 +148,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--room", choices=[room.name for room in ROOMS])
     parser.add_argument("--again", choices=("survived", "killed"), help="try those with this outcome once more")
     parser.add_argument("--plain", action="store_true", help="trace with kernels as plain Python only")
+    parser.add_argument("--tests", nargs="*", help="trace these tests only; others may follow")
     parser.add_argument("--folder", type=Path, help="where traces and outcomes are kept; by default in the cache")
     given = parser.parse_args(arguments)
     scratch = given.folder or harness.cache_folder() / "mutations"
     scratch.mkdir(parents=True, exist_ok=True)
     if given.what == "trace":
         for plain in (True,) if given.plain else (False, True):
-            trace(scratch, sorted({test for r in ROOMS if r.plain >= plain for test in r.tests}), plain=plain)
+            tests = dict.fromkeys(test for r in ROOMS if r.plain >= plain for test in r.tests)
+            trace(scratch, given.tests or list(tests), plain=plain)
         return 0
     everything = drawn(PACKAGE, given.count, given.seed)
     if given.what == "show":

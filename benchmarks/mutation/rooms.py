@@ -33,7 +33,7 @@ ROOMS = (
     Room("maths", ("maths",), ("tests/maths", "tests/model", "tests/problem", "tests/io", "tests/contracts")),
     Room("solving", ("solving",), SOLVING),
     Room("model", ("model",), ("tests/model", "tests/io", "tests/problem", "tests/solving", "tests/contracts")),
-    Room("kernels", ("kernels",), ("tests/kernels", "tests/model", *SOLVING, "tests/ground"), plain=True),
+    Room("kernels", ("kernels",), ("tests/kernels", "tests/model", "tests/ground", *SOLVING), plain=True),
 )
 NOT_MUTATED = ("kernels/compiled.py", "kernels/on_demand.py", "solvers/autodiff.py")  # the machinery; needs JAX
 
