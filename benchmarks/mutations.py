@@ -3,7 +3,8 @@
     python benchmarks/mutations.py trace                which tests run which lines: once, an hour
     python benchmarks/mutations.py run                  400 mutants, then results/mutations.md and .json
     python benchmarks/mutations.py run --room ground    those of a room
-    python benchmarks/mutations.py run --again survived those that survived once more, after tests were added
+    python benchmarks/mutations.py trace --kernels compiled --tests tests/maths      after tests were added: those,
+    python benchmarks/mutations.py run --again survived maths/angles.py              and what survived, once more
     python benchmarks/mutations.py show KEY             the change as a diff
 
 A mutant is one change of one expression (mutation/mutants.py), drawn with a fixed seed, so many from each room
@@ -40,7 +41,7 @@ LONGEST = {False: 20, True: 1.5}  # [s] of a test, with plain kernels or without
 CASES = {False: 5, True: 1}  # of a test
 
 
-def trace(scratch: Path, tests: Sequence[str], *, plain: bool) -> None:
+def trace(scratch: Path, tests: Sequence[str], *, plain: bool, anew: bool = False) -> None:
     """Run the tests of all rooms and note the lines that each runs."""
     package = copy_of(ROOT / "src", scratch)
     environment = os.environ | {
@@ -51,6 +52,8 @@ def trace(scratch: Path, tests: Sequence[str], *, plain: bool) -> None:
         "MUTATION_CASES": str(CASES[plain]),
         "NUMBA_DISABLE_JIT": str(int(plain)),
     }
+    if anew:
+        environment["MUTATION_ANEW"] = "1"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutation.traced", *tests]
     subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
@@ -147,16 +150,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--room", choices=[room.name for room in ROOMS])
     parser.add_argument("--again", choices=("survived", "killed"), help="try those with this outcome once more")
-    parser.add_argument("--plain", action="store_true", help="trace with kernels as plain Python only")
-    parser.add_argument("--tests", nargs="*", help="trace these tests only; others may follow")
+    parser.add_argument("--kernels", choices=("compiled", "plain"), help="trace with these only; by default with both")
+    parser.add_argument("--tests", nargs="*", help="trace these tests only, and anew")
     parser.add_argument("--folder", type=Path, help="where traces and outcomes are kept; by default in the cache")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     scratch = given.folder or harness.cache_folder() / "mutations"
     scratch.mkdir(parents=True, exist_ok=True)
     if given.what == "trace":
-        for plain in (True,) if given.plain else (False, True):
+        for plain in {None: (False, True), "compiled": (False,), "plain": (True,)}[given.kernels]:
             tests = dict.fromkeys(test for r in ROOMS if r.plain >= plain for test in r.tests)
-            trace(scratch, given.tests or list(tests), plain=plain)
+            trace(scratch, given.tests or list(tests), plain=plain, anew=bool(given.tests))
         return 0
     everything = drawn(PACKAGE, given.count, given.seed)
     if given.what == "show":

@@ -7,7 +7,9 @@ the words of an error, and what only asserts: `assert`, `zip(strict=True)`.
 from __future__ import annotations
 
 import ast
+import builtins
 import io
+import re
 import tokenize
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -75,7 +77,10 @@ def mutants(path: str, text: str) -> list[Mutant]:
 
 
 def differs(mutant: Mutant, text: str) -> bool:
-    """Whether the mutated text of a file can be parsed and is another program."""
+    """Whether the mutated text of a file can be parsed, knows every name, and is another program."""
+    bare = mutant.kind == "swapped" and text[mutant.start - 1] != "."
+    if bare and not hasattr(builtins, mutant.new) and re.search(rf"\b{mutant.new}\b", text) is None:
+        return False
     try:
         return ast.dump(ast.parse(mutant.apply(text))) != ast.dump(ast.parse(text))
     except SyntaxError:

@@ -32,8 +32,8 @@ class Traces:
         self.seconds: dict[str, float] = {}
         self.tests: dict[tuple[str, int], list[str]] = defaultdict(list)
         self.package = package
-        for text in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
-            row = json.loads(text)
+        rows = [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()]
+        for row in {row["test"]: row for row in rows}.values():
             self.seconds[row["test"]] = row["seconds"]
             for path, lines in row["lines"].items():
                 for line in lines:

@@ -74,6 +74,12 @@ def test_letters_of_several_bytes_do_not_move_a_change():
     ]
 
 
+def test_no_name_is_made_up():
+    assert changes("x = floor(y)\n") == []
+    assert changes("x = math.floor(y)\n") == [(1, "swapped", "floor", "ceil")]
+    assert changes("x = sin(y), cos\n") == [(1, "swapped", "sin", "cos")]
+
+
 def test_what_a_change_belongs_to():
     from mutation.mutants import mutants
 
