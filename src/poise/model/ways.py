@@ -52,11 +52,11 @@ def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], dep
     children        rows of the children of each
     depth           (n,) the largest number of joints that move on one line from a joint down, itself included
     """
-    robot = is_robot(kinds, parents)
+    robot = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
     rows: list[int] = []
     passed: list[int] | None = None  # the rows below the first fork, where nothing moves
     row, below, moved = int(parents[tip]), tip, False
-    while row >= 0 and not is_base(kinds, parents, row):
+    while row >= 0 and not (kinds[row] == Kind.FREE and is_base(kinds, parents, row)):
         moved = moved or kinds[row] != Kind.FIXED
         limbs = [child for child in children[row] if child != below and depth[child] >= LIMB]
         if limbs and moved and not robot:

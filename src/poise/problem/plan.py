@@ -252,7 +252,8 @@ class Plan:
         turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
         shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
         margin = SIMILAR if self.sheared else _ROUNDING
-        first = self._standing(self.layout.nodes[path[0]].parent, self.frames[0, path[0], :3])
+        first, above = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
+        first = first if above < 0 else self._standing(above, first)
         return shortest * (1 - margin), longest * (1 + margin), first
 
     def _standing(self, node: int, point: Floats) -> Floats:
