@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Place, Pose, Position, Status
 from poise.io import samples
+from poise.problem.measure import errors_by_world
 from tests.strategies import (
     figure,
     generic_arm,
@@ -139,3 +140,15 @@ def test_a_place_keeps_its_offset():
     assert place.with_target(([0, 0, 0], (1, 0, 0, 0))).offset == (1, 0, 0)
     assert Place.from_matrix("tip", np.eye(4), offset=(0, 2, 0)).offset == (0, 2, 0)
     assert dataclasses.replace(Position("tip", [0, 0, 0], offset=(1, 2, 3)), weight=2).offset == (1, 2, 3)
+
+
+@pytest.mark.parametrize("offset", [(0.3, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, -0.1), (0.3, 0.0, -0.1)])
+def test_an_offset_along_an_axis_is_measured(offset):
+    """From the world transforms of whole poses, as where each has scales of its own."""
+    s = figure()
+    rng = rng_of(5)
+    poses = Pose(s, random_q(rng, s, 4))
+    joint = s.names[-1]
+    at = poses.world[joint].matrices @ np.array([*offset, 1.0])
+    errors = errors_by_world(poses, (Position(joint, [0, 0, 0], offset=offset),), np.zeros((4, 3)))
+    np.testing.assert_allclose(errors[:, 0], np.linalg.norm(at[:, :3], axis=-1), rtol=1e-12)
