@@ -197,7 +197,7 @@ def arm_cases():
     problem = poise.prepare(pose, goal).problem
     solver = poise.LevenbergMarquardt(restarts=8)
     arm = arm_of(problem)
-    options = arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.options)
+    options = arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.arm_options)
     targets = problem.kernel_targets(goal.rows())
     places = np.ascontiguousarray(np.moveaxis(arm.poses.reshape(-1, 7, lane_width()), 1, 2)).reshape(-1, 7)
     out = []
