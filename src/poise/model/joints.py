@@ -140,13 +140,6 @@ def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
     return start
 
 
-def coupling_rows(couplings: Iterable[Coupling | None]) -> Floats:
-    """(n, 2) ratio and offset of each joint's value; 1 and 0 where it is not coupled."""
-    rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in couplings]).reshape(-1, 2)
-    frozen(rows)
-    return rows
-
-
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     """The names as they are; InputError for one that is no text, or that no file can hold."""
     given = tuple(names)

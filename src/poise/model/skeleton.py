@@ -235,7 +235,9 @@ class Skeleton:
     @cached_property
     def coupling_rows(self) -> Floats:
         """(n, 2) ratio and offset of each joint's value; 1 and 0 where it is not coupled."""
-        return joints.coupling_rows(self.couplings)
+        rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
+        frozen(rows)
+        return rows
 
     def zero_q(self) -> Floats:
         """Return q (nq,) with every value zero and every rotation the identity."""
@@ -394,7 +396,7 @@ class Skeleton:
     def bounded(self) -> Ints:
         """The columns of q whose value a range bounds."""
         columns = np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
-        frozen(columns)
+        columns.setflags(write=False)
         return columns
 
     @cached_property

@@ -20,7 +20,7 @@ from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
 from poise.maths.remember import own_fields, remember
 from poise.model.kinematics import world_maps
 from poise.model.pose import Pose, unit_turns
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
 from poise.problem.goals import Goal, Near, Pin, Position
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
@@ -253,7 +253,8 @@ class Problem:
 
     def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
         """What is given, or the default: 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots."""
-        robot = is_robot(self.skeleton.kinds, self.skeleton.parents)
+        kinds = self.skeleton.kinds
+        robot = not (kinds == Kind.BALL).any() and is_robot(kinds, self.skeleton.parents)
         if distance is None:
             distance = _ROBOT if robot else _CHARACTER * self._length or _ROBOT
         return Tolerance(float(distance), float((_ROBOT if robot else _CHARACTER) if angle is None else angle))
