@@ -5,7 +5,7 @@ Working out all that a Result can tell takes longer than solving; the maker of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from poise.solving.result import Result
 from poise.solving.run import Settings
 
 _NO_WORK = np.empty(0)
+_NOTHING: Mapping[str, Any] = {}
 
 
 class Quick(NamedTuple):
@@ -81,8 +82,9 @@ def room_for(q: Floats) -> Floats:
 
 
 def reach(
-    quick: Quick, problem: Problem, targets: Floats, room: Floats, facts: tuple[Any, ...], began: float, **known: Any
-) -> Result | None:
+    quick: Quick, problem: Problem, targets: Floats, room: Floats, facts: tuple[Any, ...], began: float,
+    known: Mapping[str, Any] = _NOTHING,
+) -> Result | None:  # fmt: skip
     """Solve for one target (1, W) from what `room_for` made; None where there is something to say about one of them.
 
     problem  says where the arm stands
@@ -90,9 +92,8 @@ def reach(
              what the kernel found
     known    what the Result tells besides
     """
-    numbers, layout = quick.packed
-    bases = problem.rigid_bases if quick.bases is None else quick.bases
-    found = quick.solve(numbers, layout, targets, bases, room, 0, 1, _NO_WORK)
+    solve, (numbers, layout), bases, _ = quick
+    found = solve(numbers, layout, targets, problem.rigid_bases if bases is None else bases, room, 0, 1, _NO_WORK)
     if found[0] < 0:  # the target has to be read by its goal, or the start is not legal: the general way has the words
         return None
     told = {"q": room[0, :-REACH_TOLD], "reached": found[0] == 1, "later": (*facts, targets, found), **known}

@@ -90,7 +90,7 @@ class Result(FrozenValue):
         # did; the clock is read last, for making this is a tenth of a small solve.
         for value in found.values():
             if type(value) is _ARRAY:
-                value.flags.writeable = False
+                value.setflags(write=False)
         _set(self, "__dict__", found)
         found["seconds"] = perf_counter() - began
 

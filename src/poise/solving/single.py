@@ -68,7 +68,7 @@ class Single:
         quick = None if self._quick is None else self.quick(problem)
         if quick is not None:
             told = self.reached, problem, moved_inside
-            found = reach(quick, problem, targets, room_for(problem.start.q), told, began, **known)
+            found = reach(quick, problem, targets, room_for(problem.start.q), told, began, known)
             if found is not None:
                 if self.settings.progress is not None:
                     self.settings.progress(1)
