@@ -43,6 +43,7 @@ class Prepared:
         self.moved_inside = moved_inside
         self._room = room_for(problem.start.q)
         self._quick = single.quick(problem)
+        self._told = single.reached, problem, moved_inside
         self._plain = plain_of(problem)
         self._shape = self._plain.widths if len(self._plain.widths) == 1 == len(problem.goals) else _NONE
 
@@ -81,12 +82,20 @@ class Prepared:
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
         began = perf_counter()
-        if self._quick is not None and type(target) is _ARRAY and target.dtype is _FLOAT:
+        quick = self._quick
+        if (
+            quick is not None
+            and type(target) is _ARRAY
+            and target.dtype is _FLOAT
+            and (start is None or quick.anywhere)
+        ):
             # A copy: the caller may write into theirs before the rest is asked for.
-            row = target.reshape(1, -1).copy() if target.shape == self._shape else of_matrix(target, *self._shape)
-            found = None if row is None else self.short(row, start, began)
-            if found is not None:
-                return found
+            row = target[None].copy() if target.shape == self._shape else of_matrix(target, *self._shape)
+            if row is not None:
+                room, told = (self._room.copy(), self._told) if start is None else self._from(start)
+                found = reach(quick, self.problem, row, room, told, began)
+                if found is not None:
+                    return found
         problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._at(start)
         row = plain_row(self._plain, target)
         if row is not None:
@@ -99,18 +108,16 @@ class Prepared:
         request = self.settings.request(len(targets))
         return run(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, began)
 
-    def short(self, row: Floats, start: ArrayLike | None, began: float) -> Result | None:
-        """What the short way finds for a target's row (1, W), where it serves; see quick.py."""
-        quick = self._quick
-        if quick is None:
+    def short(self, row: Floats, q: Floats, began: float) -> Result | None:
+        """What the short way finds for a target's row (1, W) from q (nq,), where it serves; see quick.py."""
+        if self._quick is None or not self._quick.anywhere:
             return None
-        if start is None:
-            told = self.single.reached, self.problem, self.moved_inside
-            return reach(quick, self.problem, row, self._room.copy(), told, began)
-        if not quick.anywhere:
-            return None
+        return reach(self._quick, self.problem, row, *self._from(q), began)
+
+    def _from(self, start: ArrayLike) -> tuple[Floats, tuple[Any, ...]]:
+        """A start of one's own as the short way takes it, and what its Result tells the rest from."""
         q = self._checked(start)
-        return reach(quick, self.problem, row, room_for(q), (self._reached_from, q), began)
+        return room_for(q), (self._reached_from, q)
 
     def _reached_from(self, q: Floats, targets: Floats, found: tuple[Any, ...]) -> dict[str, Any]:
         """What a Result tells of a start that did not have to be moved inside."""

@@ -12,11 +12,11 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.kernels.codes import REACH_TOLD, REACH_WORK
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import lane_width
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
-from poise.problem.arm import ArmArrays, arm_of, reach_in_q
+from poise.problem.arm import arm_of, reach_in_q
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.engine import arm_settings
@@ -36,7 +36,8 @@ class Quick(NamedTuple):
     """
 
     solve: Callable[..., tuple[int, int, float, float]]
-    packed: ArmArrays
+    numbers: Floats
+    layout: Ints
     bases: Floats | None
     anywhere: bool
 
@@ -71,7 +72,7 @@ def _packed(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) 
     solve = kernels.arm.reach.reach8 if lane_width() == 8 else kernels.arm.reach.reach4  # noqa: PLR2004
     bases = problem.rigid_bases if _stands_still(plan) else None
     anywhere = set(paths.used.tolist()) <= {node.q_start for node in plan.layout.nodes}
-    return Quick(solve, packed, bases, anywhere)
+    return Quick(solve, *packed, bases, anywhere)
 
 
 def room_for(q: Floats) -> Floats:
@@ -92,9 +93,10 @@ def reach(
              what the kernel found
     known    what the Result tells besides
     """
-    solve, (numbers, layout), bases, _ = quick
+    solve, numbers, layout, bases, _ = quick
     found = solve(numbers, layout, targets, problem.rigid_bases if bases is None else bases, room, 0, 1, _NO_WORK)
     if found[0] < 0:  # the target has to be read by its goal, or the start is not legal: the general way has the words
         return None
-    told = {"q": room[0, :-REACH_TOLD], "reached": found[0] == 1, "later": (*facts, targets, found), **known}
-    return Result(told, began)
+    q = room[0, :-REACH_TOLD]
+    q.setflags(write=False)
+    return Result.of_frozen({"q": q, "reached": found[0] == 1, "later": (*facts, targets, found), **known}, began)
