@@ -1,0 +1,105 @@
+"""Up, forward and left of a figure at rest, and where its joints are then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import InputError, listed
+from poise.maths.arrays import Floats
+from poise.maths.remember import remember
+from poise.maths.vectors import units
+from poise.model.pose import Pose, rotation_part
+from poise.model.roles.roles import maps_of
+from poise.model.roles.vrm import SIDES
+from poise.model.skeleton import Kind, Skeleton
+
+_UPRIGHT = float(np.cos(np.radians(30.0)))  # a trunk within this of the file's up stands: the file's up is exact
+_DOWN = 0.7  # cosine: how far up thighs may point; those of a figure that sits are level
+_CLEAR = 0.3  # of its length: what of the way from right to left must lie across the trunk
+
+
+class Stance(NamedTuple):
+    """A figure at rest, seen as a body: unit vectors (3,) in the world.
+
+    up       the way the trunk stands: the file's up axis where the trunk is within 30 degrees of it
+    forward  where the figure looks: to the left, turned by a quarter about up
+    left     from the right hip and shoulder to the left ones, square to up
+    points   (n, 3) places of the joints
+    """
+
+    up: Floats
+    forward: Floats
+    left: Floats
+    points: Floats
+
+
+def stance_of(skeleton: Skeleton, joints: Mapping[str, str]) -> Stance:
+    """The body of a figure at rest, with no ball turned, whatever limits and rest_q say.
+
+    Parameters
+    ----------
+    skeleton
+        Its joints.
+    joints
+        Roles to joint names; both thighs and both upper arms are needed, and their sides must be true.
+
+    Raises
+    ------
+    InputError
+        Where the rest pose is no pose of a figure: in some BVH files every bone points along one axis, and then nothing
+        tells left or up.
+    """
+    missing = [role for part in _PAIRS for role in (f"{side}{part}" for side in SIDES) if role not in joints]
+    if missing:
+        raise InputError(f"no figure whose joints are surely known: {listed(missing)} missing")
+    points = rest_maps(skeleton)[:, :3, 3]
+    hips, shoulders = (np.array([points[skeleton.index(joints[s + part])] for s in SIDES]) for part in _PAIRS)
+    trunk = units(shoulders.mean(axis=0) - hips.mean(axis=0))
+    up = _up(skeleton, trunk)
+    across = units(hips[0] - hips[1]) + units(shoulders[0] - shoulders[1])
+    left = across - up * float(across @ up)
+    knees = [points[skeleton.index(joints[f"{s}LowerLeg"])] for s in SIDES if f"{s}LowerLeg" in joints]
+    legs = units(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
+    if not np.isfinite(points).all() or float(np.linalg.norm(left)) < _CLEAR or float(legs @ up) > _DOWN:
+        message = (
+            "the rest pose is no pose of a figure: trunk and legs, or left and right, point the same way, "
+            "as in files whose bones all lie along one axis"
+        )
+        raise InputError(message)
+    left = units(left)
+    return Stance(up, np.cross(left, up), left, points)
+
+
+_PAIRS = ("UpperLeg", "UpperArm")
+
+
+def rest_maps(skeleton: Skeleton) -> Floats:
+    """World transforms (n, 4, 4) at rest with no ball turned: limits and the numbers in q are relative to these."""
+    return remember(skeleton, "unturned maps", None, lambda: maps_of(Pose(skeleton, _unturned(skeleton))))
+
+
+def rest_turns(skeleton: Skeleton) -> Floats:
+    """Rotations (n, 3, 3) of the same."""
+    return remember(skeleton, "unturned frames", None, lambda: rotation_part(rest_maps(skeleton)[:, :3, :3]))
+
+
+def _unturned(skeleton: Skeleton) -> Floats:
+    """rest_q with the identity for every ball: limits that moved the rest are not asked."""
+    q = skeleton.rest_q.copy()
+    for row in np.flatnonzero(skeleton.kinds == Kind.BALL).tolist():
+        start = int(skeleton.q_start[row])
+        q[start : start + 4] = 1.0, 0.0, 0.0, 0.0
+    return q
+
+
+def _up(skeleton: Skeleton, trunk: Floats) -> Floats:
+    """The file's up, or where that is not said the file's axis, if the trunk stands along it; else the trunk itself."""
+    if skeleton.up is not None:
+        axis = np.eye(3)["xyz".index(skeleton.up)]
+    else:
+        most = int(np.argmax(np.abs(trunk)))
+        axis = np.eye(3)[most] * np.sign(trunk[most])
+    return axis if float(axis @ trunk) > _UPRIGHT else trunk

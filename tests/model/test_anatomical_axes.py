@@ -1,0 +1,137 @@
+"""Axes of joints: knees bend backward and elbows forward, however a rig is made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.maths import rotations
+from poise.model.anatomy.axes import axes_of, own_frame, parent_frame
+from poise.model.roles.vrm import SIDES
+from tests.model.humanoid_truth import HUMANOIDS
+from tests.model.test_humanoid import load
+from tests.model.turned_rigs import UPS, in_another_guise, nonsense
+
+pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
+
+# what these figures look at and where their up is; the others look along +z with y up
+FRONTS = {"glb/cryptovoxels.vrm": ((0, 0, -1), (0, 1, 0)), "bvh/walk_makehuman_zup.bvh": ((0, -1, 0), (0, 0, 1))}
+NO_POSE = "bvh/jesse_dance_rokoko.bvh"  # at rest all bones lie along one axis
+UNSURE = "glb/cesium_man.gltf"  # its joints have no names
+FIGURES = [name for name in HUMANOIDS if not name.startswith("urdf") and name not in (NO_POSE, UNSURE)]
+RESTS = ["walk_T", "walk_A", "walk_hang", "walk_up", "walk_rolled"]
+
+
+def flexed(axes):
+    """Where the end of the bone goes when the joint is bent."""
+    return np.cross(axes.bend, axes.bone)
+
+
+def checked_limbs(skeleton, roles, front, up):
+    """Every limb bends as a limb does; the cosines are those of 30 degrees."""
+    axes = axes_of(skeleton)
+    left = np.cross(up, front)
+    for side, out in zip(SIDES, (left, -left), strict=True):
+        of = {
+            role[len(side) :]: axes[joint] for role, joint in roles.items() if role.startswith(side) and joint in axes
+        }
+        assert flexed(of["UpperLeg"]) @ front > 0.85
+        assert flexed(of["LowerLeg"]) @ front < -0.85
+        assert np.cross(of["UpperLeg"].aside, of["UpperLeg"].bone) @ out > 0.85
+        if "Foot" in of:
+            assert flexed(of["Foot"]) @ up > 0.4  # ankles slope
+            assert of["Foot"].bone @ front > 0.4
+        for part in ("UpperArm", "LowerArm"):
+            hinge = flexed(of[part])
+            assert hinge @ front > 0.6 or (hinge @ up > 0.5 and of["LowerArm"].flexion > 0.5)
+        assert of["UpperArm"].flexion == pytest.approx(0.0, abs=0.35)
+        assert [one.outward @ out for one in of.values()] == pytest.approx([1.0] * len(of), abs=0.1)
+    return axes
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_limbs_of_every_figure_bend_as_limbs_do(data, name):
+    rig = load(data, name)
+    front, up = (np.array(v, dtype=float) for v in FRONTS.get(name, ((0, 0, 1), (0, 1, 0))))
+    checked_limbs(rig.skeleton, poise.humanoid(rig).joints, front, up)
+
+
+@pytest.mark.parametrize("rest", RESTS)
+def test_other_rest_poses(data, rest):
+    rig = poise.load(data / f"bvh/rest/{rest}.bvh")
+    axes = checked_limbs(rig.skeleton, poise.humanoid(rig).joints, np.eye(3)[2], np.eye(3)[1])
+    lifted = {"walk_T": 90, "walk_rolled": 90, "walk_A": 45, "walk_hang": 5, "walk_up": 170}[rest]
+    assert np.degrees(axes["LeftArm"].abduction) == pytest.approx(lifted, abs=0.5)
+    assert np.degrees(axes["RightArm"].abduction) == pytest.approx(lifted, abs=0.5)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(("scale", "up", "says"), [(0.01, "y", True), (1000.0, "z", True), (1.0, "z", False)])
+def test_axes_are_the_same_in_another_guise(data, name, scale, up, says):
+    rig = load(data, name)
+    if "zup" in name:
+        up, says = "y", False  # it stands along z as it is
+    other = in_another_guise(rig, scale=scale, up=up, says_up=says)
+    axes, same = axes_of(other), axes_of(rig.skeleton)
+    assert axes.keys() == same.keys()
+    for joint, one in same.items():
+        for field in ("bone", "zero", "bend", "aside", "forward", "up", "outward"):
+            np.testing.assert_allclose(
+                getattr(axes[joint], field), rotations.rotate(UPS[up], getattr(one, field)), atol=1e-5, err_msg=joint
+            )
+        angles = [(each.flexion, each.abduction, each.rotation) for each in (axes[joint], one)]
+        np.testing.assert_allclose(*angles, atol=1e-5)
+
+
+def test_names_may_be_nonsense_where_roles_are_given(data):
+    rig = load(data, "samples/humanoid.glb")
+    other = in_another_guise(rig, names=nonsense(len(rig.skeleton)))
+    joints = {one.role: one for one in axes_of(other).values()}
+    for joint, one in axes_of(rig.skeleton).items():
+        np.testing.assert_allclose(joints[one.role].bend, one.bend, atol=1e-9, err_msg=joint)
+
+
+def test_frames_are_those_in_which_joints_turn(data):
+    """A knee that q turns about its bend axis, as seen from its own frame, goes backward; so does the parent's."""
+    rig = load(data, "samples/humanoid.glb")
+    skeleton = in_another_guise(rig)
+    knee = axes_of(skeleton)["LeftLeg"]
+    own = knee.seen_from(own_frame(skeleton, knee.row))
+    rest = poise.Pose(skeleton, skeleton.rest_q)
+    bent = rest.replace({"LeftLeg": rotations.about(own.bend, np.radians(90.0))})
+    step = bent.world["LeftFoot"].positions - rest.world["LeftFoot"].positions
+    assert step[2] < 0.0
+    thigh = rotations.as_matrix(rest.world["LeftUpLeg"].rotations)
+    np.testing.assert_allclose(thigh @ knee.seen_from(parent_frame(skeleton, knee.row)).bend, knee.bend, atol=1e-9)
+
+
+def test_the_trunk_has_axes_for_joints_without_roles(data):
+    axes = axes_of(poise.load(data / "bvh/cmu_12_01_walk.bvh").skeleton)
+    parts = {joint: (one.part, one.role) for joint, one in axes.items() if one.part in ("spine", "neck")}
+    assert list(parts) == ["LowerBack", "Spine", "Spine1", "Neck", "Neck1", "Head"]
+    assert parts["Neck1"] == ("neck", "")
+    for joint in parts:
+        assert flexed(axes[joint])[2] > 0.9
+
+
+@pytest.mark.parametrize("name", [NO_POSE, "bvh/rest/walk_line.bvh"])
+def test_a_rest_pose_that_is_none_is_refused(data, name):
+    with pytest.raises(poise.InputError, match="the rest pose is no pose of a figure"):
+        axes_of(poise.load(data / name).skeleton)
+
+
+def test_joints_that_are_not_surely_known_are_named(data):
+    with pytest.raises(poise.InputError, match="leftUpperLeg, rightUpperLeg, leftUpperArm, rightUpperArm missing"):
+        axes_of(poise.load(data / UNSURE).skeleton)
+    some = {"leftUpperLeg": "LeftUpLeg", "rightUpperLeg": "RightUpLeg", "leftUpperArm": "LeftArm"}
+    with pytest.raises(poise.InputError, match="rightUpperArm missing"):
+        axes_of(load(data, "samples/humanoid.glb").skeleton, some)
+
+
+def test_limits_that_move_the_rest_do_not_move_the_axes(data):
+    rig = load(data, "samples/humanoid.glb")
+    limit = poise.Range.degrees(40, 60, axis=(1, 0, 0))
+    assert not np.array_equal(rig.skeleton.limited({"LeftUpLeg": limit}).rest_q, rig.skeleton.rest_q)
+    moved = axes_of(rig.skeleton.limited({"LeftUpLeg": limit}))["LeftLeg"]
+    np.testing.assert_array_equal(moved.bone, axes_of(rig.skeleton)["LeftLeg"].bone)
