@@ -19,10 +19,9 @@ from poise.maths.arrays import Bools, Floats, Ints, real
 from poise.maths.options import count, one_of
 from poise.problem.layout import POSITION
 from poise.problem.packing import weight_of
-from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
-from poise.solvers.base.answers import answered
+from poise.solvers.base.answers import answered, answered_in_groups
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, check_solver
 from poise.solvers.base.perturb import DRAWS, scattered
@@ -116,7 +115,7 @@ class Anneal:
             if not len(missed):
                 break
             again = self._elsewhere(problem.part(missed), best.q[missed], attempt)
-            found = _from_starts(self.inner, again, targets[missed], tolerance, silent)
+            found = answered_in_groups(self.inner, again, targets[missed], tolerance, silent)
             new_costs, done = _measured(again, found, targets[missed], tolerance)
             better = done | (new_costs < costs[missed])
             costs[missed[better]] = new_costs[better]
@@ -164,24 +163,6 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     gains = [weight_of(goals[m.goal], m.kind) / (size if m.kind == POSITION else 1.0) for m in measures]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
     return costs, answer.met if problem.plan.sheared else problem.met(errors, tolerance)
-
-
-def _from_starts(
-    solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
-) -> Answer:
-    """Solve each target from its own start; group by group where their plans differ."""
-    groups = groups_of(problem.still)
-    if groups is None:
-        return answered(solver, problem, targets, tolerance, request)
-    every = [answered(solver, problem.part(rows), targets[rows], tolerance, request) for rows in groups]
-    back = np.argsort(np.concatenate(groups))
-    return Answer(
-        q=np.concatenate([answer.q for answer in every])[back],
-        met=np.concatenate([answer.met for answer in every])[back],
-        iterations=np.concatenate([answer.iterations for answer in every])[back],
-        joint_updates=np.concatenate([answer.joint_updates for answer in every])[back],
-        trace=every[0].trace,
-    )
 
 
 def _merged(best: Answer, rows: Ints, better: Bools, found: Answer) -> Answer:

@@ -8,6 +8,7 @@ from poise.kernels.on_demand import imported_when_asked
 __getattr__ = imported_when_asked(
     __name__,
     "arcs",
+    "bends",
     "frames",
     "planar",
     "posed",

@@ -8,6 +8,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite
+from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Answer, Request, is_own
 
@@ -21,6 +22,24 @@ def answered(solver: Any, problem: Problem, targets: Floats, tolerance: Toleranc
         return own_answer(answer, solver.name, shape)
     check_answer(answer, solver.name, shape)
     return answer
+
+
+def answered_in_groups(
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+) -> Answer:
+    """Solve each target from its own start; group by group where their plans differ."""
+    groups = groups_of(problem.still)
+    if groups is None:
+        return answered(solver, problem, targets, tolerance, request)
+    every = [answered(solver, problem.part(rows), targets[rows], tolerance, request) for rows in groups]
+    back = np.argsort(np.concatenate(groups))
+    return Answer(
+        q=np.concatenate([answer.q for answer in every])[back],
+        met=np.concatenate([answer.met for answer in every])[back],
+        iterations=np.concatenate([answer.iterations for answer in every])[back],
+        joint_updates=np.concatenate([answer.joint_updates for answer in every])[back],
+        trace=every[0].trace,
+    )
 
 
 def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:

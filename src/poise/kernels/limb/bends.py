@@ -1,0 +1,139 @@
+# pyright: standard
+"""To which side the knee or elbow of a figure would bend by itself: a pole for each target of a limb.
+
+The body says where the limb bends when it points in its usual direction, `along`: there towards `bend`. From there the
+side is carried to where the limb has to point by the smallest rotation. A leg that swings forward so brings its knee
+up, and one that is lifted aside keeps it in front; an arm that is raised brings its elbow from behind to below and
+aside. That has no answer for the direction opposite to `along`, which is chosen where no limb points.
+
+Two things speak besides. A limb that is bent at the start and has not far to go keeps its side, carried in the same
+way. A tip whose rotation is wanted would turn its own joint as little as it can: `straight`, where the bone above it
+comes from at rest, and `ahead`, the side to which the limb bends then, are carried by that rotation.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.codes import (
+    SIDE_AHEAD,
+    SIDE_AHEAD_GAIN,
+    SIDE_ALONG,
+    SIDE_BEND,
+    SIDE_LENGTH,
+    SIDE_STRAIGHT,
+    SIDE_STRAIGHT_GAIN,
+)
+from poise.kernels.compiled import kernel, part
+from poise.kernels.values.linear import Vec, add, cross, dot, norm, quat_in, rotate, scale, sub, vec_in
+
+CLEAR = 1e-9  # of the limb's length: shorter has no direction
+OPPOSITE = 1e-6  # 1 + cosine of the angle from which the smallest rotation is not known
+LEAST_BULGE, SURE_BULGE = 0.009, 0.026  # of the limb's length: what stands off the line when it is bent by 2, 6 degrees
+NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))  # how far a limb goes with its side kept, or not
+
+
+@part
+def along_map(maps, at, v):
+    """A direction in the frame of map number `at` of a row of maps, as a unit vector in the world."""
+    i = 12 * at
+    found = Vec(
+        maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
+        maps[i + 4] * v.x + maps[i + 5] * v.y + maps[i + 6] * v.z,
+        maps[i + 8] * v.x + maps[i + 9] * v.y + maps[i + 10] * v.z,
+    )
+    size = norm(found)
+    return scale(found, 1.0 / size) if size > 0.0 else found
+
+
+@part
+def origin(maps, at):
+    """The place of map number `at`."""
+    return Vec(maps[12 * at + 3], maps[12 * at + 7], maps[12 * at + 11])
+
+
+@part
+def square(v, axis):
+    """What of v is square to a unit vector."""
+    return sub(v, scale(axis, dot(v, axis)))
+
+
+@part
+def carried(a, b, v):
+    """v turned by the smallest rotation from unit vector a to unit vector b; v itself where they are opposite."""
+    grow = 1.0 + dot(a, b)
+    if grow < OPPOSITE:
+        return v
+    axis = cross(a, b)
+    once = cross(axis, v)
+    return add(v, add(once, scale(cross(axis, once), 1.0 / grow)))
+
+
+@part
+def share(value, none, all_of_it):
+    """0 at `none`, 1 at `all_of_it`, smooth between them and level at both."""
+    t = min(max((value - none) / (all_of_it - none), 0.0), 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
+@part
+def kept_side(maps, places, chord, length):
+    """The side to which the limb is bent at the start, carried to the new chord, and how much it counts, 0 to 1."""
+    first = origin(maps, places[1])
+    before = sub(origin(maps, places[3]), first)
+    size = norm(before)
+    if not size > CLEAR * length:
+        return Vec(0.0, 0.0, 0.0), 0.0
+    before = scale(before, 1.0 / size)
+    bulge = square(sub(origin(maps, places[2]), first), before)
+    off = norm(bulge)
+    counts = share(off / length, LEAST_BULGE, SURE_BULGE) * share(dot(before, chord), FAR, NEAR)
+    if not counts > 0.0:
+        return Vec(0.0, 0.0, 0.0), 0.0
+    return carried(before, chord, scale(bulge, 1.0 / off)), counts
+
+
+@part
+def wished_side(maps, places, body, target, chord):
+    """The side that the body, and the tip's rotation if there is one, would choose; of no certain length."""
+    side = carried(
+        along_map(maps, places[0], vec_in(body, SIDE_ALONG)), chord, along_map(maps, places[0], vec_in(body, SIDE_BEND))
+    )
+    side = square(side, chord)
+    if target.shape[0] > 3:
+        turn = quat_in(target, 3)
+        straight, ahead = rotate(turn, vec_in(body, SIDE_STRAIGHT)), rotate(turn, vec_in(body, SIDE_AHEAD))
+        side = add(side, scale(square(straight, chord), body[SIDE_STRAIGHT_GAIN]))
+        side = add(side, scale(square(ahead, chord), body[SIDE_AHEAD_GAIN]))
+    return side
+
+
+@kernel
+def poles(maps, places, body, targets, out):
+    """Fill out (k, 3) with world points to whose side a limb's middle joint should be.
+
+    maps     (1|k, 12 n)  world transforms of joints in the start poses
+    places   (4,)         which of them are the body's, the limb's first, its middle, its tip
+    body     (SIDE_ROW,)  the columns SIDE_ of codes.py
+    targets  (k, 3|7)     of the tip: x y z, w x y z
+    """
+    length = body[SIDE_LENGTH]
+    for k in range(targets.shape[0]):
+        row = maps[k if maps.shape[0] > 1 else 0]
+        first = origin(row, places[1])
+        way = sub(vec_in(targets[k], 0), first)
+        size = norm(way)
+        # A target at the limb's first joint leaves the chord's direction open: it stays what it was.
+        if not size > CLEAR * length:
+            way = sub(origin(row, places[3]), first)
+            size = max(norm(way), CLEAR * length)
+        chord = scale(way, 1.0 / size)
+        side = wished_side(row, places, body, targets[k], chord)
+        size = norm(side)
+        side = scale(side, 1.0 / size) if size > 0.0 else side
+        kept, counts = kept_side(row, places, chord, length)
+        side = add(scale(side, 1.0 - counts), scale(kept, counts))
+        size = norm(side)
+        side = scale(side, length / size) if size > 0.0 else side
+        at = add(add(first, scale(way, 0.5)), side)
+        out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z

@@ -1,0 +1,178 @@
+"""What is posed one after the other: the root of a figure, its trunk, its arms and legs.
+
+Each stage is a problem of its own with some of the goals, from the pose that the stage before it left. None of them has
+to succeed: what they leave is the start of a solve for all goals together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Ints
+from poise.maths.remember import remember
+from poise.model.limits import is_soft
+from poise.model.pose import Pose
+from poise.model.roles.lookup import row_of_role
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Goal, Near, Pin, Place, Pole, Position
+from poise.problem.layout import NUMBERS, TERMS
+from poise.problem.problem import Problem
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.limbs import RoleLimb, limbs_of
+from poise.solvers.two_bone import TwoBone
+
+_ONCE = LevenbergMarquardt(restarts=0)
+
+
+class Stage(NamedTuple):
+    """Some of the goals, and what brings the figure to them.
+
+    columns  which numbers of a row of targets are theirs
+    limb     the limb that takes a pole besides, or None
+    """
+
+    goals: tuple[Goal, ...]
+    columns: Ints
+    solver: LevenbergMarquardt | TwoBone
+    free_root: bool
+    limb: RoleLimb | None = None
+
+
+def stages_of(problem: Problem) -> tuple[Stage, ...]:
+    """The stages of a problem, the root first; none where nothing about it is a figure's."""
+    key = problem.kinds, problem.free_root, tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
+    return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
+
+
+def _stages(problem: Problem) -> tuple[Stage, ...]:
+    skeleton, goals = problem.skeleton, problem.goals
+    held = {row for goal in goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
+    limbs = {limb.tip: limb for limb in limbs_of(skeleton) if _may_bend(problem, limb, held)}
+    columns, root = _columns(goals), _root(problem)
+    of_root: list[int] = []
+    of_trunk: list[int] = []
+    found: list[Stage] = []
+    for i, goal in enumerate(goals):
+        if isinstance(goal, Near):
+            continue
+        row = skeleton.index(goal.joint)
+        if row in limbs and _is_lone(goals, skeleton, limbs[row]) and _bends(goal, skeleton, limbs[row]):
+            found.append(_of_limb(problem, goal, columns[i], limbs[row]))
+        elif root is not None and row in root:
+            of_root.append(i)
+        elif not _is_below(skeleton, row, limbs):
+            of_trunk.append(i)
+    first: list[Stage] = []
+    if root is not None and of_root:
+        first.append(_several(goals, columns, of_root, None, free_root=True))
+    if of_trunk and (found or first) and (root is None or of_root):
+        first.append(_several(goals, columns, of_trunk, (skeleton, root), free_root=False))
+    return (*first, *found)
+
+
+def _columns(goals: Sequence[Goal]) -> list[Ints]:
+    """Which numbers of a row of targets are each goal's."""
+    found: list[Ints] = []
+    first = 0
+    for goal in goals:
+        count = sum(NUMBERS[TERMS[measure]] for measure in goal.measures)
+        found.append(np.arange(first, first + count))
+        first += count
+    return found
+
+
+def _root(problem: Problem) -> tuple[int, ...] | None:
+    """Rows whose goals are goals of the root, where that may move: the free joint, and the hips; else None."""
+    if not problem.free_root:
+        return None
+    skeleton = problem.skeleton
+    free = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
+    hips = row_of_role(skeleton, "hips")
+    return (free,) if hips is None or free not in skeleton.way(hips) else tuple(sorted({free, hips}))
+
+
+def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
+    """Whether the limb's joints may turn, and nobody else says how."""
+    skeleton, moving = problem.skeleton, set(problem.joints)
+    rows = limb.first, limb.middle
+    free = all(skeleton.names[row] in moving and row not in held for row in rows)
+    return free and not any(is_soft(skeleton.limits[row]) for row in rows)
+
+
+def _is_lone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> bool:
+    """Whether one goal alone speaks of the limb: another one for its tip, knee or elbow is left to the engine."""
+    own = skeleton.way(limb.tip)[skeleton.way(limb.tip).index(limb.first) :]
+    speaks = [goal for goal in goals if not isinstance(goal, Near) and skeleton.index(goal.joint) in own]
+    return len(speaks) == 1
+
+
+def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
+    """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
+    if not isinstance(goal, Position | Place | Pin) or any(getattr(goal, "offset", ())):
+        return False
+    chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
+    return limb.first in chain and limb.middle in chain
+
+
+def _is_below(skeleton: Skeleton, row: int, limbs: dict[int, RoleLimb]) -> bool:
+    """Whether a joint is part of a limb or hangs on one."""
+    return any(limb.first in skeleton.way(row) for limb in limbs.values())
+
+
+def _of_limb(problem: Problem, goal: Goal, columns: Ints, limb: RoleLimb) -> Stage:
+    names = problem.skeleton.names
+    first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
+    turns = "rotation" in goal.measures
+    nowhere, upright = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    wanted = Place(tip, nowhere, upright, root=first) if turns else Position(tip, nowhere, root=first)
+    goals = wanted, Pole(middle, nowhere, root=first, tip=tip)
+    closed = TwoBone(mid=middle)
+    example = Problem(_single(problem.start), goals, free_root=False)
+    try:
+        closed.packed(example)
+    except UnsupportedError:
+        return Stage(goals, columns, _ONCE, free_root=False, limb=limb)
+    return Stage(goals, columns, closed, free_root=False, limb=limb)
+
+
+def _single(start: Pose) -> Pose:
+    return start[(0,) * len(start.shape)] if start.shape else start
+
+
+def _several(
+    goals: Sequence[Goal], columns: Sequence[Ints], which: list[int],
+    below: tuple[Skeleton, tuple[int, ...] | None] | None, *, free_root: bool,
+) -> Stage:  # fmt: skip
+    """Some of the goals together; with `below`, none of them moves what stands in those rows."""
+    chosen = tuple(_without_pins(goals[i] if below is None else _below(goals[i], *below)) for i in which)
+    return Stage(chosen, np.concatenate([columns[i] for i in which]), _ONCE, free_root=free_root)
+
+
+def _without_pins(goal: Goal) -> Goal:
+    """A Pin has no target; in a stage it stays where it was before the stages began."""
+    if not isinstance(goal, Pin):
+        return goal
+    nowhere = np.zeros(3)
+    if goal.rotation:
+        return Place(goal.joint, nowhere, np.array([1.0, 0.0, 0.0, 0.0]), root=goal.root, weight=goal.weight)
+    return Position(goal.joint, nowhere, root=goal.root, weight=goal.weight)
+
+
+def _below(goal: Goal, skeleton: Skeleton, rows: tuple[int, ...] | None) -> Goal:
+    """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
+    way = skeleton.way(skeleton.index(goal.joint))
+    chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+    last = max((way.index(row) for row in rows or () if row in way), default=-1)
+    first = max(last + 1, way.index(chain[0]))
+    return rooted_goal(goal, skeleton.names[way[min(first, len(way) - 1)]])
+
+
+def rooted_goal(goal: Goal, root: str) -> Goal:
+    """The same goal, for which this joint and those below it may move; goals that take no root stay as they are."""
+    takes = is_dataclass(goal) and any(field.name == "root" and field.init for field in fields(goal))
+    return replace(goal, root=root) if takes else goal  # pyright: ignore[reportArgumentType]
