@@ -115,6 +115,12 @@ def solve(
             "--free-root", help="let the root move too, turn and translate: the hips of a figure, the base of a robot"
         ),
     ] = False,
+    natural: Annotated[
+        bool | None,
+        typer.Option(
+            help="whether figures take poses that people take (knees forward, elbows back); default: with --solver auto"
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here")] = None,
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -134,7 +140,9 @@ def solve(
     goals = wanted.goals(start, main=rows is None)
     short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
     every = goals if rows is None else (rows.goal, *goals)
-    chosen = asked.solver_of(solver, start, every, prefer.value, option or (), free_root=free_root, **short)
+    chosen = asked.solver_of(
+        solver, start, every, prefer.value, option or (), free_root=free_root, natural=natural, **short
+    )
     how = many.SolveOptions(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
     if every_frame and clip is not None:
         each = frames.goals_of(clip, rows, goals)

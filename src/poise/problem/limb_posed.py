@@ -32,7 +32,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.remember import remember
 from poise.model.kinematics import Table, flat_given, given_rows, maps_by, table_of
-from poise.model.pose import rotation_part
+from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Pole
 from poise.problem.limb import Limb, axis_of, column_of, is_hinge, limb_of, range_of
@@ -90,13 +90,24 @@ class PosedLimb(NamedTuple):
 
 def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     """The limb of a problem in its start poses; UnsupportedError with a sentence where there is none."""
+    plan = limb_plan(problem, options)
+    if not plan.uniform:
+        problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
+    return in_poses(plan, problem.start)
+
+
+def limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
+    """What no pose changes of a problem's limb, remembered with the skeleton; UnsupportedError where there is none."""
     start = problem.start
     moved, scaled = start.translations is not None, start.scales is not None
     # Not with the problem's plan: that changes with joints which keep still, and takes longer than all of this.
     key = (problem.kinds, problem.free_root, options, moved, scaled)
-    plan = remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
-    if not plan.uniform:
-        problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
+    return remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
+
+
+def in_poses(plan: LimbPlan, start: Pose) -> PosedLimb:
+    """The same limb in other poses of its skeleton, with translations and scales of their own where that has some."""
+    moved, scaled = start.translations is not None, start.scales is not None
     starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
     extra = given_rows(plan.table, flat_given(start.translations, start.scales)) if moved or scaled else _NOTHING
     maps = maps_by(plan.table, plan.needed, starts, extra)

@@ -247,6 +247,10 @@ class Problem:
         given = finite(q, "q", last=self.skeleton.nq).copy()
         return Pose.unchecked(self.skeleton, unit_turns(self.skeleton, given), *self._kept(len(q)))
 
+    def posed_as(self, q: Floats) -> Pose:
+        """The same of numbers that a solver found: finite, rotations of unit length, and nobody else's."""
+        return Pose.unchecked(self.skeleton, q, *self._kept(len(q)))
+
     def _kept(self, k: int) -> list[Floats | None]:
         """The translations and the scales of the starts (k, n, 3)."""
         return [_rows(value, k) for value in (self.start.translations, self.start.scales)]

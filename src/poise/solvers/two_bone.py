@@ -121,16 +121,9 @@ class TwoBone:
         poled = plan.pole >= 0 or self.pole is not None
         if poled or self.swivel != 0.0:
             self._refuse_poles(plan)
-        q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
         wanted, poles = self._split(plan, targets) if poled else (np.ascontiguousarray(targets), _NO_POLE)
         settings = (_settings if is_own(self) else _new_settings)(self, tolerance, poled=poled)
-        if plan.limb.planar:
-            kernels.limb.planar.solve(rows, wanted, plan.columns, settings, starts, q, found)
-        else:
-            width = lane_width()
-            solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
-            work = scratch(LIMB_WORK * width)
-            solve(rows, wanted, poles, plan.columns, settings, starts, q, found, work)
+        q, found = bent(PosedLimb(plan, rows, starts), wanted, poles, settings)
         if plan.pole >= 0 and self.swivel == 0.0:
             _keep_met(problem, starts, targets, tolerance, q, found)
         moved = found[:, 0].astype(np.int64)
@@ -161,6 +154,23 @@ class TwoBone:
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""
         return _new_settings(self, tolerance, poled=poled)
+
+
+def bent(posed: PosedLimb, targets: Floats, poles: Floats, settings: Floats) -> tuple[Floats, Bools]:
+    """Bend a limb to the targets of its tip (k, 3 | 7): q (k, nq), and whether it moved and whether it is there (k, 2).
+
+    poles     (0|1|k, 3)
+    settings  what `TwoBone.settings` gives
+    """
+    plan, rows, starts = posed
+    q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
+    if plan.limb.planar:
+        kernels.limb.planar.solve(rows, targets, plan.columns, settings, starts, q, found)
+        return q, found
+    width = lane_width()
+    solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
+    solve(rows, targets, poles, plan.columns, settings, starts, q, found, scratch(LIMB_WORK * width))
+    return q, found
 
 
 def _new_settings(options: TwoBone, tolerance: Tolerance, *, poled: bool) -> Floats:

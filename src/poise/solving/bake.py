@@ -41,6 +41,7 @@ def bake(
     free_root: bool = False,
     threads: int | None = None,
     progress: bool | Callable[[int], None] | None = None,
+    natural: bool | None = None,
 ) -> Baked:
     """Solve every frame of a clip, each from its own pose.
 
@@ -50,7 +51,7 @@ def bake(
         The poses to start from; their times, name, translations and scales are kept.
     goals
         As for `solve`. Each target is one for all frames, or has a leading axis with one for each frame.
-    solver, tolerance, angle_tolerance, free_root, threads, progress
+    solver, tolerance, angle_tolerance, free_root, threads, progress, natural
         As for `solve`.
 
     Returns
@@ -75,6 +76,6 @@ def bake(
             )
     result = solve(
         clip.poses, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root,
-        threads=threads, progress=progress,
+        threads=threads, progress=progress, natural=natural,
     )  # fmt: skip
     return Baked(np.array(clip.times), result.pose, clip.name, result=result)

@@ -14,7 +14,7 @@ from poise.solvers.base.contract import check_solver
 
 
 def check_arguments(
-    start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None, free_root: Any = False
+    start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None, free_root: Any = False, natural: Any = None
 ) -> None:
     """Check what solve() and prepare() share; InputError for the first that cannot be used."""
     if type(start) is not Pose:
@@ -27,6 +27,8 @@ def check_arguments(
         check_angle_tolerance(angle_tolerance)
     if type(free_root) is not bool:
         truth("free_root", free_root)
+    if natural is not None and type(natural) is not bool:
+        truth("natural", natural)
 
 
 def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:

@@ -53,6 +53,8 @@ class Result(FrozenValue):
         Wall time of the call that made it.
     solver
         Name of the solver.
+    natural
+        Whether it began where natural poses of the figure led; see `solve`.
     moved_inside
         Names of the joints whose start was outside its limits and was moved inside first.
     trace
@@ -79,6 +81,7 @@ class Result(FrozenValue):
     joint_updates: Ints
     seconds: float
     solver: str
+    natural: bool
     moved_inside: tuple[str, ...]
     trace: Trace | None
     solutions_q: Floats | None
@@ -280,8 +283,12 @@ class Result(FrozenValue):
         if self.shape:
             count, done = math.prod(self.shape), int(np.sum(self.reached))
             per = self.seconds / max(count, 1) * 1e6
-            return f"{done} of {count} reached, {per:.3g} us each ({self.solver}){self._priced()}"
-        return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self.solver}){self._priced()}"
+            return f"{done} of {count} reached, {per:.3g} us each ({self._solvers}){self._priced()}"
+        return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self._solvers}){self._priced()}"
+
+    @property
+    def _solvers(self) -> str:
+        return f"natural, {self.solver}" if self.natural else self.solver
 
     def _priced(self) -> str:
         """What soft limits cost, where there are any."""
@@ -333,8 +340,8 @@ def _goals(result: Result) -> tuple[Goal, ...]:
 
 
 _FACTS = frozenset({
-    "problem", "targets", "errors", "iterations", "joint_updates", "solver", "moved_inside", "trace", "solutions_q",
-    "tolerances",
+    "problem", "targets", "errors", "iterations", "joint_updates", "solver", "natural", "moved_inside", "trace",
+    "solutions_q", "tolerances",
 })  # fmt: skip
 _ASKED: dict[str, Callable[[Result], Any]] = {
     "codes": _codes,

@@ -19,6 +19,7 @@ from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import answered
 from poise.solvers.base.contract import Answer, Prefer, Request
+from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_request
 from poise.solving.result import Result
 
@@ -85,6 +86,7 @@ def run(
         "iterations": answer.iterations.reshape(shape),
         "joint_updates": answer.joint_updates.reshape(shape),
         "solver": solver.name,
+        "natural": isinstance(solver, Natural),
         "moved_inside": moved_inside,
         "trace": answer.trace,
         "solutions_q": answer.solutions,

@@ -17,6 +17,7 @@ from poise.problem.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import check_answer, own_answer
 from poise.solvers.base.contract import OWN, Answer, Request
+from poise.solvers.natural.natural import Natural
 from poise.solving.quick import Quick, quick_of, reach, room_for
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
@@ -117,6 +118,7 @@ class Single:
             "problem": problem,
             "targets": targets,
             "solver": self.solver.name,
+            "natural": isinstance(self.solver, Natural),
             "moved_inside": moved_inside,
             "tolerances": self.tolerance,
         }

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import solvers
-from poise.errors import InputError, UnsupportedError
+from poise.errors import InputError
 from poise.maths.remember import remember
 from poise.model.pose import Pose
-from poise.problem.goals import GOALS, NAMES, Goal, Place, Pole, Position
-from poise.problem.layout import NUMBERS
+from poise.problem.goals import GOALS, NAMES, Goal
 from poise.problem.plan import kinds_of
-from poise.problem.problem import Problem, Tolerance
+from poise.problem.problem import Problem
 from poise.solvers.base.contract import Prefer, Request, is_own
+from poise.solvers.natural.auto import chosen, whole
+from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_arguments
 from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
@@ -44,6 +45,7 @@ def solve(
     threads: int | None = None,
     trace: bool = False,
     progress: bool | Callable[[int], None] | None = None,
+    natural: bool | None = None,
 ) -> Result:
     """Find a pose that meets the goals, limits kept, beginning at a start pose.
 
@@ -56,8 +58,8 @@ def solve(
         their targets are a batch.
     solver
         A name such as "ccd" (`poise solvers` lists them), or a value such as poise.CCD(iterations=50). "auto": two_bone
-        for a limb of two bones (with prefer="first" and the root not free), else levenberg_marquardt; Result.solver
-        says which.
+        for a limb of two bones (with prefer="first" and the root not free), else levenberg_marquardt, for figures from
+        a pose that `natural` found; Result.solver says which.
     tolerance
         Largest distance that counts as reached [file units]. Default: 1e-6 for a robot (hinges and slides, its base
         free or not); 1e-4 of the chain's length at rest for other skeletons (characters), or of the figure's size where
@@ -79,6 +81,12 @@ def solve(
         Whether the error and q after every iteration are kept (one target only).
     progress
         True shows a bar on the terminal. A function is called with the number of targets done since the last call.
+    natural
+        Whether a figure whose arms and legs are known takes poses that people take: knees bend forward and elbows back
+        and outward, the collar bone moves when the arm alone is too short, the trunk follows the head. None: where
+        the solver is "auto", prefer "first" and the skeleton such a figure. With a free root, joints between it and
+        the goals then move, too. It decides between poses that meet the goals, and costs none of them.
+        `Result.natural` says whether it was used.
 
     Returns
     -------
@@ -101,15 +109,16 @@ def solve(
     goals comes back unchanged, bit for bit.
     """
     began = perf_counter()
-    check_arguments(start, solver, tolerance, angle_tolerance, free_root)
+    check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     wanted = checked_goals(goals)
-    start = rooted(start) if free_root else start
+    if free_root:
+        start, wanted = _freed(start, wanted, solver, natural=natural)
     shape = _batch(start, wanted)
     show = progress is True
     told = None if show or progress is False else progress
     plain = prefer == "first" and trace is False and seeds is threads is told is None
     settings = _USUAL if plain else Settings(prefer, seeds, threads, trace, told)
-    how = _How(solver, tolerance, angle_tolerance, settings, free_root)
+    how = _How(solver, tolerance, angle_tolerance, settings, free_root, natural)
     if not shape and not show:
         found = _alone(start, wanted, how, began)
         if found is not None:
@@ -129,6 +138,7 @@ class _How(NamedTuple):
     angle_tolerance: float | None
     settings: Settings
     free_root: bool
+    natural: bool | None
 
 
 def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
@@ -161,9 +171,9 @@ def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how
 
 def _bound(problem: Problem, how: _How) -> Single:
     request = how.settings.request(1)
-    chosen = _checked(how.solver, problem, request)
+    solver = _checked(how, problem, request)
     tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
-    return Single(problem, chosen, tolerance, how.settings, request)
+    return Single(problem, solver, tolerance, how.settings, request)
 
 
 def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
@@ -177,10 +187,10 @@ def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _H
         single = _bound(problem, how)
         return single.solve(problem, problem.target_rows(rows, shape), moved_inside, began, goals)
     request = how.settings.request(math.prod(shape))
-    chosen = _checked(how.solver, problem, request)
+    solver = _checked(how, problem, request)
     tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
     targets = problem.target_rows(rows, shape)
-    return run(problem, targets, chosen, tolerance, request, shape, moved_inside, began, goals)
+    return run(problem, targets, solver, tolerance, request, shape, moved_inside, began, goals)
 
 
 def prepare(
@@ -194,12 +204,13 @@ def prepare(
     prefer: Prefer = "first",
     seeds: int | None = None,
     threads: int | None = None,
+    natural: bool | None = None,
 ) -> Prepared:
     """Pack a problem once, and return a function from a target to its Result.
 
     Parameters
     ----------
-    start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads
+    start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads, natural
         As for `solve`; the targets of the goals are only examples.
 
     Returns
@@ -208,12 +219,13 @@ def prepare(
         Each call of it begins at the same start pose, or at one that is given, and gives the same Result as `solve`
         with that target.
     """
-    check_arguments(start, solver, tolerance, angle_tolerance, free_root)
+    check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    start = rooted(start) if free_root else start
-    how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root)
+    if free_root:
+        start, wanted = _freed(start, wanted, solver, natural=natural)
+    how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root, natural)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
     return Prepared(problem, _bound(problem, how), moved_inside).refuse()
@@ -241,46 +253,30 @@ def chosen_solver(
     prefer: Prefer = "first",
     *,
     free_root: bool = False,
+    natural: bool | None = None,
 ) -> solvers.Solver:
-    """The solver that is meant; "auto" is two_bone where the problem is a limb of two bones, else the engine."""
-    if not isinstance(solver, str):
+    """The solver that is meant; see solvers/natural/auto.py for "auto"."""
+    if not isinstance(solver, str) and not natural:
         return solver
-    return _chosen(solver, Problem(rooted(start) if free_root else start, goals, free_root), prefer)
+    start, goals = _freed(start, goals, solver, natural=natural) if free_root else (start, goals)
+    return chosen(solver, Problem(start, goals, free_root), prefer, natural)
 
 
-def _chosen(solver: str | solvers.Solver, problem: Problem, prefer: Prefer) -> solvers.Solver:
-    if not isinstance(solver, str):
-        return solver
-    if solver != "auto":
-        return solvers.named(solver)
-    limb = prefer == "first" and not problem.free_root and _bends_two(problem)
-    return solvers.named("two_bone" if limb else "levenberg_marquardt")
-
-
-def _checked(solver: str | solvers.Solver, problem: Problem, request: Request) -> solvers.Solver:
+def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
     """The solver that is meant; UnsupportedError for what it cannot do."""
-    chosen = _chosen(solver, problem, request.prefer)
-    if solver != "auto" or chosen.name != "two_bone":  # which was asked already
-        solvers.check(chosen, problem, request)
-    return chosen
+    found = chosen(how.solver, problem, request.prefer, how.natural)
+    if how.solver != "auto" or found.name != "two_bone":  # which was asked already
+        solvers.check(found, problem, request)
+    return found
 
 
-def _bends_two(problem: Problem) -> bool:
-    """Whether two_bone takes the problem: found by asking it to solve for no targets, once for a plan."""
-    tips = [type(goal) for goal in problem.goals if not isinstance(goal, Pole)]
-    if tips not in ([Position], [Place]):
-        return False
-    return remember(problem.plan, "bends two", None, lambda: _takes("two_bone", problem))
-
-
-def _takes(name: str, problem: Problem) -> bool:
-    solver, nothing = solvers.named(name), np.zeros((0, sum([NUMBERS[measure.kind] for measure in problem.measures])))
-    try:
-        solvers.check(solver, problem, Request())
-        solver.run(problem, nothing, Tolerance(1.0, 1.0), Request())  # which is for no target
-    except UnsupportedError:
-        return False
-    return True
+def _freed(
+    start: Pose, goals: tuple[Goal, ...], solver: str | solvers.Solver, *, natural: bool | None
+) -> tuple[Pose, tuple[Goal, ...]]:
+    """The start on a skeleton with a free root, and what may move for the goals then."""
+    start = rooted(start)
+    moves = natural is not False and (solver == "auto" or isinstance(solver, Natural))
+    return start, whole(start, goals) if moves else goals
 
 
 def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from poise.problem.goals import Goal
 from poise.problem.measure import errors_of_one
 from poise.solvers.base.contract import Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.natural import Natural
 from poise.solving.pace import Approach
 from poise.solving.result import Result
 from poise.solving.run import run
@@ -46,7 +47,7 @@ class Tracker:
     solver
         A name is tuned to stay near the last pose: without restarts, levenberg_marquardt with more damping, so that no
         frame leaps to another way of bending. A value, such as poise.CCD(restarts=2), is used as it is.
-    tolerance, angle_tolerance, free_root
+    tolerance, angle_tolerance, free_root, natural
         As for `solve`.
     iterations
         Largest number in one frame; the next frame goes on where this one stopped. None: 100, where a solver is named.
@@ -84,6 +85,7 @@ class Tracker:
         tolerance: float | None = None,
         angle_tolerance: float | None = None,
         free_root: bool = False,
+        natural: bool | None = None,
         iterations: int | None = None,
         microseconds: float | None = None,
         restart: bool = False,
@@ -91,7 +93,7 @@ class Tracker:
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
         wanted, free_root = checked_goals(goals), truth("free_root", free_root)
-        self.solver = steady(solver, start, wanted, free_root=free_root)
+        self.solver = steady(solver, start, wanted, free_root=free_root, natural=natural)
         self._prepared = prepare(
             start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
         )
@@ -100,7 +102,7 @@ class Tracker:
         self.microseconds = _microseconds(microseconds, iterations)
         self.budget = _ITERATIONS if iterations is None else count("iterations", iterations)
         limited = iterations is not None or microseconds is not None
-        self._in_slices = "iterations" in _options(self.solver) and (limited or isinstance(solver, str))
+        self._in_slices = "iterations" in _options(_engine(self.solver)) and (limited or isinstance(solver, str))
         self._quick = self._prepared.quick and not limited
         self._plain = plain_of(self._prepared.problem)
         self.reset()
@@ -231,10 +233,10 @@ class Tracker:
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.at(prepared.problem.start.with_q(q))
         if self._in_slices:
-            own: int | None = solver.iterations  # pyright: ignore[reportAttributeAccessIssue]
+            own: int | None = _engine(solver).iterations
             most = most if self.microseconds is None else _SLICE
             most = most if own is None else min(most, own)  # None: the solver has no number of its own to keep to
-            solver = dataclasses.replace(solver, iterations=most)  # pyright: ignore[reportArgumentType]
+            solver = _with_engine(solver, dataclasses.replace(_engine(solver), iterations=most))
         return run(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
     def _is_spent(self, used: int, began: float) -> bool:
@@ -260,12 +262,27 @@ class Tracker:
 
 
 def steady(
-    solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False
-) -> solvers.Solver:
+    solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False,
+    natural: bool | None = None,
+) -> solvers.Solver:  # fmt: skip
     """The solver that is meant; one that was named is tuned to stay near the pose it starts from."""
+    chosen: Any = chosen_solver(solver, start, goals, free_root=free_root, natural=natural)
     if not isinstance(solver, str):
-        return solver
-    chosen: Any = chosen_solver(solver, start, goals, free_root=free_root)
+        return chosen
+    return _with_engine(chosen, _calm(_engine(chosen)))
+
+
+def _engine(solver: Any) -> Any:
+    """The solver that iterates: of natural poses the one behind them."""
+    return solver.engine if isinstance(solver, Natural) else solver
+
+
+def _with_engine(solver: Any, engine: Any) -> Any:
+    return Natural(engine=engine) if isinstance(solver, Natural) else engine
+
+
+def _calm(chosen: Any) -> Any:
+    """A solver of Poise's own that does not start again elsewhere."""
     if isinstance(chosen, LevenbergMarquardt):
         return dataclasses.replace(chosen, restarts=0, damping=_STEADY)
     return dataclasses.replace(chosen, restarts=0) if "restarts" in _options(chosen) else chosen

@@ -112,7 +112,10 @@ class Solving:
         return [_shifted(goal, places) for goal in goals]
 
     def _made(self, goals: Sequence[Goal]) -> solvers.Solver:
-        made = chosen_solver(self.choice.made(), self.base, tuple(goals), free_root=self._settings["free_root"])
+        free_root = self._settings["free_root"]
+        # One iteration after the other shows the solver alone.
+        natural = False if self._iterate else None
+        made = chosen_solver(self.choice.made(), self.base, tuple(goals), free_root=free_root, natural=natural)
         return _one_iteration(made) if self._iterate else made
 
     def _run(self, number: int, goals: list[Goal], q: Floats) -> Result:

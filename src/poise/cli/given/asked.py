@@ -14,6 +14,7 @@ from poise.model.skeleton import Kind
 from poise.problem.goals import Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
 from poise.solvers.base.contract import Prefer
 from poise.solvers.base.parameters import parameters, read_options
+from poise.solvers.natural.natural import Natural
 from poise.solving.solve import chosen_solver
 
 Numbers = tuple[float, ...]
@@ -98,6 +99,7 @@ def solver_of(
     options: Sequence[str] = (),
     *,
     free_root: bool = False,
+    natural: bool | None = None,
     **short: Any,
 ) -> solvers.Solver:
     """Make the solver; `options` are texts name=value, `short` the options that have a flag (None: not given).
@@ -109,14 +111,16 @@ def solver_of(
         key: value.value if isinstance(value, StrEnum) else value for key, value in short.items() if value is not None
     }
     if name != "auto":
+        chosen_solver(name, start, goals, prefer, natural=natural)  # has the words where natural poses cannot be had
         _refuse_foreign(name, given)
         return solvers.named(name, **_together(name, options, given))
     if options:
         raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
-    own = chosen_solver("auto", start, goals, prefer, free_root=free_root).name
-    for candidate in (own, "levenberg_marquardt", "ccd", *solvers.names()):
+    own = chosen_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
+    for candidate in (own.name, "levenberg_marquardt", "ccd", *solvers.names()):
         if given.keys() <= _names_of(candidate):
-            return solvers.named(candidate, **given)
+            made = solvers.named(candidate, **given)
+            return Natural(engine=made) if isinstance(own, Natural) else made
     raise InputError(f"no solver has all of {_listed(given)}; name one with --solver: {', '.join(solvers.names())}")
 
 

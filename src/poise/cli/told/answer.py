@@ -51,6 +51,7 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
         "iterations": int(result.iterations),
         "microseconds": result.seconds * 1e6,
         "solver": result.solver,
+        "natural": result.natural,
         "joint": goal.joint,
         "target": None if position is None else position.tolist(),
         "target_rotation": None if rotation is None else rotation.tolist(),

@@ -9,7 +9,7 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError
 from poise.kernels.codes import SIDE_ROW
-from poise.maths.arrays import Floats, Ints, for_kernel
+from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.maths.vectors import units
 from poise.model.anatomy.axes import stance, sure_joints
@@ -19,6 +19,9 @@ from poise.model.pose import Pose
 from poise.model.roles.lookup import roles_of
 from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.two_bone import TwoBone, bent
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
 
@@ -109,27 +112,46 @@ def _numbers(skeleton: Skeleton, kind: str, axes: Floats, carrier: int, rows: li
     return found
 
 
-class Ways(NamedTuple):
-    """The way to a limb's tip as forward kinematics reads it, and which of its last rows are what `poles` needs."""
+class Bends(NamedTuple):
+    """How a limb is bent: the way to its tip for `poles`, the last rows of it that are needed, and which are which.
 
+    plan  of the limb, for the closed form; None where its joints have limits
+    """
+
+    limb: RoleLimb
     table: Table
     needed: int
     places: Ints
+    plan: LimbPlan | None
 
 
-def poles(skeleton: Skeleton, limb: RoleLimb, pose: Pose, targets: Floats) -> Floats:
+def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
+    """How the limb of a problem with one goal for its tip and a Pole is bent."""
+    start, rows = problem.start, problem.skeleton.way(limb.tip)
+    bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
+    options = LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest")
+    plan = None if bounded else limb_plan(problem, options)
+    moved, scaled = start.translations is not None, start.scales is not None
+    first = rows.index(limb.carrier)
+    places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
+    table = table_of(problem.skeleton, rows, moved=moved, scaled=scaled)
+    return Bends(limb, table, len(rows) - first, np.array(places), plan)
+
+
+def poles(bends: Bends, pose: Pose, targets: Floats) -> Floats:
     """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip."""
-    given = flat_given(pose.translations, pose.scales)
-    moved, scaled = given.translations is not None, given.scales is not None
-    ways = remember(skeleton, "role limb ways", (limb.tip, moved, scaled), lambda: _ways(skeleton, limb, moved, scaled))
-    maps = maps_by(ways.table, ways.needed, for_kernel(pose.flat_q), given_rows(ways.table, given))
+    extra = given_rows(bends.table, flat_given(pose.translations, pose.scales))
+    maps = maps_by(bends.table, bends.needed, for_kernel(pose.flat_q), extra)
     out = np.empty((len(targets), 3))
-    kernels.limb.bends.poles(maps, ways.places, limb.numbers, targets, out)
+    kernels.limb.bends.poles(maps, bends.places, bends.limb.numbers, targets, out)
     return out
 
 
-def _ways(skeleton: Skeleton, limb: RoleLimb, moved: bool, scaled: bool) -> Ways:
-    rows = skeleton.way(limb.tip)
-    first = rows.index(limb.carrier)
-    places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
-    return Ways(table_of(skeleton, rows, moved=moved, scaled=scaled), len(rows) - first, np.array(places))
+def bent_naturally(
+    bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance
+) -> tuple[Floats, Bools]:
+    """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.bent`."""
+    return bent(in_poses(plan, pose), targets, poles(bends, pose, targets), _BEND.settings(tolerance, poled=True))
+
+
+_BEND = TwoBone()

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from poise import solvers
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Floats, Ints
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import answered_in_groups
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import poles
+from poise.solvers.natural.limbs import bent_naturally, poles
 from poise.solvers.natural.stages import Stage, stages_of
 
 
@@ -50,41 +50,51 @@ class Natural:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         stages = stages_of(problem) if problem.joints else ()
-        if not stages or not len(targets):
+        if not stages or not len(targets) or request.trace:
             return self.engine.run(problem, targets, tolerance, request)
         silent = replace(request, progress=None)
-        q = np.array(np.broadcast_to(problem.start.flat_q, (len(targets), problem.skeleton.nq)))
+        given = problem.start_rows if len(problem.start_rows) == len(targets) else None
+        q = np.repeat(problem.start_rows, len(targets), axis=0) if given is None else given.copy()
+        missed = ~problem.met(problem.errors(q, targets), tolerance)
+        updates = np.zeros(len(q), dtype=np.int64)
         # A start that meets its goals comes back as it is.
-        met = problem.met(problem.errors(q, targets), tolerance)
-        rows = np.flatnonzero(~met)
-        staged, updates = q.copy(), np.zeros(len(q), dtype=np.int64)
-        if len(rows):
-            staged[rows], updates[rows] = _staged(_part(problem, rows), stages, targets[rows], tolerance, silent)
-        found = answered_in_groups(self.engine, problem.at(problem.posed(staged)), targets, tolerance, request)
-        moved = found.iterations > 0
-        if moved.any():
-            found = found._replace(q=self._turned_back(problem, stages, targets, tolerance, found.q, moved))
-        done = found.iterations + (updates > 0)
-        return found._replace(iterations=done, joint_updates=found.joint_updates + updates)
+        if missed.any():
+            q[missed], updates[missed] = _staged(_part(problem, missed), stages, targets[missed], tolerance, silent)
+        moved, missed = missed, ~problem.met(problem.errors(q, targets), tolerance)
+        answer = Answer(q, ~missed, moved.astype(np.int64), updates)
+        return self._finished(problem, stages, targets, tolerance, request, answer) if missed.any() else answer
+
+    def _finished(
+        self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, request: Request,
+        answer: Answer,
+    ) -> Answer:  # fmt: skip
+        """The same, where the engine did what the stages could not."""
+        rows = np.flatnonzero(~answer.met)
+        there = _part(problem, rows)
+        there = there.at(there.posed(answer.q[rows]))
+        found = answered_in_groups(self.engine, there, targets[rows], tolerance, request)
+        q, met = answer.q.copy(), answer.met.copy()
+        iterations, updates = answer.iterations.copy(), answer.joint_updates.copy()
+        q[rows] = self._turned_back(there, stages, targets[rows], tolerance, found.q)
+        met[rows] = found.met
+        iterations[rows] += found.iterations
+        updates[rows] += found.joint_updates
+        return Answer(q, met, iterations, updates)
 
     def _turned_back(
-        self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, q: Floats,
-        moved: Bools,
-    ) -> Floats:  # fmt: skip
-        """Knees and elbows of what the engine moved, where they bend by themselves and all goals lose nothing."""
-        rows = np.flatnonzero(moved)
-        limbs = tuple(stage for stage in stages if stage.limb is not None)
-        there = _part(problem, rows).at(_part(problem, rows).posed(q[rows]))
-        turned, _ = _staged(there, limbs, targets[rows], tolerance, Request())
-        before, after = (problem.errors(each, targets[rows]) for each in (q[rows], turned))
-        bounds = np.where(problem.met(before, tolerance)[:, None], problem.bounds(tolerance), before * (1.0 + _WORSE))
-        better = (after <= bounds).all(axis=1)
-        found = q.copy()
-        found[rows[better]] = turned[better]
-        return found
+        self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, q: Floats
+    ) -> Floats:
+        """Knees and elbows where they bend by themselves, where all goals lose nothing by it."""
+        limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
+        turned, _ = _staged(problem.at(problem.posed(q)), limbs, targets, tolerance, Request())
+        before, after = (problem.errors(each, targets) for each in (q, turned))
+        met = np.atleast_1d(problem.met(before, tolerance))[:, None]
+        bounds = np.where(met, np.maximum(problem.bounds(tolerance), before), before * (1.0 + _WORSE))
+        return np.where((after <= bounds).all(axis=1)[:, None], turned, q)
 
 
 _WORSE = 1e-9  # of an error: by so much it may grow when a limb is turned back
+_ONCE = LevenbergMarquardt(restarts=0)
 
 
 def _part(problem: Problem, rows: np.ndarray) -> Problem:
@@ -93,16 +103,19 @@ def _part(problem: Problem, rows: np.ndarray) -> Problem:
 
 def _staged(
     problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, request: Request
-) -> tuple[Floats, np.ndarray]:
+) -> tuple[Floats, Ints]:
     """The poses q (k, nq) that the stages leave, and how many joints they turned."""
-    pose = problem.posed(np.array(np.broadcast_to(problem.start.flat_q, (len(targets), problem.skeleton.nq))))
-    updates = np.zeros(len(targets), dtype=np.int64)
+    pose, updates = problem.start, np.zeros(len(targets), dtype=np.int64)
     for stage in stages:
         rows = np.ascontiguousarray(targets[:, stage.columns])
-        if stage.limb is not None:
-            rows = np.concatenate([rows, poles(problem.skeleton, stage.limb, pose, rows)], axis=1)
-        part = Problem(pose, stage.goals, stage.free_root)
-        answer = answered_in_groups(stage.solver, part, rows, tolerance, request)
-        updates += answer.joint_updates
-        pose = problem.posed(answer.q)
+        if stage.bends is not None and stage.bends.plan is not None:
+            q, found = bent_naturally(stage.bends, stage.bends.plan, pose, rows, tolerance)
+            updates += found[:, 0]
+        else:
+            if stage.bends is not None:
+                rows = np.concatenate([rows, poles(stage.bends, pose, rows)], axis=1)
+            part = Problem(pose, stage.goals, stage.free_root)
+            answer = answered_in_groups(_ONCE, part, rows, tolerance, request)
+            q, updates = answer.q, updates + answer.joint_updates
+        pose = problem.posed_as(q)
     return pose.flat_q, updates

@@ -12,40 +12,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import UnsupportedError
 from poise.maths.arrays import Ints
 from poise.maths.remember import remember
 from poise.model.limits import is_soft
 from poise.model.pose import Pose
 from poise.model.roles.lookup import row_of_role
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Goal, Near, Pin, Place, Pole, Position
+from poise.problem.goals import Goal, JointGoal, Near, Pin, Place, Pole, Position
 from poise.problem.layout import NUMBERS, TERMS
 from poise.problem.problem import Problem
-from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import RoleLimb, limbs_of
-from poise.solvers.two_bone import TwoBone
-
-_ONCE = LevenbergMarquardt(restarts=0)
+from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
 
 class Stage(NamedTuple):
     """Some of the goals, and what brings the figure to them.
 
     columns  which numbers of a row of targets are theirs
-    limb     the limb that takes a pole besides, or None
+    bends    of a limb: how it is bent
     """
 
     goals: tuple[Goal, ...]
     columns: Ints
-    solver: LevenbergMarquardt | TwoBone
     free_root: bool
-    limb: RoleLimb | None = None
+    bends: Bends | None = None
 
 
 def stages_of(problem: Problem) -> tuple[Stage, ...]:
     """The stages of a problem, the root first; none where nothing about it is a figure's."""
-    key = problem.kinds, problem.free_root, tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
+    near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
+    moved, scaled = problem.start.translations is not None, problem.start.scales is not None
+    key = problem.kinds, problem.free_root, near, moved, scaled
     return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
 
 
@@ -124,20 +120,16 @@ def _is_below(skeleton: Skeleton, row: int, limbs: dict[int, RoleLimb]) -> bool:
     return any(limb.first in skeleton.way(row) for limb in limbs.values())
 
 
-def _of_limb(problem: Problem, goal: Goal, columns: Ints, limb: RoleLimb) -> Stage:
+def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -> Stage:
+    """The stage of a limb: in closed form, or by the engine and a Pole where its joints have limits."""
     names = problem.skeleton.names
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
-    turns = "rotation" in goal.measures
     nowhere, upright = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    turns = "rotation" in goal.measures
     wanted = Place(tip, nowhere, upright, root=first) if turns else Position(tip, nowhere, root=first)
     goals = wanted, Pole(middle, nowhere, root=first, tip=tip)
-    closed = TwoBone(mid=middle)
-    example = Problem(_single(problem.start), goals, free_root=False)
-    try:
-        closed.packed(example)
-    except UnsupportedError:
-        return Stage(goals, columns, _ONCE, free_root=False, limb=limb)
-    return Stage(goals, columns, closed, free_root=False, limb=limb)
+    bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb)
+    return Stage(goals, columns, free_root=False, bends=bends)
 
 
 def _single(start: Pose) -> Pose:
@@ -149,8 +141,11 @@ def _several(
     below: tuple[Skeleton, tuple[int, ...] | None] | None, *, free_root: bool,
 ) -> Stage:  # fmt: skip
     """Some of the goals together; with `below`, none of them moves what stands in those rows."""
-    chosen = tuple(_without_pins(goals[i] if below is None else _below(goals[i], *below)) for i in which)
-    return Stage(chosen, np.concatenate([columns[i] for i in which]), _ONCE, free_root=free_root)
+    chosen = tuple(
+        _without_pins(goal if below is None or isinstance(goal, Near) else _below(goal, *below))
+        for goal in (goals[i] for i in which)
+    )
+    return Stage(chosen, np.concatenate([columns[i] for i in which]), free_root=free_root)
 
 
 def _without_pins(goal: Goal) -> Goal:
@@ -163,7 +158,7 @@ def _without_pins(goal: Goal) -> Goal:
     return Position(goal.joint, nowhere, root=goal.root, weight=goal.weight)
 
 
-def _below(goal: Goal, skeleton: Skeleton, rows: tuple[int, ...] | None) -> Goal:
+def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...] | None) -> Goal:
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
     way = skeleton.way(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]

@@ -1,0 +1,98 @@
+"""The solver that "auto" means: two_bone or the engine, and for figures their natural poses before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import UnsupportedError, listed
+from poise.maths.remember import remember
+from poise.model.pose import Pose
+from poise.model.roles.lookup import sure_roles
+from poise.model.roles.vrm import REQUIRED
+from poise.model.skeleton import Kind, Skeleton
+from poise.model.ways import is_robot
+from poise.problem.goals import Goal, Place, Pole, Position
+from poise.problem.layout import NUMBERS
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.contract import Prefer, Request
+from poise.solvers.natural.limbs import limbs_of
+from poise.solvers.natural.natural import Natural
+from poise.solvers.natural.stages import rooted_goal, stages_of
+
+_STRAIGHT = float(np.cos(np.radians(2.0)))  # a limb that is bent less at rest does not show to which side
+
+
+def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) -> solvers.Solver:
+    """The solver that is meant; UnsupportedError where natural poses are asked for and cannot be had."""
+    if natural and (solver != "auto" or prefer != "first"):
+        what = f"prefer={prefer!r}" if solver == "auto" else f"the solver {getattr(solver, 'name', solver)!r}"
+        raise UnsupportedError(f'natural=True goes with solver="auto" and prefer="first" only, not with {what}')
+    if natural and not is_figure(problem.skeleton):
+        raise UnsupportedError(f"natural=True is for figures whose arms and legs are known: {_unknown(problem)}")
+    if solver != "auto":
+        return solvers.named(solver) if isinstance(solver, str) else solver
+    limb = prefer == "first" and not problem.free_root and _bends_two(problem)
+    plain = solvers.named("two_bone" if limb else "levenberg_marquardt")
+    if natural is False or prefer != "first" or not is_figure(problem.skeleton):
+        return plain
+    if (limb and not _is_straight(problem)) or not stages_of(problem):
+        return plain
+    return Natural(engine=plain)
+
+
+def is_figure(skeleton: Skeleton) -> bool:
+    """Whether natural poses are known: an arm or a leg of a figure that is no robot."""
+    return not is_robot(skeleton.kinds, skeleton.parents) and bool(limbs_of(skeleton))
+
+
+def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
+    """Goals of a figure whose root is free: where they name no root, all between it and them may move."""
+    if not is_figure(start.skeleton):
+        return goals
+    root = start.skeleton.names[int(np.flatnonzero(start.skeleton.kinds == Kind.FREE)[0])]
+    return tuple(rooted_goal(goal, root) if getattr(goal, "root", root) is None else goal for goal in goals)
+
+
+def _unknown(problem: Problem) -> str:
+    skeleton = problem.skeleton
+    if is_robot(skeleton.kinds, skeleton.parents):
+        return "this is a robot, all joints of which are hinges and slides"
+    missing = [role for role in REQUIRED if role not in sure_roles(skeleton)]
+    return f"this skeleton has no sure {listed(missing)}" if missing else "its rest pose is no pose of a figure"
+
+
+def _is_straight(problem: Problem) -> bool:
+    """Whether the rest pose of the one limb does not show to which side it bends."""
+    return remember(problem.skeleton, "straight", problem.kinds, lambda: _straight(problem))
+
+
+def _straight(problem: Problem) -> bool:
+    skeleton = problem.skeleton
+    tips = [skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Position | Place)]
+    limb = next((limb for limb in limbs_of(skeleton) if limb.tip in tips), None)
+    if limb is None:
+        return False
+    first, middle, tip = Pose(skeleton, skeleton.rest_q).world.positions[[limb.first, limb.middle, limb.tip]]
+    upper, lower = middle - first, tip - middle
+    return float(upper @ lower) > _STRAIGHT * float(np.linalg.norm(upper) * np.linalg.norm(lower))
+
+
+def _bends_two(problem: Problem) -> bool:
+    """Whether two_bone takes the problem: found by asking it to solve for no targets, once for a plan."""
+    tips = [type(goal) for goal in problem.goals if not isinstance(goal, Pole)]
+    if tips not in ([Position], [Place]):
+        return False
+    return remember(problem.plan, "bends two", None, lambda: _takes("two_bone", problem))
+
+
+def _takes(name: str, problem: Problem) -> bool:
+    solver, nothing = solvers.named(name), np.zeros((0, sum([NUMBERS[measure.kind] for measure in problem.measures])))
+    try:
+        solvers.check(solver, problem, Request())
+        solver.run(problem, nothing, Tolerance(1.0, 1.0), Request())  # which is for no target
+    except UnsupportedError:
+        return False
+    return True
