@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.maths.arrays import Floats, Ints
-from poise.problem.layout import POSITION
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.remember import remember
+from poise.problem.layout import BALL, POSITION
+from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 
 
@@ -41,3 +43,27 @@ def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Int
         off = (reach.wanted > reach.longest + slack) | (reach.wanted < reach.shortest - slack)
         found = np.where(off & (found == 0), n, found)
     return found
+
+
+def stretches(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools | None:
+    """(k,) which targets lie beyond the reach of a chain that a straight line answers; None where none does.
+
+    That is one position at the end of a chain of balls without limits: stretched towards its target it is as near as it
+    can be.
+    """
+    plan = problem.plan
+    if problem.free_root or not problem.lone_point or not remember(plan, "free chain", None, lambda: _is_free(plan)):
+        return None
+    _, longest, origin = plan.reaches[0]
+    most, aims = longest + tolerance.distance / plan.unit, problem.kernel_targets(targets)
+    if len(aims) == 1:  # with floats: a single solve takes 40 us, and arrays would be a tenth of that
+        x, y, z = aims[0, :3].tolist()
+        a, b, c = origin.tolist()
+        return np.array([True]) if (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2 > most**2 else None
+    far = ((aims[:, :3] - origin) ** 2).sum(axis=1) > most**2
+    return far if far.any() else None
+
+
+def _is_free(plan: Plan) -> bool:
+    nodes = plan.layout.nodes
+    return all(node.kind == BALL for node in nodes) and not any(plan.skeleton.limits[node.row] for node in nodes)

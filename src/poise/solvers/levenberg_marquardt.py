@@ -8,21 +8,23 @@ given up for another start inside the limits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, real
+from poise.maths.arrays import Bools, Floats, real
 from poise.maths.options import count, truth
 from poise.problem.arm import arm_of
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import stretches
 from poise.solvers.base.alternatives import closest, every
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
+from poise.solvers.fabrik import FABRIK
 
 _ARM_RESTARTS, _RESTARTS = 250, 120
 
@@ -54,6 +56,10 @@ class LevenbergMarquardt:
     Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values that stand at a limit and would be pushed
     beyond it take no part in a step. Where more than 16 joints lead to a goal, l is larger and restarts turn the joints
     less, in proportion to their number.
+
+    A target beyond the reach of a chain of balls without limits is answered in closed form: the chain is stretched
+    towards it. Any other that is missed is answered by the pose nearest to it in the start's own basin, unless another
+    attempt leaves less by a thousandth of the rig's size.
 
     Many targets are solved side by side, each from its own start, and give the same bits whatever the batch. A single
     target of an arm makes several attempts at once, and gives the same bits as in a batch, unless `race` is set.
@@ -121,12 +127,33 @@ class LevenbergMarquardt:
             return closest(engine, targets, request)
         if request.prefer == "all":
             return every(engine, targets, request, self.apart)
+        far = None if request.trace else stretches(problem, targets, tolerance)
+        if far is not None:
+            return self._stretched(problem, targets, tolerance, request, far)
         rows = trace_rows(problem, engine.options) if request.trace else 0
         found = engine.first(
             engine.kernel_targets(targets), problem.starts, threads=request.threads, trace=rows,
             progress=request.progress,
         )  # fmt: skip
         return answer_of(problem, found)
+
+    def _stretched(
+        self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, far: Bools
+    ) -> Answer:
+        """The same where some targets are beyond the reach of a free chain: stretched towards them in closed form."""
+        k, silent = len(targets), replace(request, progress=None)
+        q, met = np.empty((k, problem.skeleton.nq)), np.zeros(k, dtype=np.bool_)
+        iterations, updates = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+        for rows, solver in ((far, _STRETCH), (~far, self)):
+            if rows.any():
+                part = problem.part(rows) if problem.start.shape else problem
+                found = solver.run(part, targets[rows], tolerance, silent)
+                q[rows], met[rows] = found.q, found.met
+                iterations[rows], updates[rows] = found.iterations, found.joint_updates
+        return Answer(q, met, iterations, updates)
+
+
+_STRETCH = FABRIK()
 
 
 Solver = LevenbergMarquardt

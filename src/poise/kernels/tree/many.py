@@ -15,6 +15,9 @@ As for serial arms, kernels/arm/many.py. kernels/tree/arrays.py says what a tree
 A preferred configuration and soft limits come second to the goals. An attempt begins with both, and ends where the
 goals are met and nothing moves any more. When it stalls, or its last iterations begin, the preferences are dropped and
 the goals alone decide: what can be met is met, preferred or not.
+
+Where the first attempt misses, the best pose it has seen settles before others are tried: that is the nearest pose of
+the start's own basin. Another attempt takes its place where it meets the goals, or leaves clearly less.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ from poise.kernels.codes import (
     TREE_RESTARTS,
 )
 from poise.kernels.compiled import kernel, part
-from poise.kernels.tree.arrays import CAUTION, LAST, PULLING, TreeArrays, carve
+from poise.kernels.tree.arrays import CAUTION, LAST, OWN, PULLING, TreeArrays, carve
 from poise.kernels.tree.tree import (
     forward,
     freeze,
@@ -79,6 +82,7 @@ PULLED_SHARE = 0.98  # takes the place of STALL_SHARE,
 PULLED_PATIENCE = 10.0  # and so many iterations without progress are forgiven at first
 SETTLED = 1e-7  # largest number of a step that moves nothing any more
 CLOSING = 8.0  # last iterations of an attempt, for the goals alone
+CLEAR = 1e-3  # of the rig's size: a pose far from the start must leave less than the nearest one by so much
 WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls from the start, and the most [rad]
 
 
@@ -167,6 +171,13 @@ def fill_frames(flat, w, l, frames):
 
 
 @part
+def clearly_below(error):
+    """What the squared error of another attempt has to be below to take the place of the start's own basin."""
+    left = max(math.sqrt(error) - CLEAR, 0.0)
+    return left * left
+
+
+@part
 def begin(problems, flat, w, l, k):
     """Give lane l the problem k. Until something better is found, the start is its answer."""
     start = problems.starts[min(k, problems.starts.shape[0] - 1)]
@@ -190,17 +201,26 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
     flat.book[ATTEMPT * w + l] = tries
     starts, seeds, settings = problems.starts, problems.seeds, problems.settings
     restarts = int(settings[TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
-    if not is_met and tries <= restarts:
+    settles = settings[TREE_POLISH] > 0.0
+    if not is_met and tries == 1 and settles:
+        # Where the start's own attempt leads, with a caution of 1 and without preferences; it may not stall.
+        start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
+        return False
+    again = tries - 1 if settles else tries
+    if not is_met and again == 1 and settles:
+        flat.book[OWN * w + l] = clearly_below(problems.errors[k])
+        problems.errors[k] = flat.book[OWN * w + l]
+    if not is_met and again <= restarts:
         # From the start pose again, turned away from it: balls farther with every attempt, so that what lies near is
         # tried first.
         start_lane(
             flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[TREE_ITERATIONS], 0.0, settings[TREE_PULL], 0.0
         )
-        scatter(tree, seeds, tries - 1, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
+        scatter(tree, seeds, again - 1, min(WIDEN * again, WIDEST_TURN), flat.u, w, l)
         keep_turns(tree, flat.u, w, l)
         return False
-    if not is_met and tries == restarts + 1 and settings[TREE_POLISH] > 0.0:
-        # The best pose of all attempts, with a caution of 1 and without preferences; it may not stall.
+    # The best pose of all attempts settles, too; the start's own has.
+    if not is_met and again == restarts + 1 and settles and problems.errors[k] < flat.book[OWN * w + l]:
         start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
         return False
     if following < last:

@@ -17,6 +17,7 @@ import numpy as np
 from poise import solvers
 from poise.maths.arrays import Floats, Ints
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import stretches
 from poise.solvers.base.answers import answered_in_groups
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
@@ -56,11 +57,12 @@ class Natural:
         given = problem.start_rows if len(problem.start_rows) == len(targets) else None
         q = np.repeat(problem.start_rows, len(targets), axis=0) if given is None else given.copy()
         missed = ~problem.met(problem.errors(q, targets), tolerance)
-        updates = np.zeros(len(q), dtype=np.int64)
-        # A start that meets its goals comes back as it is.
-        if missed.any():
-            q[missed], updates[missed] = _staged(_part(problem, missed), stages, targets[missed], tolerance, silent)
-        moved, missed = missed, ~problem.met(problem.errors(q, targets), tolerance)
+        updates, far = np.zeros(len(q), dtype=np.int64), stretches(problem, targets, tolerance)
+        # A start that meets its goals comes back as it is, and a limb that is too short is stretched by the engine.
+        moved = missed if far is None else missed & ~far
+        if moved.any():
+            q[moved], updates[moved] = _staged(_part(problem, moved), stages, targets[moved], tolerance, silent)
+        missed = ~problem.met(problem.errors(q, targets), tolerance)
         answer = Answer(q, ~missed, moved.astype(np.int64), updates)
         return self._finished(problem, stages, targets, tolerance, request, answer) if missed.any() else answer
 
@@ -84,16 +86,19 @@ class Natural:
     def _turned_back(
         self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, q: Floats
     ) -> Floats:
-        """Knees and elbows where they bend by themselves, where all goals lose nothing by it."""
+        """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
         limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
-        turned, _ = _staged(problem.at(problem.posed(q)), limbs, targets, tolerance, Request())
-        before, after = (problem.errors(each, targets) for each in (q, turned))
-        met = np.atleast_1d(problem.met(before, tolerance))[:, None]
-        bounds = np.where(met, np.maximum(problem.bounds(tolerance), before), before * (1.0 + _WORSE))
-        return np.where((after <= bounds).all(axis=1)[:, None], turned, q)
+        met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
+        if not len(met) or not limbs:
+            return q
+        there = problem.part(met)
+        turned, _ = _staged(there.at(there.posed(q[met])), limbs, targets[met], tolerance, Request())
+        still = problem.part(met).met(there.errors(turned, targets[met]), tolerance)
+        found = q.copy()
+        found[met[still]] = turned[still]
+        return found
 
 
-_WORSE = 1e-9  # of an error: by so much it may grow when a limb is turned back
 _ONCE = LevenbergMarquardt(restarts=0)
 
 
