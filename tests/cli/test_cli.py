@@ -122,7 +122,8 @@ class TestSolve:
     def test_options_reach_the_solver(self):
         for option in (("--order", "tip-first"), ("--hinge", "project"), ("--root", "LeftShoulder"), ("--no-limits",)):
             assert run("solve", HUMANOID, *REACH, *option).returncode == 0
-        assert run("solve", HUMANOID, *REACH, "--iterations", "0").returncode == 1
+        assert run("solve", HUMANOID, *REACH, "--iterations", "0").returncode == 0  # natural poses take none
+        assert run("solve", HUMANOID, *REACH, "--iterations", "0", "--no-natural").returncode == 1
         assert run("solve", HUMANOID, *REACH, "--iterations", "0", "--tolerance", "5").returncode == 0
 
     def test_from_a_clip(self):

@@ -14,7 +14,7 @@ from poise.model.roles.lookup import sure_roles
 from poise.model.roles.vrm import REQUIRED
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
-from poise.problem.goals import Goal, Place, Pole, Position
+from poise.problem.goals import Goal, Near, Place, Pole, Position
 from poise.problem.layout import NUMBERS
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request
@@ -52,8 +52,16 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """Goals of a figure whose root is free: where they name no root, all between it and them may move."""
     if not is_figure(start.skeleton):
         return goals
-    root = start.skeleton.names[int(np.flatnonzero(start.skeleton.kinds == Kind.FREE)[0])]
-    return tuple(rooted_goal(goal, root) if getattr(goal, "root", root) is None else goal for goal in goals)
+    skeleton = start.skeleton
+    root = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
+
+    def rooted(goal: Goal) -> Goal:
+        if isinstance(goal, Near) or getattr(goal, "root", root) is not None:
+            return goal
+        row = skeleton.index(goal.joint)
+        return rooted_goal(goal, skeleton.names[root]) if row != root and root in skeleton.way(row) else goal
+
+    return tuple(rooted(goal) for goal in goals)
 
 
 def _unknown(problem: Problem) -> str:

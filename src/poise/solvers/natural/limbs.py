@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.errors import InputError
+from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import SIDE_ROW
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
@@ -115,7 +115,8 @@ def _numbers(skeleton: Skeleton, kind: str, axes: Floats, carrier: int, rows: li
 class Bends(NamedTuple):
     """How a limb is bent: the way to its tip for `poles`, the last rows of it that are needed, and which are which.
 
-    plan  of the limb, for the closed form; None where its joints have limits
+    plan  of the limb, for the closed form; None where that cannot be had: its joints have limits, or scale is not
+          uniform
     """
 
     limb: RoleLimb
@@ -129,13 +130,21 @@ def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
     """How the limb of a problem with one goal for its tip and a Pole is bent."""
     start, rows = problem.start, problem.skeleton.way(limb.tip)
     bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
-    options = LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest")
-    plan = None if bounded else limb_plan(problem, options)
+    plan = None if bounded else _plan(problem, limb)
     moved, scaled = start.translations is not None, start.scales is not None
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = table_of(problem.skeleton, rows, moved=moved, scaled=scaled)
     return Bends(limb, table, len(rows) - first, np.array(places), plan)
+
+
+def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
+    """The limb for the closed form, which takes none in whose way scale is not quite uniform."""
+    try:
+        plan = limb_plan(problem, LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest"))
+    except UnsupportedError:
+        return None
+    return plan if plan.uniform else None
 
 
 def poles(bends: Bends, pose: Pose, targets: Floats) -> Floats:

@@ -100,6 +100,7 @@ class Natural:
 
 
 _ONCE = LevenbergMarquardt(restarts=0)
+_SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the pose that all of them lead to
 
 
 def _part(problem: Problem, rows: np.ndarray) -> Problem:
@@ -111,6 +112,7 @@ def _staged(
 ) -> tuple[Floats, Ints]:
     """The poses q (k, nq) that the stages leave, and how many joints they turned."""
     pose, updates = problem.start, np.zeros(len(targets), dtype=np.int64)
+    sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
     for stage in stages:
         rows = np.ascontiguousarray(targets[:, stage.columns])
         if stage.bends is not None and stage.bends.plan is not None:
@@ -120,7 +122,7 @@ def _staged(
             if stage.bends is not None:
                 rows = np.concatenate([rows, poles(stage.bends, pose, rows)], axis=1)
             part = Problem(pose, stage.goals, stage.free_root)
-            answer = answered_in_groups(_ONCE, part, rows, tolerance, request)
+            answer = answered_in_groups(_ONCE, part, rows, sharp, request)
             q, updates = answer.q, updates + answer.joint_updates
         pose = problem.posed_as(q)
     return pose.flat_q, updates

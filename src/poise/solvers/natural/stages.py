@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.errors import UnsupportedError
 from poise.maths.arrays import Ints
 from poise.maths.remember import remember
 from poise.model.limits import is_soft
@@ -38,10 +39,14 @@ class Stage(NamedTuple):
 
 
 def stages_of(problem: Problem) -> tuple[Stage, ...]:
-    """The stages of a problem, the root first; none where nothing about it is a figure's."""
+    """The stages of a problem, the root first; none where nothing about it is a figure's.
+
+    None either where poses have scales of their own: a part of a chain need not be solvable where the whole of it is.
+    """
+    if problem.start.scales is not None:
+        return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
-    moved, scaled = problem.start.translations is not None, problem.start.scales is not None
-    key = problem.kinds, problem.free_root, near, moved, scaled
+    key = problem.kinds, problem.free_root, near, problem.start.translations is not None
     return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
 
 
@@ -68,7 +73,15 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
         first.append(_several(goals, columns, of_root, None, free_root=True))
     if of_trunk and (found or first) and (root is None or of_root):
         first.append(_several(goals, columns, of_trunk, (skeleton, root), free_root=False))
-    return (*first, *found)
+    return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
+
+
+def _is_solvable(problem: Problem, stage: Stage) -> bool:
+    """Whether its joints can be turned: not below scale that is not uniform."""
+    try:
+        return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joints)
+    except UnsupportedError:
+        return False
 
 
 def _columns(goals: Sequence[Goal]) -> list[Ints]:
@@ -162,6 +175,8 @@ def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...] | None) ->
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
     way = skeleton.way(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+    if not chain:
+        return goal
     last = max((way.index(row) for row in rows or () if row in way), default=-1)
     first = max(last + 1, way.index(chain[0]))
     return rooted_goal(goal, skeleton.names[way[min(first, len(way) - 1)]])
