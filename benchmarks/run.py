@@ -22,6 +22,7 @@ NAMES = (
     "fabrik_limits",
     "arm_yardstick",
     "full_body",
+    "sheared",
     "plant_feet",
     "grounder",
     "terrain",

@@ -79,6 +79,15 @@ def test_chain10_has_rows_for_every_case_and_set(monkeypatch, tmp_path):
     assert reached["one more", "ball"] == "0"
 
 
+def test_figures_that_shear_are_judged_by_matrices(data):
+    import sheared
+
+    rows, figures = sheared.run([data / "glb/human_female_m2m.glb", data / "glb/rigged_simple.gltf"], 20)
+    assert figures == 1
+    assert {row["chain"] for row in rows} == {what for _, what, _ in sheared.LIMBS}
+    assert all(row["reached [%]"] == 100 and row["lengths off by, most [%]"] > 1 for row in rows)
+
+
 @pytest.mark.usefixtures("data")
 def test_methods_are_judged_and_compared(monkeypatch, tmp_path):
     import methods

@@ -190,15 +190,36 @@ def test_below_what_turns_it_is_exact(scales):
     assert_near(pose.jacobian("c", point)[kept], expected[kept])
 
 
-@pytest.mark.parametrize("scales", [STRETCHED, [[1, 1, 1], [0, 0, 0], [1, 1, 1]]])
-def test_what_turns_below_it_is_refused(scales):
-    s = Skeleton.build("abc", [-1, 0, 1], [3, 2, 1], axes=np.ones((3, 3)), scales=scales)
-    with pytest.raises(poise.UnsupportedError, match="scale above 'c' is zero or not uniform"):
+@given(seeds)
+def test_what_turns_below_it_is_exact(seed):
+    """Every kind of joint, couplings, mirrors; the rotation of a sheared joint is the nearest one."""
+    rng = rng_of(seed)
+    s = random_skeleton(rng, scale=False)
+    scales = rng.choice([-1.0, 1.0], size=(len(s), 1)) * rng.uniform(0.6, 1.6, size=(len(s), 3))
+    pose, point = Pose(s, random_q(rng, s), scales=scales), rng.normal(size=3)
+    expected = differences(both_ways(pose), s.names[-1], point)
+    assert_near(pose.jacobian(s.names[-1], point), expected)
+
+
+def test_a_pose_has_its_own_bits_beside_one_that_shears():
+    rng = rng_of(2)
+    s = Skeleton.build("abc", [-1, 0, 1], [3, 3, 3], offsets=np.eye(3))
+    q = random_q(rng, s, 3)
+    scales = np.stack([np.ones((3, 3)), rng.uniform(0.8, 1.2, size=(3, 3)), np.full((3, 3), 2.0)])
+    together = Pose(s, q, scales=scales).jacobian("c")
+    for i in range(3):
+        np.testing.assert_array_equal(Pose(s, q[i], scales=scales[i]).jacobian("c"), together[i])
+
+
+def test_what_turns_below_a_scale_of_zero_is_refused():
+    flat = [[1, 1, 1], [0, 0, 0], [1, 1, 1]]
+    s = Skeleton.build("abc", [-1, 0, 1], [3, 2, 1], axes=np.ones((3, 3)), scales=flat)
+    with pytest.raises(poise.UnsupportedError, match="scale above 'c' is zero"):
         Pose(s, s.rest_q).jacobian("c")
     assert Pose(s, s.rest_q).jacobian("b").shape == (6, s.nv)
     plain = Skeleton.build("abc", [-1, 0, 1], [3, 2, 1], axes=np.ones((3, 3)))
     with pytest.raises(poise.UnsupportedError, match="scale above 'c'"):
-        Pose(plain, np.tile(s.rest_q, (2, 1)), scales=[np.ones((3, 3)), scales]).jacobian("c")
+        Pose(plain, np.tile(s.rest_q, (2, 1)), scales=[np.ones((3, 3)), flat]).jacobian("c")
 
 
 def test_the_noise_of_exported_scales_passes():

@@ -24,14 +24,16 @@ from poise.kernels.codes import (
     JACOBIAN_WAYS,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
 from poise.model.joints import NQ
+from poise.model.sheared import angular_velocities
 from poise.model.skeleton import Kind, Skeleton
 
 _WIDE = 8  # lanes
 _NO_ROWS = np.empty((0, 0))
+_NONE = np.zeros(1, dtype=bool)
 _SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
 
 
@@ -85,18 +87,26 @@ def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
     return out
 
 
-def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats) -> Floats:
-    """Jacobians (k, 6, nv) of one joint and of points (1|k, 3) in its frame, for poses q (k, nq)."""
+def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats, *, angular: bool = True) -> Floats:
+    """Jacobians (k, 6, nv) of one joint and of points (1|k, 3) in its frame, for poses q (k, nq).
+
+    Without `angular` their lower halves may be wrong where scale is not uniform; velocities are right for any.
+    """
     table, nv = _table(skeleton, row, given), skeleton.nv
     r, u = len(table.rows), len(table.used)
-    gains = _gains(skeleton, row, given)
+    gains, sheared = _gains(skeleton, row, given) if angular else (np.ones((1, r)), _NONE)
     out = np.empty((len(q), 6 * nv))
     width = lane_width()
     work = scratch((u + 12 + 6 * nv + 31 * r + 3) * width)
     kernel = kernels.jacobian.jacobians8 if width == _WIDE else kernels.jacobian.jacobians4
     extra = given_rows(table, given)
     kernel(table.constants, table.dofs, q, table.used, extra, gains, points, work, out)
-    return out.reshape(len(q), 6, nv)
+    columns = out.reshape(len(q), 6, nv)
+    if sheared.any():
+        some = np.flatnonzero(np.broadcast_to(sheared, len(q)))
+        maps = maps_by(table, r, q[some], extra[some] if len(extra) else extra).reshape(-1, r, 3, 4)
+        columns[some, 3:] = angular_velocities(skeleton, table.rows, maps)
+    return columns
 
 
 def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
@@ -120,12 +130,11 @@ def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled
     return _new_table(skeleton, rows, offsets[rows], after[rows])
 
 
-def _gains(skeleton: Skeleton, row: int, given: Given) -> Floats:
-    """1 / scale (1|k, r) of what stands above each row of the path to one; remembered per skeleton."""
-    if given.scales is not None:
-        rows = skeleton.way(row)
-        return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))
+def _gains(skeleton: Skeleton, row: int, given: Given) -> tuple[Floats, Bools]:
+    """1 / scale (1|k, r) of what stands above each row of the path to one, and which of these shear (1|k,)."""
     rows = skeleton.way(row)
+    if given.scales is not None:
+        return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))
     return remember(skeleton, "gains", row, lambda: _new_gains(skeleton, rows, skeleton.B[None, rows, :, :3]))
 
 
@@ -186,22 +195,26 @@ def given_rows(table: Table, given: Given) -> Floats:
     return numbers.reshape(len(first), 6 * count)
 
 
-def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> Floats:
-    """1 / scale of what stands above, from B's linear parts (k, r, 3, 3).
+def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Floats, Bools]:
+    """1 / scale (k, r) of what stands above, from B's linear parts (k, r, 3, 3); where one turns below an uneven one.
 
-    UnsupportedError where a row that turns stands below a scale that is zero or not uniform.
+    UnsupportedError where a row that turns stands below a scale that is zero.
     """
     scale = np.cbrt(np.linalg.det(linear))
     flat = scale == 0.0
     scale = np.where(flat, 1.0, scale)
     unit = linear / scale[..., None, None]
-    bad = flat | (np.abs(unit @ np.swapaxes(unit, -1, -2) - np.eye(3)).max(axis=(2, 3)) > _SIMILAR)
-    bad = bad.any(axis=0)
+    uneven = flat | (np.abs(unit @ np.swapaxes(unit, -1, -2) - np.eye(3)).max(axis=(2, 3)) > _SIMILAR)
     turns = ~np.isin(skeleton.kinds[rows], (Kind.FIXED, Kind.SLIDE))
-    sheared = np.flatnonzero(turns & (np.cumsum(bad) > bad))  # rows that turn below a bad one
-    if len(sheared):
-        name = skeleton.names[rows[int(sheared[0])]]
-        raise UnsupportedError(f"the scale above {name!r} is zero or not uniform; turning {name!r} is then no rotation")
+    flattened = np.flatnonzero(turns & _are_below(flat).any(axis=0))
+    if len(flattened):
+        name = skeleton.names[rows[int(flattened[0])]]
+        raise UnsupportedError(f"the scale above {name!r} is zero; turning {name!r} is then no rotation")
     gains = np.ones(scale.shape)
     gains[:, 1:] = 1.0 / np.cumprod(scale, axis=1)[:, :-1]
-    return gains
+    return gains, np.any(turns & _are_below(uneven), axis=1)
+
+
+def _are_below(rows: Bools) -> Bools:
+    """Which rows of paths (k, r) have one of these above them."""
+    return np.cumsum(rows, axis=1) > rows

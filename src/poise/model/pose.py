@@ -229,8 +229,7 @@ class Pose(FrozenValue):
         Raises
         ------
         UnsupportedError
-            Where a joint turns below a scale that is not uniform: its angular velocity has no meaning then. Scales
-            within 1e-3 of uniform pass, and angular velocities are accurate to that.
+            Where a joint turns below a scale of zero.
 
         Notes
         -----
@@ -240,7 +239,9 @@ class Pose(FrozenValue):
         - a ball: d in q <- exp(d) q, a small rotation [rad] about the axes of the frame after A, in which it turns;
         - a free joint: a translation along the axes of that frame [file units], then a rotation like a ball's.
 
-        Joints that are not above `joint` have columns of zeros. Scale counts, mirrored or not.
+        Joints that are not above `joint` have columns of zeros. Scale counts, mirrored or not. Where it is not uniform,
+        joints that turn below it are sheared: their rotation is the one nearest to their linear part, and the angular
+        velocity is that of this rotation. Scales within 1e-3 of uniform count as uniform there.
         """
         s = self.skeleton
         row, k = s.index(joint), math.prod(self.shape)

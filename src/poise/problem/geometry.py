@@ -1,7 +1,8 @@
 """The fixed transforms between a chain's motions: rigid, in units of the chain's size, scale taken out.
 
-A joint's linear part must be s R, a rotation times one factor (negative: mirrored), because only then does
-turning the joint keep distances; offsets further out are multiplied by the factors before them.
+A joint's linear part is s R, a rotation times one factor (negative: mirrored); offsets further out are multiplied by
+the factors before them. Only then does turning the joint keep distances. Where scale is not uniform, the map of this
+kind that is nearest stands here, and answers are corrected (solvers/base/corrected.py).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Kind, Skeleton
 
-SIMILAR = 1e-3  # linear parts this near to a rotation times a factor are solved as one (see Plan.sheared)
+SIMILAR = 1e-3  # where lengths are off by less than this share of themselves, that is the noise of an exporter
 _EXACT = 1e-9  # and these are one
+_FLAT = 1e-6  # a scale that is this much smaller than the largest flattens space
 
 
 class Transform(NamedTuple):
@@ -57,24 +59,32 @@ def compose(a: Floats, b: Floats) -> Floats:
     return product
 
 
-def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, bool]:
-    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations, and say whether they are a little off.
+def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:
+    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations; by how much of itself a length may be off.
 
-    UnsupportedError if they are far off.
+    The last is 0 where the maps are similar. UnsupportedError where they flatten space.
     """
     determinant = np.linalg.det(linear)
     scale = np.cbrt(determinant)
-    name = skeleton.names[row]
     if (scale == 0).any():
-        raise UnsupportedError(f"the scale above {name!r} is zero: its chain has no size")
+        raise UnsupportedError(_flattens(skeleton, row, linear))
     rotation = linear / scale[:, None, None]
     off = float(np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(initial=0.0))
-    if off > SIMILAR:
-        lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
-        raise UnsupportedError(
-            f"the scale at {name!r} is not uniform ({lengths}); joints below it cannot be turned without shear"
-        )
-    return scale, rotation_part(rotation) if off > _EXACT else rotation, off > _EXACT
+    if off <= _EXACT:
+        return scale, rotation, 0.0
+    sizes = np.linalg.svd(rotation, compute_uv=False)
+    if (sizes[:, 2] < _FLAT * sizes[:, 0]).any():
+        raise UnsupportedError(_flattens(skeleton, row, linear))
+    return scale, rotation_part(rotation), float(np.abs(sizes - 1.0).max())
+
+
+def _flattens(skeleton: Skeleton, row: int, linear: Floats) -> str:
+    """What is said where a scale of zero stands above a joint that should turn."""
+    lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
+    return (
+        f"the scale above {skeleton.names[row]!r} is zero ({lengths}): what hangs on it has no size; start from a pose "
+        "whose scales are not zero, such as rest"
+    )
 
 
 def span_size(*measures: Iterable[Floats]) -> float:

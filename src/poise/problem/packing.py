@@ -77,14 +77,14 @@ class Geometry:
     frames   (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree/arrays.py
     size     file units in one kernel unit: a power of two
     scale    the factor of the row that the tree hangs in
-    sheared  whether any scale is not quite uniform: the kernels' tree is then a little off
+    stretch  by how much of itself a length of the kernels' tree may be off, because some scale is not uniform; else 0
     """
 
     frames: Floats
     aims: Floats
     size: float
     scale: float
-    sheared: bool
+    stretch: float
 
 
 def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geometry:
@@ -99,7 +99,7 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
     ]
     spans = [*_spans(layout, walk.frames), *(p.offset for each in places for p in each)]
     size = span_size(spans, _travels(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3])
-    scale, sheared = _base_scale(start, layout)
+    scale, stretch = _base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
         frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
@@ -110,7 +110,7 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
     for i, (term, each) in enumerate(zip(layout.terms, places, strict=True)):
         scaled = [Transform(p.offset / size, p.rotation, p.factor) for p in each]
         aims[i] = _aim(skeleton, term, scaled, goals[term.goal], mirrored=scale < 0.0)
-    return Geometry(frames, aims, size, scale, walk.sheared or sheared)
+    return Geometry(frames, aims, size, scale, (1.0 + stretch) * (1.0 + walk.stretch) - 1.0)
 
 
 def _spans(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
@@ -127,18 +127,18 @@ def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) ->
             yield values[np.isfinite(values)]
 
 
-def _base_scale(start: Pose, layout: Layout) -> tuple[float, bool]:
-    """The factor of the row that everything hangs in, and whether it is not quite uniform.
+def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
+    """The factor of the row that everything hangs in, and by how much of itself a length in it may be off.
 
     Of the pose's own scales but the rest q: what turns above must not change it, not even by a rounding.
     """
     skeleton = start.skeleton
     if layout.base < 0:
-        return 1.0, False
+        return 1.0, 0.0
     given = NOTHING if start.scales is None else Given(None, start.scales[None])
     linear = world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), given)[:, 0, :, :3]
-    scale, _, sheared = similar(linear, skeleton, layout.base)
-    return float(scale[0]), sheared
+    scale, _, stretch = similar(linear, skeleton, layout.base)
+    return float(scale[0]), stretch
 
 
 def gear_of(skeleton: Skeleton, node: Node) -> tuple[float, float]:
@@ -150,7 +150,7 @@ def gear_of(skeleton: Skeleton, node: Node) -> tuple[float, float]:
 
 
 class _Walk:
-    """Carries transforms down from the base: affine maps since the last node above, and the scale before it."""
+    """Carries transforms down from the base: affine maps since the last node above, the scale and stretch before it."""
 
     def __init__(self, start: Pose, layout: Layout) -> None:
         skeleton = start.skeleton
@@ -162,18 +162,19 @@ class _Walk:
         moving = {node.row for node in layout.nodes if node.kind != FIXED}
         translating = {node.row for node in layout.nodes if node.kind == MOVE}
         self.before, self.after = constant_parts(start, moving, translating)
-        self.carried: dict[int, tuple[Floats, Floats]] = {layout.base: (np.eye(3, 4)[None], np.ones(1))}
+        self.carried: dict[int, tuple[Floats, Floats, float]] = {layout.base: (np.eye(3, 4)[None], np.ones(1), 0.0)}
         self.frames: list[Transform] = []
-        self.sheared = False
+        self.stretch = 0.0  # the most of any row
 
     def visit(self, row: int) -> None:
         """Carry the map over a row; where nodes stand in it, note their frames and begin anew."""
-        carried, factor = self.carried[int(self.skeleton.parents[row])]
+        carried, factor, stretch = self.carried[int(self.skeleton.parents[row])]
         carried = compose(carried, self.before[:, row])
         for i in self.of_row.get(row, ()):
             node = self.nodes[i]
-            scale, rotation, off = similar(carried[..., :3], self.skeleton, row)
-            self.sheared |= off
+            scale, rotation, more = similar(carried[..., :3], self.skeleton, row)
+            stretch = (1.0 + stretch) * (1.0 + more) - 1.0
+            self.stretch = max(self.stretch, stretch)
             align = self._alignment(node)
             turn = rotations.multiply(rotations.from_matrix(rotation), align)
             offset = carried[..., 3] * factor[:, None]
@@ -181,7 +182,7 @@ class _Walk:
             self.frames.append(Transform(offset, turn, factor))
             back = rotations.as_matrix(rotations.inverse(align))
             carried = np.concatenate([back, np.zeros((3, 1))], axis=1)[None]
-        self.carried[row] = compose(carried, self.after[:, row]), factor
+        self.carried[row] = compose(carried, self.after[:, row]), factor, stretch
 
     def _alignment(self, node: Node) -> Floats:
         """The rotation that takes z to the axis of a hinge or slide; none for others."""
@@ -193,12 +194,12 @@ class _Walk:
     def place(self, term: Term, row: int, point: tuple[float, float, float] = _ORIGIN) -> Transform:
         """Where a point of a row is in the moved frame of the node that carries it; its rotation where that counts.
 
-        A point is where it is, however the row is scaled; only what turns must not be sheared.
+        A point is where it is, however the row is scaled; only what turns can be sheared.
         """
-        carried, factor = self.carried[row]
+        carried, factor, stretch = self.carried[row]
         offset = (carried[..., :3] @ np.array(point) + carried[..., 3]) * factor[:, None]
         if term.kind in (POSITION, POLE):
             return Transform(offset, _IDENTITY[None], factor)
-        scale, rotation, off = similar(carried[..., :3], self.skeleton, row)
-        self.sheared |= off
+        scale, rotation, more = similar(carried[..., :3], self.skeleton, row)
+        self.stretch = max(self.stretch, (1.0 + stretch) * (1.0 + more) - 1.0)
         return Transform(offset, rotations.from_matrix(rotation), factor * scale)

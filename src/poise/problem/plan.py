@@ -22,7 +22,6 @@ from poise.model.limits import Range, is_soft
 from poise.model.limits.base.rows import nearest_turns, turn_row
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.geometry import SIMILAR
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.layout import (
     BALL,
@@ -41,11 +40,10 @@ from poise.problem.layout import (
     layout_of,
     measures_of,
 )
+from poise.problem.lengths import Lengths
 from poise.problem.packing import geometry_of
 
-_UP = np.array([0.0, 0.0, 1.0])
 _OWN = ("joint", "root", "axis", "offset", "looks", "tip", "rotation_weight")  # of a goal, besides its target
-_ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
 
 def plan_of(
@@ -54,7 +52,7 @@ def plan_of(
     """The plan for goals of these kinds, and for poses whose joints that keep still stand as in `start`.
 
     That is a single pose, or a batch that shares a plan; `still` is its `still_part`, where somebody has it.
-    UnsupportedError where scale above a joint that turns is not uniform, or where there is no free root to move.
+    UnsupportedError where scale above a joint that turns is zero, or where there is no free root to move.
     """
     skeleton = start.skeleton
     layout = remembered_layout(skeleton, kinds, goals, free_root=free_root)
@@ -111,7 +109,7 @@ def _packed(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
     skeleton = start.skeleton
     found = geometry_of(start, layout, goals)
     measures = measures_of(skeleton, goals)
-    return Plan(skeleton, layout, measures, found.frames, found.aims, found.size, found.scale, found.sheared)
+    return Plan(skeleton, layout, measures, found.frames, found.aims, found.size, found.scale, found.stretch)
 
 
 class Doors(NamedTuple):
@@ -133,7 +131,7 @@ class Plan:
     aims      (t, 15)    the same, without the tolerances
     size      file units in one kernel unit: a power of two
     scale     the factor of the row that everything hangs in
-    sheared   whether any scale is not quite uniform: the kernels' tree is then a little off
+    stretch   by how much of itself a length of the kernels' tree may be off, because some scale is not uniform; else 0
     """
 
     skeleton: Skeleton
@@ -143,10 +141,15 @@ class Plan:
     aims: Floats
     size: float
     scale: float
-    sheared: bool
+    stretch: float
 
     def __getstate__(self) -> dict[str, Any]:
         return own_fields(self)
+
+    @property
+    def sheared(self) -> bool:
+        """Whether some scale is not quite uniform, so that answers have to be corrected."""
+        return self.stretch > 0.0
 
     @cached_property
     def unit(self) -> float:
@@ -234,53 +237,24 @@ class Plan:
     # --- lengths -------------------------------------------------------------------------------------------------
 
     @cached_property
+    def lengths(self) -> Lengths:
+        """What lengths alone say."""
+        return Lengths(self.layout, self.frames, self.aims, self.stretch)
+
+    @cached_property
     def reaches(self) -> tuple[tuple[float, float, Floats], ...]:
         """Of each term the shortest and longest distance from its path's first node, and that node's origin (3,).
 
         By lengths alone, a hair wider than they say, so that what lies outside is out of reach for sure; kernel
         units, frame of the base.
         """
-        return tuple([self._reach(i) for i in range(len(self.layout.terms))])
-
-    def _reach(self, i: int) -> tuple[float, float, Floats]:
-        path = self.layout.paths[i]
-        if not path:
-            return 0.0, 0.0, self._standing(self.layout.terms[i].node, self.aims[i, :3])
-        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
-        spans = [self._span(node, end) for node, end in zip(path, ends, strict=True)]
-        longest = sum(spans)
-        turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
-        shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
-        margin = SIMILAR if self.sheared else _ROUNDING
-        first, above = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
-        first = first if above < 0 else self._standing(above, first)
-        return shortest * (1 - margin), longest * (1 + margin), first
-
-    def _standing(self, node: int, point: Floats) -> Floats:
-        """Where a point (3,) in the frame of a node that no joint moves stands in the base's frame."""
-        while node >= 0:
-            frame = self.frames[0, node]
-            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
-        return point
-
-    def _span(self, node: int, end: Floats) -> float:
-        """The most that a node can put between its origin and the next one's."""
-        kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof
-        if kind == MOVE:
-            return np.inf
-        if kind != SLIDE:
-            return float(np.sqrt((end**2).sum()))
-        ratio, offset = self.frames[0, node, 7:9].tolist()
-        values = [ratio * value + offset for value in self.layout.dofs[dof, :2].tolist()]
-        if not np.isfinite(values).all():
-            return np.inf
-        return max(float(np.sqrt(((end + _UP * value) ** 2).sum())) for value in values)
+        return tuple([self.lengths.reach(i) for i in range(len(self.layout.terms))])
 
     @cached_property
     def length(self) -> float:
         """The longest reach of the positions that are aimed at [file units]; 0 where there is none that ends."""
         terms = [i for i, term in enumerate(self.layout.terms) if term.kind == POSITION]
-        longest = max((self.reaches[i][1] * self.unit for i in terms), default=0.0)
+        longest = max((self.lengths.longest(i) * self.unit for i in terms), default=0.0)
         return longest if longest < np.inf else 0.0
 
     # --- q and u -------------------------------------------------------------------------------------------------

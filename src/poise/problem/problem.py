@@ -19,9 +19,10 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
 from poise.maths.remember import own_fields, remember
 from poise.model.kinematics import world_maps
-from poise.model.pose import Pose, unit_turns
+from poise.model.pose import Pose, rotation_part, unit_turns
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
+from poise.problem.geometry import SIMILAR
 from poise.problem.goals import Goal, Near, Pin, Position
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
 from poise.problem.measure import (
@@ -165,9 +166,12 @@ class Problem:
 
     @cached_property
     def rigid_bases(self) -> Floats:
-        """(1|k, 12) the bases without their scale."""
+        """(1|k, 12) the bases without their scale; where it is not uniform, with the rotations nearest to them."""
         bases = self.bases.reshape(-1, 12)
         bases = bases if self.plan.scale == 1.0 else bases / self.plan.scales
+        if self.plan.stretch > SIMILAR:
+            bases = bases.reshape(-1, 3, 4)
+            bases = np.concatenate([rotation_part(bases[:, :, :3]), bases[:, :, 3:]], axis=2).reshape(-1, 12)
         return bases if bases.flags.carray else for_kernel(bases)
 
     @cached_property

@@ -67,3 +67,28 @@ def stretches(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools 
 def _is_free(plan: Plan) -> bool:
     nodes = plan.layout.nodes
     return all(node.kind == BALL for node in nodes) and not any(plan.skeleton.limits[node.row] for node in nodes)
+
+
+def pulled(problem: Problem, targets: Floats) -> Floats:
+    """Targets (k, W) whose positions are so far inside the reach of their chains that the rigid tree can be there.
+
+    Where scale is not uniform: by twice the share of itself that a length may be off, along the line from the joint
+    that the chain hangs on.
+    """
+    plan, out = problem.plan, targets.copy()
+    bases, aims = problem.rigid_bases.reshape(-1, 3, 4), problem.kernel_targets(targets)
+    for i, term in enumerate(plan.layout.terms):
+        if term.kind != POSITION:
+            continue
+        shortest, _, origin = plan.reaches[i]
+        least, most = (1.0 + 2.0 * plan.stretch) * shortest, (1.0 - 2.0 * plan.stretch) * plan.lengths.longest(i)
+        away = aims[:, int(plan.terms[i, 3]) :][:, :3] - origin
+        distance = np.sqrt((away**2).sum(axis=-1, keepdims=True))
+        wanted = np.clip(distance, min(least, most), most)
+        points = origin + away * (wanted / np.maximum(distance, 1e-300))
+        unit = plan.scale * plan.size
+        world = (bases[:, :, :3] * (unit * points)[:, None]).sum(axis=-1) + bases[:, :, 3]
+        out[:, term.column : term.column + 3] = np.where(
+            distance > 0.0, world, targets[:, term.column : term.column + 3]
+        )
+    return out

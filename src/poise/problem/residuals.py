@@ -1,7 +1,7 @@
-"""What is left to a goal, and what the degrees of freedom do to it: over arrays, as kernels/tree/goal_rows does it.
+"""What is left to goals, and what the degrees of freedom do to it: over arrays, as kernels/tree/goal_rows does it.
 
-Jacobians are those of Pose.jacobian, (k, 6, nd) in the columns that the caller wants. Residuals are those of the
-kernels but for their weights, and for the fading of a pole.
+It is measured along the skeleton's own rows, whatever their scale. Jacobians are those of Pose.jacobian, (k, 6, nd) in
+the columns of a plan. Residuals are those of the kernels but for the fading of a pole.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
+from poise.model.kinematics import flat_given, jacobians
+from poise.model.limits import hinge_axis
 from poise.model.pose import Pose
-from poise.problem.goals import AnyGoal
-from poise.problem.layout import AIM, ROTATION, Measure
-from poise.problem.measure import Places
+from poise.model.skeleton import Kind
+from poise.problem.goals import AnyGoal, LookAt
+from poise.problem.layout import AIM, DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.measure import Places, point_of
+from poise.problem.packing import offset_of, weight_of
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem
 
 _TINY = 1e-300  # what a squared length is divided by at least
 
@@ -56,3 +62,66 @@ def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequenc
     rates = np.sum([np.einsum("kc,kcd->kd", push, v) for push, v in zip(pushes, velocities, strict=True)], axis=0)
     has_side = (side.angle != 0.0)[:, None]
     return np.where(has_side, rates, 0.0)[:, None], 2.0 * np.sin(0.5 * side.angle)[:, None]
+
+
+def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
+    """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size.
+
+    A column is a velocity per unit of a degree of freedom of the plan: of a number in u, or of a ball's turn [rad]
+    about an axis of the frame in which it turns.
+    """
+    plan, pose = problem.plan, problem.posed(q)
+    blocks: list[Floats] = []
+    errors: list[Floats] = []
+    for measure in problem.measures:
+        name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
+        angular = measure.kind not in (POSITION, POLE)
+        jacobian = _plan_columns(plan, _jacobian(pose, name, offset_of(goal), angular=angular))
+        wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
+        if measure.kind == POSITION:
+            rates, left = jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
+        elif measure.kind == POLE:
+            limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
+            velocities = [_plan_columns(plan, _jacobian(pose, joint, angular=False))[:, :3] for joint in limb]
+            rates, left = side_rates(pose, measure, wanted, velocities)
+        else:
+            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
+        weight = weight_of(goal, measure.kind) if weighted else 1.0
+        blocks.append(rates * weight)
+        errors.append(left * weight)
+    return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
+
+
+def _jacobian(pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, angular: bool) -> Floats:
+    """Pose.jacobian (k, 6, nv), its lower half right only where that is asked for: it takes long where scale shears."""
+    given, row = flat_given(pose.translations, pose.scales), pose.skeleton.index(joint)
+    return jacobians(pose.skeleton, row, pose.flat_q.copy(), given, np.array([point]), angular=angular)
+
+
+def _turning(plan: Plan, goal: AnyGoal) -> Bools:
+    """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
+    rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
+    out = np.zeros(len(plan.layout.dofs), dtype=bool)
+    for node in plan.layout.nodes:
+        out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
+    return out
+
+
+def _plan_columns(plan: Plan, columns: Floats) -> Floats:
+    """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
+    skeleton = plan.skeleton
+    out = np.zeros((*columns.shape[:2], len(plan.layout.dofs)))
+    for i, node in enumerate(plan.layout.nodes):
+        if node.kind == FIXED:
+            continue
+        first = int(skeleton.v_start[node.row])
+        if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
+            first += 3
+        axis = hinge_axis(skeleton.limits[node.row])
+        if node.kind == HINGE and axis is not None:
+            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(axis)
+        else:
+            count = DOFS[node.kind]
+            gain = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # numbers of u in one of q
+            out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count] / gain
+    return out

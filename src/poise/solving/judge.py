@@ -14,19 +14,15 @@ from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT, UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
-from poise.model.limits import hinge_axis
 from poise.model.limits.base.rows import nearest_turns
 from poise.model.pose import Pose
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton
 from poise.problem.chain import Chain, chain_of
-from poise.problem.goals import Goal, LookAt
-from poise.problem.layout import DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, SLIDE
-from poise.problem.measure import point_of
-from poise.problem.packing import offset_of, weight_of
-from poise.problem.plan import Plan
+from poise.problem.geometry import SIMILAR
+from poise.problem.layout import DOFS, SLIDE
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
-from poise.problem.residuals import side_rates, turn_rates
+from poise.problem.residuals import residual
 from poise.solvers.base.status import Status
 
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
@@ -100,7 +96,7 @@ def _independent(problem: Problem, q: Floats, targets: Floats) -> Bools:
 
     Neither units nor weights count; what is left is more than rounding.
     """
-    jacobian, left = _residual(problem, q, targets, weighted=False)
+    jacobian, left = residual(problem, q, targets, weighted=False)
     lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
     sizes = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300), compute_uv=False)
     return (sizes[:, -1] > _SINGULAR * sizes[:, 0]) & (np.abs(left).max(axis=1) > _ROUNDING)
@@ -131,9 +127,9 @@ def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     order of the residual: (J e)^2 / (J J) of |e|^2.
     """
     plan = problem.plan
-    if problem.lone_point and not plan.limits.any():
+    if problem.lone_point and not plan.limits.any() and plan.stretch <= SIMILAR:
         return _probed(chain_of(problem), problem, q, targets)
-    jacobian, e = _residual(problem, q, targets)
+    jacobian, e = residual(problem, q, targets)
     push = np.einsum("krd,kr->kd", jacobian, e)
     gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
     helps = gain > 2 * _STATIONARY * (e**2).sum(axis=1, keepdims=True)
@@ -209,54 +205,3 @@ def _blocking(at_limit: Bools, helps: Bools) -> Bools:
     """The joints at a limit that would help; where none does, all that stand at one."""
     blocks = at_limit & helps
     return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)
-
-
-def _residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
-    """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size."""
-    plan, pose = problem.plan, problem.posed(q)
-    blocks: list[Floats] = []
-    errors: list[Floats] = []
-    for measure in problem.measures:
-        name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
-        jacobian = _plan_columns(plan, pose.jacobian(name, offset_of(goal)))
-        wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
-        if measure.kind == POSITION:
-            rates, left = jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
-        elif measure.kind == POLE:
-            limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
-            velocities = [_plan_columns(plan, pose.jacobian(joint))[:, :3] for joint in limb]
-            rates, left = side_rates(pose, measure, wanted, velocities)
-        else:
-            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
-        weight = weight_of(goal, measure.kind) if weighted else 1.0
-        blocks.append(rates * weight)
-        errors.append(left * weight)
-    return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
-
-
-def _turning(plan: Plan, goal: Goal) -> Bools:
-    """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
-    rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
-    out = np.zeros(len(plan.layout.dofs), dtype=bool)
-    for node in plan.layout.nodes:
-        out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
-    return out
-
-
-def _plan_columns(plan: Plan, columns: Floats) -> Floats:
-    """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
-    skeleton = plan.skeleton
-    out = np.zeros((*columns.shape[:2], len(plan.layout.dofs)))
-    for node in plan.layout.nodes:
-        if node.kind == FIXED:
-            continue
-        first = int(skeleton.v_start[node.row])
-        if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
-            first += 3
-        axis = hinge_axis(skeleton.limits[node.row])
-        if node.kind == HINGE and axis is not None:
-            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(axis)
-        else:
-            count = DOFS[node.kind]
-            out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count]
-    return out

@@ -11,7 +11,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Floats
 from poise.maths.options import truth
 from poise.maths.remember import freeze_arrays
 from poise.problem.goals import Goal
@@ -20,10 +20,10 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import answered
 from poise.solvers.base.contract import Answer, Prefer, Request
 from poise.solvers.natural.natural import Natural
+from poise.solvers.base.corrected import corrected
 from poise.solving.checks import check_request
 from poise.solving.result import Result
 
-_CORRECTIONS = 4  # each takes the error left down by the amount of shear, 1e-3 at most
 _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
@@ -116,7 +116,7 @@ def _together(
 ) -> Judged:
     answer = answered(solver, problem, targets, tolerance, request)
     if problem.plan.sheared:
-        answer = _corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
+        answer = corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)
     return Judged(answer, problem.errors(answer.q, targets))
 
 
@@ -187,27 +187,3 @@ def _joined(parts: Iterable[tuple[slice | np.ndarray, Judged]], count: int) -> J
         trace, solutions = trace or answer.trace, answer.solutions
     errors = whole.pop("errors")
     return Judged(Answer(**whole, trace=trace, solutions=solutions), errors)
-
-
-def _corrected(
-    problem: Problem, solver: solvers.Solver, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
-) -> Answer:
-    """Solve again for aims that make up for scale that is not quite uniform, while that is what is missing."""
-    aims = targets.copy()
-    for _ in range(_CORRECTIONS):
-        missed = answer.met & ~problem.met(problem.errors(answer.q, targets), tolerance)
-        if not missed.any():
-            break
-        aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
-        answer = _merged(answer, missed, answered(solver, problem.part(missed), aims[missed], tolerance, request))
-    return answer
-
-
-def _merged(answer: Answer, rows: Bools, again: Answer) -> Answer:
-    """The answer with some rows solved again; both count."""
-    q, is_met = answer.q.copy(), answer.met.copy()
-    iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
-    q[rows], is_met[rows] = again.q, again.met
-    iterations[rows] += again.iterations
-    joint_updates[rows] += again.joint_updates
-    return Answer(q, is_met, iterations, joint_updates, again.trace, again.solutions)

@@ -23,7 +23,7 @@ from poise.model.limits import EulerBox, Range, SwingTwist, is_soft
 from poise.model.limits.base.rows import nearest_angle
 from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Skeleton
-from poise.problem.geometry import compose, constant_parts, similar
+from poise.problem.geometry import SIMILAR, compose, constant_parts, similar
 from poise.problem.goals import Place, Position
 from poise.problem.problem import Problem
 
@@ -258,7 +258,12 @@ class _ScaleWalk:
 
     def _rigid(self, row: int) -> tuple[Floats, float]:
         """The walk's frame (4, 4) without its scale, and that factor; UnsupportedError where it is not uniform."""
-        scale, rotation, _ = similar(self.world[None, :, :3], self.start.skeleton, row)
+        scale, rotation, stretch = similar(self.world[None, :, :3], self.start.skeleton, row)
+        if stretch > SIMILAR:
+            name = self.start.skeleton.names[row]
+            raise UnsupportedError(
+                f"the scale above {name!r} is not uniform; a chain with shear cannot be told to a peer"
+            )
         return _frame(rotation[0], self.world[:, 3]), float(scale[0])
 
     def pass_joint(self, row: int) -> None:

@@ -35,7 +35,7 @@ from poise.kernels.codes import (
 )
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import TURN, best_angle
-from poise.kernels.values.linear import Quat, Vec, about, conjugate, multiply, quat_in, rotate
+from poise.kernels.values.linear import Quat, Vec, about, conjugate, multiply, put_quat_in, quat_in, rotate
 
 AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at it
 
@@ -99,6 +99,14 @@ def largest_excess(columns, limits, q):
             turn = quat_in(q[k], columns[b])
             most = max(most, turn_excess(turn, nearest_turn(limits[b], turn)))
     return most
+
+
+@kernel
+def put_inside(columns, limits, q):
+    """Move the balls of configurations q (k, n) inside their limits: columns and limits as for `largest_excess`."""
+    for k in range(q.shape[0]):
+        for b in range(columns.shape[0]):
+            put_quat_in(q[k], columns[b], nearest_turn(limits[b], quat_in(q[k], columns[b])))
 
 
 # --- swing and twist ---------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class Trace(NamedTuple):
     Notes
     -----
     Restarts stand in it too, so that errors can rise; the answer is the row with the least error. Where the rig's scale
-    is not quite uniform, errors are those of the chain as the solver saw it.
+    is not uniform, errors are those of the chain as the solver saw it, and its answer is corrected afterwards.
     """
 
     errors: Floats

@@ -1,0 +1,93 @@
+"""What the lengths of a plan alone say of how far its goals' joints reach.
+
+Where scale is not uniform, each length is known only to the plan's `stretch`: the bounds are as much wider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.problem.geometry import SIMILAR
+from poise.problem.layout import BALL, HINGE, MOVE, SLIDE, Layout
+
+_UP = np.array([0.0, 0.0, 1.0])
+_ROUNDING = 1e-12  # of a reach that is a sum of lengths
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths:
+    """The lengths of a plan: kernel units, frame of the base; for the fields see `Plan`."""
+
+    layout: Layout
+    frames: Floats
+    aims: Floats
+    stretch: float
+
+    def reach(self, i: int) -> tuple[float, float, Floats]:
+        """Of term i the shortest and longest distance from its path's first node, and that node's origin (3,)."""
+        path = self.layout.paths[i]
+        if not path:
+            node, point = self.layout.terms[i].node, self.aims[i, :3]
+            return 0.0, self._slack(node, _length(point)), self._standing(node, point)
+        spans, slack = self._spans(i), self._slack(path[0])
+        longest = sum(spans)
+        turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
+        shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
+        if self.stretch > SIMILAR and turning:  # each of the lengths may be off, and not all in the same way
+            shortest -= self.stretch * longest
+        first, above = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
+        first = first if above < 0 else self._standing(above, first)
+        return max(shortest * (1 - self._margin) - slack, 0.0), longest * (1 + self._margin) + slack, first
+
+    def longest(self, i: int) -> float:
+        """The length of all that leads to term i."""
+        if not self.layout.paths[i]:
+            return 0.0
+        margin = 0.0 if self.stretch > SIMILAR else self._margin
+        return sum(self._spans(i)) * (1 + margin)
+
+    @property
+    def _margin(self) -> float:
+        return max(SIMILAR, self.stretch) if self.stretch else _ROUNDING
+
+    def _spans(self, i: int) -> list[float]:
+        """The most that each node on the path of a term can put between its origin and the next one's."""
+        path = self.layout.paths[i]
+        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
+        return [self._span(node, end) for node, end in zip(path, ends, strict=True)]
+
+    def _span(self, node: int, end: Floats) -> float:
+        kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof
+        if kind == MOVE:
+            return np.inf
+        if kind != SLIDE:
+            return _length(end)
+        ratio, offset = self.frames[0, node, 7:9].tolist()
+        values = [ratio * value + offset for value in self.layout.dofs[dof, :2].tolist()]
+        if not np.isfinite(values).all():
+            return np.inf
+        return max(_length(end + _UP * value) for value in values)
+
+    def _standing(self, node: int, point: Floats) -> Floats:
+        """Where a point (3,) in the frame of a node that no joint moves stands in the base's frame."""
+        while node >= 0:
+            frame = self.frames[0, node]
+            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+        return point
+
+    def _slack(self, node: int, further: float = 0.0) -> float:
+        """How far a node that no joint moves, or what stands in it, may be from where the frames have it."""
+        if self.stretch <= SIMILAR:
+            return 0.0
+        away = further
+        while node >= 0:
+            away, node = away + _length(self.frames[0, node, :3]), self.layout.nodes[node].parent
+        return self.stretch * away
+
+
+def _length(v: Floats) -> float:
+    return float(np.sqrt((v**2).sum()))

@@ -1,0 +1,195 @@
+"""Levenberg-Marquardt on what forward kinematics itself measures, for trees whose scale is not uniform.
+
+The residual and its Jacobian are those of the affine maps (problem/residuals.py), limits are kept. It begins where a
+solver thinks the goals are, so that the way is short. All over arrays: such rigs are rare, and few steps are needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.kernels.codes import LIMIT_SOFT, NO_LIMIT
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.remember import remember
+from poise.problem.layout import BALL, MOVE
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import beyond_reach
+from poise.problem.residuals import residual
+from poise.solvers.base.contract import Answer
+from poise.solvers.base.engine import eased, seeds_of
+
+_STEPS = 100  # most of one descent
+_TOGETHER = 4096  # descents at a time
+_SPREAD = 0.1  # share of its turns by which the first of other starts is away, the next by twice as much, and so on
+_SHARE = 4.0  # a miss by more than so many times what lengths are off is not shear's doing
+_DAMPING = 0.04  # of the squared error, as the engine's
+_EASIER, _HARDER = 0.2, 10.0  # what a step that gained, or did not, multiplies the damping by
+_EASIEST, _HARDEST = 1e-3, 1e6  # least and most that it is multiplied by
+_LONGEST = 0.5  # [rad, kernel units] most that a degree of freedom moves in a step
+_FLOOR = 1e-12  # least damping: a singular system has a solution
+_GAIN, _IDLE = 1e-6, 3  # a descent ends after so many steps that gained less than this, in kernel units or radians
+_WORTH = 0.999  # an answer from elsewhere that misses, too, is taken if it leaves less than this share of the error
+_PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
+_KEPT = 1e-3  # share of a push that a limit takes away, where it counts
+
+
+class Descent(NamedTuple):
+    """Where a descent ended: numbers u (k, nu), squared errors (k,), whether the goals are met, steps taken (k,)."""
+
+    u: Floats
+    costs: Floats
+    met: Bools
+    steps: Ints
+
+
+def descended(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, *, attempts: int) -> Answer:
+    """Poses q (k, nq) brought to their targets (k, W) by the affine maps, each as near as it gets.
+
+    What is missed by no more than shear can do is tried from so many other poses, too.
+    """
+    found = descend(problem, problem.plan.u_of(q), targets, tolerance)
+    near = _near(problem, found, targets, tolerance) if attempts else np.empty(0, dtype=np.int64)
+    together = max(_TOGETHER // max(attempts, 1), 1)
+    for first in range(0, len(near), together):
+        _try_again(problem, found, near[first : first + together], targets, tolerance, attempts)
+    kept = (found.steps == 0)[:, None]
+    turned = np.where(kept, q, problem.q_of(found.u, ~kept[:, 0]))
+    return Answer(turned, found.met, found.steps, found.steps * len(problem.joints))
+
+
+def _near(problem: Problem, found: Descent, targets: Floats, tolerance: Tolerance) -> Ints:
+    """The rows whose miss may be shear's doing, and which lengths alone do not forbid."""
+    plan = problem.plan
+    span = max([reach for _, reach, _ in plan.reaches if np.isfinite(reach)], default=1.0)
+    most = (_SHARE * plan.stretch * max(span, 1.0) * plan.aims[:, 7].max(initial=0.0)) ** 2
+    near = np.flatnonzero(~found.met & (found.costs <= most))
+    if not len(near):
+        return near
+    return near[beyond_reach(problem.part(near), targets[near], tolerance) == 0]
+
+
+def _try_again(
+    problem: Problem, found: Descent, rows: Ints, targets: Floats, tolerance: Tolerance, attempts: int
+) -> None:
+    """Descend from other poses, and keep of each row the first that meets its goals, or the best."""
+    every = np.repeat(rows, attempts)
+    part, seeds = problem.part(every), seeds_of(len(problem.plan.layout.dofs))
+    shares = [min(_SPREAD * (i + 1), 2.0) for i in range(attempts)]
+    starts = [problem.plan.scattered(found.u[rows], seeds[i], share) for i, share in enumerate(shares)]
+    u = np.stack(starts, axis=1).reshape(len(every), -1)
+    again = descend(part, u, targets[every], tolerance)
+    costs, met = again.costs.reshape(-1, attempts), again.met.reshape(-1, attempts)
+    best = np.where(met.any(axis=1), met.argmax(axis=1), costs.argmin(axis=1)) + attempts * np.arange(len(rows))
+    better = again.met[best] | (again.costs[best] < _WORTH * found.costs[rows])
+    for mine, theirs in zip(found[:3], again[:3], strict=True):
+        mine[rows[better]] = theirs[best[better]]
+    found.steps[rows] += again.steps.reshape(-1, attempts).sum(axis=1)
+
+
+def descend(problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance) -> Descent:
+    """Levenberg-Marquardt from numbers u (k, nu), each row for itself, until its goals are met or nothing is gained."""
+    k, plan, u = len(u), problem.plan, u.copy()
+    q = problem.q_of(u, np.ones(k, dtype=bool))
+    rates, left = residual(problem, q, targets)
+    costs, met = (left**2).sum(axis=1), problem.met(problem.errors(q, targets), tolerance)
+    caution, idle, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    for _ in range(_STEPS):
+        rows = np.flatnonzero(~met & (idle < _IDLE) & (caution < _HARDEST))
+        if not len(rows):
+            break
+        part = problem.part(rows)
+        tried = _moved(plan, u[rows], _step(plan, u[rows], rates[rows], left[rows], caution[rows]))
+        q = part.q_of(tried, np.ones(len(rows), dtype=bool))
+        new_rates, new_left = residual(part, q, targets[rows])
+        new_costs = (new_left**2).sum(axis=1)
+        better = new_costs < costs[rows]
+        idle[rows] = np.where(np.sqrt(costs[rows]) - np.sqrt(new_costs) > _GAIN, 0, idle[rows] + better)
+        caution[rows] = np.maximum(caution[rows] * np.where(better, _EASIER, _HARDER), _EASIEST)
+        steps[rows] += 1
+        gone = rows[better]
+        u[gone], rates[gone], left[gone], costs[gone] = (
+            tried[better], new_rates[better], new_left[better], new_costs[better],
+        )  # fmt: skip
+        met[gone] = problem.met(part.part(better).errors(q[better], targets[gone]), tolerance)
+    return Descent(u, costs, met, steps)
+
+
+def _step(plan: Plan, u: Floats, rates: Floats, left: Floats, caution: Floats) -> Floats:
+    """Steps (k, nd) = S J^T (J S J^T + l I)^-1 e; what a limit keeps back takes no part."""
+    dofs, rates = eased(plan), rates.copy()
+    push = (rates * left[:, :, None]).sum(axis=1)
+    at = dofs[:, 2].astype(np.int64)
+    values = np.where(at >= 0, u[:, at], 0.0)
+    stuck = (at >= 0) & (((values <= dofs[:, 0]) & (push < 0)) | ((values >= dofs[:, 1]) & (push > 0)))
+    rates *= ~stuck[:, None]
+    _take_out_kept(plan, u, push, rates)
+    scaled = rates * dofs[:, 3]
+    square = scaled @ np.swapaxes(rates, 1, 2)
+    damping = np.maximum(_DAMPING * caution * (left**2).sum(axis=1), _FLOOR)
+    solved = np.linalg.solve(square + damping[:, None, None] * np.eye(square.shape[1]), left[:, :, None])
+    step = (scaled * solved).sum(axis=1)
+    most = np.abs(step / np.sqrt(dofs[:, 3])).max(axis=1, initial=_LONGEST)
+    return step * (_LONGEST / most)[:, None]
+
+
+def _take_out_kept(plan: Plan, u: Floats, push: Floats, rates: Floats) -> None:
+    """Take out of the rates what leads balls out of their limits: the direction that a small turn loses there."""
+    held = _balls(plan, held=True)
+    if not len(held.at):
+        return
+    ways = push[:, held.dofs]
+    ways /= np.maximum(np.sqrt((ways**2).sum(axis=2, keepdims=True)), 1e-300)
+    turns, probes = u[:, held.numbers], u.copy()
+    probes[:, held.numbers] = rotations.multiply(rotations.from_vector(_PROBE * ways), turns)
+    kernels.limits.rotations.put_inside(held.at, held.limits, probes)
+    gone = rotations.multiply(probes[:, held.numbers], rotations.inverse(turns))
+    lost = ways - rotations.as_vector(gone) / _PROBE
+    size = np.sqrt((lost**2).sum(axis=2, keepdims=True))
+    out = np.where(size > _KEPT, lost / np.maximum(size, 1e-300), 0.0)[:, None]
+    columns = rates[:, :, held.dofs]
+    rates[:, :, held.dofs] = columns - (columns * out).sum(axis=3, keepdims=True) * out
+
+
+class _Balls(NamedTuple):
+    """Some balls of a plan: where their numbers begin in u (b,), those (b, 4), their dofs (b, 3), their limits."""
+
+    at: Ints
+    numbers: Ints
+    dofs: Ints
+    limits: Floats
+
+
+def _balls(plan: Plan, *, held: bool = False) -> _Balls:
+    """All balls, or those that a limit holds."""
+
+    def make() -> _Balls:
+        limits = plan.limits
+        binds = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT] == 0.0)
+        rows = [i for i, node in enumerate(plan.layout.nodes) if node.kind == BALL and (binds[i] or not held)]
+        found = np.array([(plan.layout.nodes[i].at, plan.layout.nodes[i].dof) for i in rows], dtype=np.int64)
+        at, dofs = found.reshape(-1, 2).T.copy()
+        return _Balls(at, at[:, None] + np.arange(4), dofs[:, None] + np.arange(3), np.array(limits[rows]))
+
+    return remember(plan, "balls", held, make)
+
+
+def _moved(plan: Plan, u: Floats, step: Floats) -> Floats:
+    """Numbers u (k, nu) moved by a step (k, nd), inside their limits."""
+    u, dofs, balls, held = u.copy(), plan.layout.dofs, _balls(plan), _balls(plan, held=True)
+    one = np.flatnonzero(dofs[:, 2] >= 0.0)
+    at = dofs[one, 2].astype(np.int64)
+    u[:, at] = np.clip(u[:, at] + step[:, one], dofs[one, 0], dofs[one, 1])
+    for node in plan.layout.nodes:
+        if node.kind == MOVE:
+            u[:, node.at : node.at + 3] += step[:, node.dof : node.dof + 3]
+    if len(balls.at):
+        turns = rotations.multiply(rotations.from_vector(step[:, balls.dofs]), u[:, balls.numbers])
+        u[:, balls.numbers] = rotations.unit(turns)
+    if len(held.at):
+        kernels.limits.rotations.put_inside(held.at, held.limits, u)
+    return u
