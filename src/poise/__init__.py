@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from poise.ground.plant import plant_feet as plant_feet
     from poise.ground.terrain.terrain import Terrain as Terrain
     from poise.io import samples as samples
+    from poise.io.bone_end import bone_end as bone_end
     from poise.io.registry import load as load
     from poise.io.registry import save as save
     from poise.io.values.read import read_values as read_values
@@ -147,6 +148,7 @@ _PLACES = {
     "UnsupportedError": "errors",
     "View": "viewer.view",
     "bake": "solving.bake",
+    "bone_end": "io.bone_end",
     "compare": "comparison.compare",
     "fit": "solving.fit",
     "humanoid": "model.roles",

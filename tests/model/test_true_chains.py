@@ -249,6 +249,19 @@ class TestFlat:
         known = json.loads(run("info", data / "glb/hand_left_webxr.glb", "--json").stdout)["roles"]
         assert known["left_out"]["hips"].startswith("flat skeleton")
 
+    def test_a_solve_says_so(self):
+        """The joints turn one by one, but none can be brought anywhere."""
+        start = poise.Pose(self.FLAT, self.FLAT.rest_q)
+        result = poise.solve(start, poise.Position("LeftFoot", (1, 1, 0)))
+        assert result.status is poise.Status.nothing_to_move
+        assert "(flat skeleton: no joint is another's parent; " in result.message()
+        assert poise.solve(start, poise.Orientation("LeftFoot", (0, 1, 0, 0))).reached
+
+    def test_a_comparison_says_so(self, data):
+        told = run("compare", data / "glb/hand_left_webxr.glb", "--quick")
+        assert told.returncode == 2
+        assert "flat skeleton: no joint is another's parent" in told.stderr
+
     def test_planting_says_so(self):
         with pytest.raises(poise.UnsupportedError, match="flat skeleton"):
             poise.Grounder(poise.Pose(self.FLAT, self.FLAT.rest_q), poise.Terrain.flat())

@@ -25,6 +25,7 @@ from poise.io import samples
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles.usual_limbs import UsualLimb, usual_kind, usual_limbs
+from poise.model.ways import FLAT, is_flat
 from poise.plot.canvas import canvas
 from poise.solvers.base.parameters import read_options
 
@@ -122,6 +123,8 @@ def _asked(rig: Rig, chain: tuple[str, str] | None, goal: GoalKind | None, targe
     if chain is not None:
         limb = UsualLimb("", *chain, usual_kind(rig.skeleton, *chain))
     if limb is None:
+        if is_flat(rig.skeleton.kinds, rig.skeleton.parents):
+            raise InputError(f"there is no chain to compare methods on: {FLAT}")
         raise InputError("there is no limb in this file that could be guessed: give --chain ROOT TIP")
     if targets in ("reachable", "path"):
         return _Asked(example(goal or limb.kind, limb.tip, limb.root), targets)

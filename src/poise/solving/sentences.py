@@ -12,6 +12,7 @@ from poise.maths.arrays import Floats
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.ways import FLAT, is_flat
 from poise.problem.goals import LookAt, Near, Place
 from poise.problem.layout import POSITION
 from poise.problem.problem import Problem, Tolerance
@@ -127,6 +128,8 @@ def _immovable(problem: Problem) -> str:
     joint, skeleton = goal.joint, problem.skeleton
     if isinstance(goal, LookAt):
         return f"no joint that looks with {joint!r} can move"
+    if is_flat(skeleton.kinds, skeleton.parents):
+        return f"no joint above {joint!r} can move ({FLAT})"
     chain = skeleton.chain(goal.root, joint)
     if chain:
         return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"

@@ -1,0 +1,85 @@
+"""Where a bone ends that has no joint at its end: a hand without fingers, a head, the last link of an arm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from poise.errors import InputError, UnsupportedError
+from poise.io.gltf.container import GltfDocument
+from poise.io.gltf.read.vertices import carried_vertices
+from poise.io.urdf.document import UrdfDocument
+from poise.io.urdf.extents import shapes_of
+from poise.maths.arrays import Floats, short
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Skeleton
+
+_ASIDE = 0.5  # cosine of the angle from which on the geometry lies aside of the bone's line
+
+
+def bone_end(rig: Rig, joint: str) -> Floats:
+    """Find the end of a bone that has no joint there: the end of its skinned mesh, or of its link's shapes.
+
+    Give it to a goal as `offset`, to bring the end somewhere, or as `axis`, to point the bone somewhere.
+
+    Parameters
+    ----------
+    rig
+        A figure or robot that was read from a glTF, GLB, VRM or URDF file.
+    joint
+        Name of a joint or link, or a role; usually one that nothing hangs on.
+
+    Returns
+    -------
+    array
+        (3,) the point in the joint's own frame [units in which its children are placed].
+
+    Raises
+    ------
+    UnsupportedError
+        Where nothing shows how long the bone is: no vertex belongs to the joint, its link has no shape but meshes, or
+        the file holds no geometry (in BVH, End Sites are joints and say where bones end).
+
+    Notes
+    -----
+    The bone's line goes on from the joint's parent through the joint, at rest. Where the geometry lies more than 60
+    degrees aside of it, as that of a foot below a shin, the line leads to its middle instead. The end is the farthest
+    that the geometry goes along the line. A vertex belongs to the joint that has half of its weight or more; where no
+    skin is bound to the joint, meshes that hang on it count. Meshes of robots are not read.
+    """
+    if not isinstance(rig, Rig):
+        raise InputError(f"bone_end() looks into a rig that poise.load() has read, not into {short(rig)}")
+    skeleton, source = rig.skeleton.bound, rig.skeleton.source
+    row = skeleton.index(joint)
+    name = skeleton.names[row]
+    if isinstance(source, GltfDocument):
+        points = carried_vertices(skeleton, source, row)
+        if not len(points):
+            raise UnsupportedError(f"no vertex of a mesh belongs to {name!r}: nothing shows where its bone ends")
+        line = _line(skeleton, row, points.mean(axis=0), name)
+        return line * float((points @ line).max())
+    if isinstance(source, UrdfDocument):
+        shapes = shapes_of(skeleton, source, row, rig.path or Path(source.robot))
+        if not shapes:
+            raise UnsupportedError(f"the link at {name!r} has no box, cylinder, sphere or capsule: meshes are not read")
+        line = _line(skeleton, row, np.mean([shape.centre for shape in shapes], axis=0), name)
+        return line * max(shape.reach(line) for shape in shapes)
+    raise UnsupportedError(
+        f"nothing shows where the bone of {name!r} ends: it comes from no file with geometry (.gltf, .glb, .vrm, .urdf)"
+    )
+
+
+def _line(skeleton: Skeleton, row: int, middle: Floats, name: str) -> Floats:
+    """The direction (3,) of a bone in its joint's own frame, of length one; `middle` is that of its geometry."""
+    world, parent = Pose(skeleton, skeleton.rest_q).world.matrices, int(skeleton.parents[row])
+    way = np.zeros(3)
+    if parent >= 0:
+        way = np.linalg.solve(world[row, :3, :3], world[row, :3, 3] - world[parent, :3, 3])
+    length, aside = (float(np.sqrt((v**2).sum())) for v in (way, middle))
+    if aside > 0.0 and way @ middle <= _ASIDE * length * aside:
+        way, length = middle, aside
+    if not length > 0.0:
+        raise UnsupportedError(f"the bone of {name!r} has no direction: its parent and its geometry are where it is")
+    return np.asarray(way / length, dtype=np.float64)
