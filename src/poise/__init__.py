@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from poise.machine.warmup import warmup as warmup
     from poise.maths import rotations as rotations
     from poise.maths.rotations import rotation_between as rotation_between
+    from poise.model.anatomy.humanoid import Humanoid as Humanoid
+    from poise.model.anatomy.humanoid import humanoid as humanoid
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
     from poise.model.clip import Track as Track
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from poise.model.rig import Skin as Skin
     from poise.model.roles import Leg as Leg
     from poise.model.roles import Roles as Roles
-    from poise.model.roles import humanoid as humanoid
     from poise.model.skeleton import Coupling as Coupling
     from poise.model.skeleton import Joint as Joint
     from poise.model.skeleton import Kind as Kind
@@ -108,6 +109,7 @@ _PLACES = {
     "FileError": "errors",
     "Fitted": "solving.fit",
     "Grounder": "ground.grounder",
+    "Humanoid": "model.anatomy.humanoid",
     "InputError": "errors",
     "JacobianTranspose": "solvers.jacobian_transpose",
     "Joint": "model.skeleton",
@@ -151,7 +153,7 @@ _PLACES = {
     "bone_end": "io.bone_end",
     "compare": "comparison.compare",
     "fit": "solving.fit",
-    "humanoid": "model.roles",
+    "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",

@@ -80,6 +80,7 @@ VALUES = {
     "FileError": lambda: poise.FileError("a.bvh", "it ends", place="line 3"),
     "Fitted": lambda: poise.fit(walk().poses[0], walk().poses.world.positions),
     "Grounder": lambda: Grounder(walk(".glb"), Terrain.noise(0.1)),
+    "Humanoid": lambda: poise.humanoid(rig("bvh")),
     "InputError": lambda: poise.InputError("a sentence"),
     "Joint": lambda: rig("bvh").skeleton["LeftLeg"],
     "KeyedClip": lambda: rig("glb").clips[0],

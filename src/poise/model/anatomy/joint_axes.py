@@ -37,6 +37,7 @@ class JointAxes(NamedTuple):
     side        1.0 on the left and in the middle, -1.0 on the right: a turn by `side * x` about `bone` is medial
                 (pronation, eversion; of the trunk to the left) for a positive x
     source      what showed the bend axis
+    clear       whether the rig leaves no doubt about it; False for elbows and knees that are straight at rest
 
     All describe the joint as it rests: `bend` and `aside` are those of the zero pose, carried along with the bone by
     the shortest turn. When the joint bends, the end of its bone moves towards `cross(bend, bone)`.
@@ -58,10 +59,17 @@ class JointAxes(NamedTuple):
     rotation: float
     side: float
     source: str
+    clear: bool = True
 
     def seen_from(self, frame: Floats) -> JointAxes:
         """The same axes in a frame whose rotation in the world at rest is `frame` (3, 3)."""
         return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
+
+    def bent_towards(self, flexes: Floats, source: str) -> JointAxes:
+        """The same joint with another plane of bending: its end goes to `flexes` (3,) when it bends."""
+        turned = signed_angle(np.cross(self.bend, self.bone), square(flexes, self.bone), self.bone)
+        turn = about(self.bone, turned)
+        return self._replace(bend=rotate(turn, self.bend), aside=rotate(turn, self.aside), source=source, clear=True)
 
 
 _VECTORS = ("bone", "zero", "bend", "aside", "forward", "up", "outward")

@@ -15,9 +15,10 @@ from poise.model.anatomy.joint_axes import JointAxes, JointName, joint_axes, sig
 from poise.model.anatomy.stance import Stance
 from poise.model.skeleton import Skeleton
 
-_WEIGHT = float(np.sin(np.radians(15.0)))  # what the expected bend counts beside the one at rest: as one of 15 degrees
-_TOLD = 0.5  # cosine: a rest bend within 60 degrees of the expected one is said to show the axis
-_BENT = float(np.sin(np.radians(2.0)))
+_WEIGHT = float(np.sin(np.radians(3.0)))  # what the expected bend counts beside the one at rest: as one of 3 degrees
+_CLEAR = float(np.sin(np.radians(5.0)))  # a bend at rest that leaves no doubt about its plane
+_TOLD = 0.5  # cosine: a rest bend within 60 degrees of the expected one shows the axis
+_LEVEL = 0.25  # cosine: a foot that is steeper says nothing of the front
 _STEEP, _USUAL = (
     np.radians(60.0),
     np.radians(30.0),
@@ -69,10 +70,10 @@ def leg(limb: BodySide) -> list[JointAxes]:
     if limb.has("Foot"):
         foot = limb.bone("Foot", front)
         level = foot - body.up * float(foot @ body.up)
-        front = front + units(level) if float(np.linalg.norm(level)) > _WEIGHT else front
+        front = front + units(level) if float(np.linalg.norm(level)) > _LEVEL else front
     shin = limb.bone("LowerLeg", thigh.bone)
-    flexes, source = _bend(thigh.bone, shin, -front, "the figure's front and the foot")
-    knee = limb.axes("LowerLeg", shin, thigh.bone, flexes, limb.outward, source)
+    flexes, source, clear = _bend(thigh.bone, shin, -front, "the figure's front and the foot")
+    knee = limb.axes("LowerLeg", shin, thigh.bone, flexes, limb.outward, source)._replace(clear=clear)
     turned = signed_angle(-thigh.bend, square(knee.bend, thigh.bone), thigh.bone)
     found = [thigh._replace(rotation=thigh.side * turned), knee]
     if limb.has("Foot"):
@@ -83,17 +84,18 @@ def leg(limb: BodySide) -> list[JointAxes]:
     return found
 
 
-def _bend(upper: Floats, lower: Floats, expected: Floats, why: str) -> tuple[Floats, str]:
-    """Where the end of the lower bone goes when the joint bends, and what showed it.
+def _bend(upper: Floats, lower: Floats, expected: Floats, why: str) -> tuple[Floats, str, bool]:
+    """Where the end of the lower bone goes when the joint bends, what showed it, and whether the rest bend is clear.
 
-    The bend at rest, and the expected one as if it bent the joint by 15 degrees more: the bones of a straight limb
-    stand a little askew in every rig.
+    A bend at rest that is within 60 degrees of the expected one, and that one as if it bent the joint by 3 degrees
+    more: the bones of a straight limb stand a little askew in every rig. A bend the other way is no more than that.
     """
     seen = lower - upper * float(lower @ upper)
     expected = square(expected, upper)
     size = float(np.linalg.norm(seen))
-    is_seen = size > _BENT and float(seen @ expected) > _TOLD * size
-    return square(seen + _WEIGHT * expected, upper), f"the bend at rest and {why}" if is_seen else why
+    if float(seen @ expected) <= _TOLD * size:
+        return expected, why, False
+    return square(seen + _WEIGHT * expected, upper), f"the bend at rest and {why}", size > _CLEAR
 
 
 def _foot(limb: BodySide, shin: Floats) -> JointAxes:
@@ -123,8 +125,8 @@ def arm(limb: BodySide) -> list[JointAxes]:
         return [*found, upper]
     lower = limb.bone("LowerArm", upper.bone)
     ahead, out = np.cross(upper.bend, upper.bone), np.cross(upper.aside, upper.bone)
-    flexes, source = _bend(upper.bone, lower, ahead, "the figure's front, carried along with the arm")
-    elbow = limb.axes("LowerArm", lower, upper.bone, flexes, out, source)
+    flexes, source, clear = _bend(upper.bone, lower, ahead, "the figure's front, carried along with the arm")
+    elbow = limb.axes("LowerArm", lower, upper.bone, flexes, out, source)._replace(clear=clear)
     turned = signed_angle(upper.bend, square(elbow.bend, upper.bone), upper.bone)
     found += [upper._replace(rotation=upper.side * turned), elbow]
     return [*found[:-1], *_forearm_and_hand(limb, elbow)] if limb.has("Hand") else found

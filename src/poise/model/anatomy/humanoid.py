@@ -1,0 +1,114 @@
+"""poise.humanoid(): the roles of a figure's joints, and the limits that joints of people have."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+from poise.errors import InputError, listed
+from poise.model.anatomy.axes import axes_of, sure_joints
+from poise.model.anatomy.joint_limits import JointLimit, joint_limits
+from poise.model.clip import Clip
+from poise.model.limits import Limit
+from poise.model.rig import Rig
+from poise.model.roles import roles as search
+from poise.model.roles.lookup import SURE
+from poise.model.roles.roles import Roles
+from poise.model.roles.vrm import REQUIRED
+from poise.model.skeleton import Kind, Skeleton
+
+_NEEDED = tuple(role for role in REQUIRED if role.endswith(("UpperLeg", "LowerLeg", "UpperArm", "LowerArm")))
+
+
+@dataclass(frozen=True)
+class Humanoid(Roles):
+    """What the joints of a figure are for, and how far they go if it is a person; what `humanoid` gives.
+
+    Parameters
+    ----------
+    skeleton
+        The skeleton whose joints these are. Not compared.
+    clips
+        The clips of the rig, which show in which plane elbows and knees bend. Not compared.
+    """
+
+    skeleton: Skeleton = field(repr=False, compare=False, kw_only=True)
+    clips: tuple[Clip, ...] = field(default=(), repr=False, compare=False, kw_only=True)
+
+    def limits(self) -> dict[str, Limit]:
+        """Limits of the figure's joints from published ranges of motion, by joint name: what `Skeleton.limited` takes.
+
+        Returns
+        -------
+        dict
+            A SwingTwist for each ball joint of arms, legs, spine, neck and head that is known with a confidence of 0.8
+            or more. Joints without a role between hips and head are among them. Fingers, eyes and jaw are not, nor are
+            the hips, which carry the figure.
+
+        Raises
+        ------
+        InputError
+            Where thighs, shins, upper arms and forearms are not all surely known, where joints are hinges as robots
+            have them, whose limits their file gives, and where the rest pose is no pose of a figure.
+
+        Notes
+        -----
+        Ranges are those of the American Academy of Orthopaedic Surgeons (Joint Motion: Method of Measuring and
+        Recording, 1965), which Norkin and White (Measurement of Joint Motion) give as reference values: hip 120
+        flexion, 30 extension; knee 135; elbow 150; shoulder 180; and so on. Floyd (Manual of Structural Kinesiology),
+        Kapandji (The Physiology of the Joints) and Levangie and Norkin (Joint Structure and Function) have what is
+        missing there. `docs/concepts/anatomical-limits.md` has all of them in one table.
+
+        They count from the anatomical zero pose (standing, arms hanging), which is found from where joints are at
+        rest; a limit counts from rest, so that the difference is taken off. The rest pose is always legal. Knees and
+        elbows are balls in most rigs: the limit bends them in one plane, which the rest pose or the clips of the rig
+        show, with 5 degrees of play to both sides; elbows of which nothing shows the plane have 25. Of n joints of the
+        spine, or of neck and head, each may go 1.5 / n of the whole. A joint that most frames of the rig's clips have
+        more than 15 degrees outside gets no limit: then the rest pose does not show how its bone is turned.
+        """
+        return {one.joint: one.limit for one in self.explained() if one.limit is not None}
+
+    def explained(self) -> tuple[JointLimit, ...]:
+        """`limits()` joint by joint: role, limit or None, and the reason with degrees and sources; same errors."""
+        joints = sure_joints(self)
+        missing = [role for role in _NEEDED if role not in joints]
+        if missing:
+            raise InputError(f"anatomical limits need a figure whose arms and legs are known: {self._why(missing)}")
+        kinds = {Kind(int(self.skeleton.kinds[self.skeleton.index(joints[role])])) for role in _NEEDED}
+        if Kind.BALL not in kinds:
+            message = "anatomical limits are for figures whose joints are balls; this one's are hinges, as robots have"
+            raise InputError(f"{message} them, and its file gives their ranges")
+        return joint_limits(self.skeleton, axes_of(self.skeleton, joints).values(), self.clips)
+
+    def _why(self, missing: list[str]) -> str:
+        """Which roles are missing, and which joints are not sure enough."""
+        unsure = [role for role in missing if role in self.joints]
+        said = (
+            [f"{listed(role for role in missing if role not in unsure)} not found"]
+            if set(missing) - set(unsure)
+            else []
+        )
+        if unsure:
+            said.append(f"{listed(unsure)} known with a confidence below {SURE:g} only; say them in the sidecar")
+        return ", ".join(said)
+
+
+def humanoid(rig: Rig | Skeleton) -> Humanoid:
+    """Find the roles of a figure's joints.
+
+    Parameters
+    ----------
+    rig
+        A rig, or a skeleton alone.
+
+    Returns
+    -------
+    Humanoid
+        Roles from these sources, the surest first: the sidecar, the file's own VRM map, names, structure and position
+        at rest. Its `limits()` are those of people.
+    """
+    found = search.humanoid(rig)
+    known = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
+    if isinstance(rig, Rig):
+        return Humanoid(**known, skeleton=rig.skeleton, clips=rig.clips)
+    return Humanoid(**known, skeleton=rig)

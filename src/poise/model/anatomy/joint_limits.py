@@ -1,0 +1,135 @@
+"""Limits of a figure's ball joints from the published ranges, moved from the anatomical zero pose to its own rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.anatomy.axes import own_frame
+from poise.model.anatomy.joint_axes import JointAxes
+from poise.model.anatomy.motion import share_outside, with_bends_seen
+from poise.model.anatomy.ranges import ARM_AROUND, RANGES, SHARE, UNSEEN_PLAY, PublishedMotion, Ranges
+from poise.model.anatomy.shoulder import arm_cone
+from poise.model.clip import Clip
+from poise.model.limits import SwingTwist, unit_axis
+from poise.model.skeleton import Kind, Skeleton
+
+SOURCE = "anatomy"
+_ASTRAY = math.radians(30.0)  # a rest further outside a range than this is no rest of such a joint
+_MOST = 0.5  # of the frames
+_GRAIN = math.radians(0.1)  # ends are given to this
+_CURVED = ("LowerLeg", "LowerArm")  # bones stand a little askew to each other: the play is around that
+
+
+class JointLimit(NamedTuple):
+    """The limit of one joint, and what it is made of.
+
+    joint, role, part  as in JointAxes
+    limit              in the joint's own rest frame, as `Skeleton.limited` takes it; None where there can be none
+    reason             the published motions in degrees with their sources, shared out where several joints have one;
+                       by how much an end was moved to the rest; or why there is no limit
+    """
+
+    joint: str
+    role: str
+    part: str
+    limit: SwingTwist | None
+    reason: str
+
+
+def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()) -> tuple[JointLimit, ...]:
+    """The limits of all ball joints among those whose axes are given; the others have limits of their own in the file.
+
+    A range counts from the anatomical zero pose, a limit of Poise from rest: what the joint is bent, turned aside and
+    turned about its bone at rest is taken off. An end that would leave out the rest pose is moved to it, and `reason`
+    says so; a joint that rests more than 30 degrees outside gets no limit. Neither does one that is more than 15
+    degrees outside in most frames of the clips: then the rest pose does not show how the bone is turned.
+    """
+    every = [one for one in axes if skeleton.kinds[one.row] == Kind.BALL]
+    counts = {part: sum(one.part == part for one in every) for part in ("spine", "neck")}
+    every = with_bends_seen(skeleton, clips, every)
+    return tuple(_joint_limit(skeleton, one, counts.get(one.part, 1), clips) for one in every)
+
+
+def _joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, clips: Sequence[Clip]) -> JointLimit:
+    ranges = RANGES[axes.part]
+    if axes.part in UNSEEN_PLAY and not axes.clear:
+        ranges = ranges._replace(aside=UNSEEN_PLAY[axes.part])
+    share = 1.0 if count == 1 else min(1.0, SHARE / count)
+    swing = _arm(axes) if axes.part == "UpperArm" else _swing(axes, ranges, share)
+    (twist,), off = _from_rest([_ends(ranges.turn, share)], (axes.rotation,))
+    twist = twist if axes.side > 0.0 else _mirrored(twist)
+    outside = max(swing.outside, off)
+    text = _words([*swing.motions, *ranges.turn], share)
+    if outside > _ASTRAY:
+        return JointLimit(axes.joint, axes.role, axes.part, None, f"rests {_degrees(outside)} outside of {text}")
+    limit = _limit(own_frame(skeleton, axes.row), axes, swing, twist)
+    beyond = share_outside(skeleton, clips, axes.row, limit)
+    if beyond > _MOST:
+        reason = f"clips of the file leave it in {100.0 * beyond:.0f} % of their frames: {text}"
+        return JointLimit(axes.joint, axes.role, axes.part, None, reason)
+    widened = f"; widened by {_degrees(outside)} to its rest" if outside > _GRAIN else ""
+    return JointLimit(axes.joint, axes.role, axes.part, limit, text + widened)
+
+
+class _Swing(NamedTuple):
+    """The first swing axis in the world, (low, high) about both, the motions published, and how far rest is outside."""
+
+    across: Floats
+    sides: tuple[tuple[float, float], tuple[float, float]]
+    motions: list[PublishedMotion]
+    outside: float
+
+
+def _arm(axes: JointAxes) -> _Swing:
+    cone = arm_cone(axes)
+    return _Swing(cone.across, cone.sides, [motion for _, motion in ARM_AROUND], 0.0)
+
+
+def _swing(axes: JointAxes, ranges: Ranges, share: float) -> _Swing:
+    rests = (axes.flexion, 0.0 if axes.part in _CURVED else axes.abduction)
+    (bend, aside), outside = _from_rest([_ends(ranges.bend, share), _ends(ranges.aside, share)], rests)
+    mirrored = float(np.cross(axes.bone, axes.bend) @ axes.aside) < 0.0
+    return _Swing(axes.bend, (bend, _mirrored(aside) if mirrored else aside), [*ranges.bend, *ranges.aside], outside)
+
+
+def _limit(frame: Floats, axes: JointAxes, swing: _Swing, twist: tuple[float, float]) -> SwingTwist:
+    bone, across = (unit_axis(vector @ frame) for vector in (axes.bone, swing.across))
+    first, second, turned = ((_rounded(low), _rounded(high)) for low, high in (*swing.sides, twist))
+    return SwingTwist(bone, (first, second), turned, across, SOURCE)
+
+
+def _ends(pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[float, float]:
+    return -math.radians(pair[0].degrees) * share, math.radians(pair[1].degrees) * share
+
+
+def _from_rest(ends: list[tuple[float, float]], rests: tuple[float, ...]) -> tuple[list[tuple[float, float]], float]:
+    """Ranges as seen from rest, with the rest in them; and how far [rad] outside it was."""
+    seen = [(low - rest, high - rest) for (low, high), rest in zip(ends, rests, strict=True)]
+    outside = max(max(low, -high, 0.0) for low, high in seen)
+    return [(max(min(low, 0.0), -math.pi), min(max(high, 0.0), math.pi)) for low, high in seen], outside
+
+
+def _mirrored(pair: tuple[float, float]) -> tuple[float, float]:
+    return -pair[1], -pair[0]
+
+
+def _rounded(angle: float) -> float:
+    return min(max(round(angle / _GRAIN) * _GRAIN, -math.pi), math.pi) + 0.0
+
+
+def _degrees(angle: float) -> str:
+    return f"{math.degrees(angle):.1f} degrees"
+
+
+def _words(motions: Iterable[PublishedMotion], share: float) -> str:
+    """The motions in degrees, those of one source together."""
+    said: dict[str, list[str]] = {}
+    for motion in motions:
+        said.setdefault(motion.source, []).append(f"{motion.name} {round(motion.degrees * share, 1):g}")
+    text = "; ".join(f"{', '.join(some)} ({source})" for source, some in said.items())
+    return text if share == 1.0 else f"{text}, {share:.2g} of the whole"

@@ -1,0 +1,63 @@
+"""What the clips of a rig show: in which plane elbows and knees bend, and which limits cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.maths.rotations import rotate
+from poise.model.anatomy.axes import own_frame
+from poise.model.anatomy.joint_axes import JointAxes, square
+from poise.model.clip import Clip
+from poise.model.limits import SwingTwist
+from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
+from poise.model.skeleton import Skeleton
+
+_HINGES = ("LowerLeg", "LowerArm")
+_BENT = float(np.sin(np.radians(20.0)))  # frames in which a joint is bent by less do not show a plane
+_FRAMES = 5
+_STEADY = float(np.cos(np.radians(15.0)))  # mean length of the unit vectors: how well frames agree
+_TOLD = 0.5  # cosine: a plane within 60 degrees of the expected one
+_BEYOND = np.radians(15.0)  # a pose this far outside a limit is none that a person comes into by bending a little more
+
+
+def with_bends_seen(skeleton: Skeleton, clips: Sequence[Clip], axes: Sequence[JointAxes]) -> list[JointAxes]:
+    """The axes with the planes in which clips bend elbows and knees.
+
+    A plane counts that five frames, bent by 20 degrees or more, agree on within 15 degrees, and that lies within
+    60 degrees of the one that the rest pose shows.
+    """
+    return [_with_bend_seen(skeleton, clips, one) if one.part in _HINGES else one for one in axes]
+
+
+def _with_bend_seen(skeleton: Skeleton, clips: Sequence[Clip], axes: JointAxes) -> JointAxes:
+    turns = turns_in(skeleton, clips, axes.row)
+    own = axes.seen_from(own_frame(skeleton, axes.row))
+    ways = rotate(turns, own.bone)
+    ways = ways - (ways @ own.bone)[:, None] * own.bone
+    sizes = np.linalg.norm(ways, axis=1)
+    ways = ways[sizes > _BENT] / sizes[sizes > _BENT, None]
+    if len(ways) < _FRAMES:
+        return axes
+    mean = ways.mean(axis=0)
+    expected = np.cross(own.bend, own.bone)
+    if float(np.linalg.norm(mean)) < _STEADY or float(square(mean, own.bone) @ expected) < _TOLD:
+        return axes
+    return axes.bent_towards(own_frame(skeleton, axes.row) @ mean, "the file's clips")
+
+
+def share_outside(skeleton: Skeleton, clips: Sequence[Clip], row: int, limit: SwingTwist) -> float:
+    """The share of the clips' frames in which a joint is outside a limit by more than 15 degrees; 0 without clips."""
+    turns = turns_in(skeleton, clips, row)
+    if not len(turns):
+        return 0.0
+    return float((turn_excess(turns, nearest_turns(turn_row(limit), turns)) > _BEYOND).mean())
+
+
+def turns_in(skeleton: Skeleton, clips: Sequence[Clip], row: int) -> Floats:
+    """The turns (f, 4) of a ball joint in all frames of some clips."""
+    start = int(skeleton.q_start[row])
+    found = [np.asarray(clip.poses.q[..., start : start + 4]).reshape(-1, 4) for clip in clips if len(clip)]
+    return np.concatenate(found) if found else np.zeros((0, 4))

@@ -1,0 +1,100 @@
+"""What an arm can reach, and the cone of a SwingTwist around its rest that is most like it.
+
+Goniometry measures an arm from hanging: how far it can be raised in each plane (`ARM_AROUND`). A SwingTwist is a cone
+around the rest, whatever that is: hanging, level or up. It has four sides, and stands turned about the arm in some way;
+those are taken that differ least from what is published, counted over all directions in which an arm may point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Bools, Floats
+from poise.model.anatomy.joint_axes import JointAxes
+from poise.model.anatomy.ranges import ARM_AROUND
+
+_POINTS = 1500  # directions in which an arm may point, spread evenly
+_TURNS = np.radians(np.arange(-45.0, 45.0, 5.0))
+_SIDES = np.radians(np.arange(15.0, 181.0, 15.0))
+_FINE = np.radians((-10.0, -5.0, 0.0, 5.0, 10.0))
+_OVER = 1.5  # what a direction counts that the cone allows and the tables do not, beside one that it leaves out
+_MUST = 400.0  # what a direction counts that no cone should leave out: hanging, ahead, level, straight up
+
+
+class Cone(NamedTuple):
+    """A cone around the arm at rest: its first swing axis (3,), and (low, high) [rad] about it and about the second."""
+
+    across: Floats
+    sides: tuple[tuple[float, float], tuple[float, float]]
+
+
+def arm_cone(axes: JointAxes) -> Cone:
+    """The cone of an upper arm. The second swing axis is bone x across, as in SwingTwist."""
+    second = np.cross(axes.bone, axes.bend)
+    mirrored = 1.0 if float(second @ axes.aside) >= 0.0 else -1.0  # the same way round for left and right
+    bones, weights = _directions(axes)
+    found: list[tuple[float, int, list[Floats]]] = []
+    swings = [_swings(axes.bone, _turned(axes.bend, second, mirrored * turn), mirrored, bones) for turn in _TURNS]
+    for number, swing in enumerate(swings):
+        cost, sides = _best(swing, weights, [_SIDES] * 4)
+        found.append((cost, number, sides))
+    _, number, sides = min(found, key=lambda one: one[:2])
+    near = [np.clip(side + _FINE, _FINE[-2], np.pi) for side in sides]
+    a, b, c, d = (float(side) for side in _best(swings[number], weights, near)[1])
+    across = _turned(axes.bend, second, mirrored * _TURNS[number])
+    return Cone(across, ((-c, a), (-d, b) if mirrored > 0.0 else (-b, d)))
+
+
+def is_within(axes: JointAxes, bones: Floats, slack: float = 0.0) -> Bools:
+    """Whether arms that point along unit vectors (..., 3) are within the published range and a slack [rad]."""
+    height = np.arccos(np.clip(bones @ axes.zero, -1.0, 1.0))
+    plane = np.degrees(np.arctan2(bones @ axes.forward, bones @ axes.outward))
+    planes, heights = zip(*((plane, motion.degrees) for plane, motion in ARM_AROUND), strict=True)
+    return height <= np.radians(np.interp(plane, planes, heights, period=360.0)) + slack
+
+
+def _turned(first: Floats, second: Floats, angle: float) -> Floats:
+    return np.cos(angle) * first + np.sin(angle) * second
+
+
+def _directions(axes: JointAxes) -> tuple[Floats, Floats]:
+    """Directions all around (n, 3), mirrored for right arms, and what each counts: below 0 where it is published."""
+    number = np.arange(_POINTS) + 0.5
+    height, around = 1.0 - 2.0 * number / _POINTS, np.pi * (1.0 + np.sqrt(5.0)) * number
+    level = np.sqrt(1.0 - height**2)
+    frame = np.stack([axes.outward, axes.forward, axes.up])
+    bones = np.stack([level * np.cos(around), level * np.sin(around), height], axis=-1) @ frame
+    weights = np.where(is_within(axes, bones), -1.0, _OVER)
+    must = np.stack([axes.zero, axes.forward, axes.outward, -axes.zero])
+    return np.concatenate([bones, must]), np.concatenate([weights, np.full(len(must), -_MUST)])
+
+
+def _swings(bone: Floats, across: Floats, mirrored: float, bones: Floats) -> Floats:
+    """The swings (n, 2) [rad] that bring the arm from rest to directions (n, 3), the second one mirrored."""
+    axis = np.cross(bone, bones)
+    sine = np.linalg.norm(axis, axis=1)
+    turns = axis * (np.arctan2(sine, bones @ bone) / np.maximum(sine, 1e-12))[:, None]
+    return np.stack([turns @ across, mirrored * (turns @ np.cross(bone, across))], axis=-1)
+
+
+def _best(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[float, list[Floats]]:
+    """The four sides of a cone, high and low in turn, that count least, and what they count.
+
+    Each quarter of the cone depends on two sides alone, so that all combinations are soon looked at.
+    """
+    x, y = np.abs(swings).T
+    quarter = np.where(swings[:, 0] >= 0.0, np.where(swings[:, 1] >= 0.0, 0, 3), np.where(swings[:, 1] >= 0.0, 1, 2))
+    tables: list[Floats] = []
+    for place in range(4):
+        rows = quarter == place
+        first, second = (0, 1) if place == 0 else (2, 1) if place == 1 else (2, 3) if place == 2 else (0, 3)  # noqa: PLR2004
+        a, b = sides[first][:, None, None], sides[second][None, :, None]
+        inside = (x[rows] / a) ** 2 + (y[rows] / b) ** 2 <= 1.0 + 1e-6
+        tables.append((inside * weights[rows]).sum(axis=-1))
+    total = (
+        tables[0][:, :, None, None] + tables[1].T[None, :, :, None] + tables[2][None, None] + tables[3][:, None, None]
+    )
+    place = np.unravel_index(int(np.argmin(total)), total.shape)
+    return float(total[place]), [side[row] for side, row in zip(sides, place, strict=True)]

@@ -1,0 +1,254 @@
+"""poise.humanoid(rig).limits(): knees bend backward as far as people's do, and every rest pose is legal."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import poise
+from poise.maths import rotations
+from poise.model.anatomy.axes import axes_of, own_frame
+from poise.model.anatomy.ranges import ARM_AROUND, RANGES
+from poise.model.anatomy.shoulder import arm_cone, is_within
+from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
+from poise.model.roles.vrm import SIDES
+from tests.conftest import ROOT
+from tests.model.humanoid_figures import CONVENTIONS, figure
+from tests.model.test_anatomical_axes import FIGURES, FRONTS, NO_POSE, RESTS, UNSURE
+from tests.model.test_humanoid import load
+from tests.model.turned_rigs import in_another_guise
+
+pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
+
+
+def at_the_end(skeleton, joint, limit, axes, towards):
+    """The pose with a joint bent as far as its limit lets it, in the direction in which `bend` turns or the other."""
+    bend = axes.seen_from(own_frame(skeleton, axes.row)).bend
+    ends = [rotations.about(towards * bend, angle) for angle in np.radians(np.arange(0.0, 179.0, 0.5))]
+    row = turn_row(limit)
+    legal = [end for end in ends if float(turn_excess(end, nearest_turns(row, end))) < 1e-6]
+    assert len(legal) < len(ends)
+    return poise.Pose(skeleton, skeleton.rest_q).replace({joint: legal[-1]})
+
+
+def angle(a, b):
+    return np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+
+
+def bone(pose, start, end):
+    way = pose.world[end].positions - pose.world[start].positions
+    return way / np.linalg.norm(way)
+
+
+HINGES = (("UpperLeg", "LowerLeg", "Foot", 135.0), ("UpperArm", "LowerArm", "Hand", 150.0))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_knees_and_elbows_close_as_far_as_those_of_people(data, name):
+    """The shin ends up behind the thigh, the forearm before the upper arm, at the published angle to it."""
+    rig = load(data, name)
+    found = poise.humanoid(rig.skeleton)
+    joints, limits, axes = found.joints, found.limits(), axes_of(rig.skeleton)
+    for side in SIDES:
+        for upper, middle, lower, most in HINGES:
+            if f"{side}{lower}" not in joints:
+                continue
+            start, hinge, end = (joints[f"{side}{part}"] for part in (upper, middle, lower))
+            bent = at_the_end(rig.skeleton, hinge, limits[hinge], axes[hinge], 1.0)
+            assert angle(bone(bent, start, hinge), bone(bent, hinge, end)) == pytest.approx(most, abs=2.0), hinge
+            if middle == "LowerLeg":
+                front = np.array(FRONTS.get(name, ((0, 0, 1), (0, 1, 0)))[0], dtype=float)
+                assert bone(bent, hinge, end) @ front < -0.3
+            straight = at_the_end(rig.skeleton, hinge, limits[hinge], axes[hinge], -1.0)
+            assert angle(bone(straight, start, hinge), bone(straight, hinge, end)) == pytest.approx(10.0, abs=3.0)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_thighs_are_lifted_forward_by_120_degrees_from_straight_down(data, name):
+    rig = load(data, name)
+    found = poise.humanoid(rig.skeleton)
+    joints, limits, axes = found.joints, found.limits(), axes_of(rig.skeleton)
+    front, up = (np.array(v, dtype=float) for v in FRONTS.get(name, ((0, 0, 1), (0, 1, 0))))
+    for side in SIDES:
+        hip, knee = joints[f"{side}UpperLeg"], joints[f"{side}LowerLeg"]
+        lifted = at_the_end(rig.skeleton, hip, limits[hip], axes[hip], 1.0)
+        way = bone(lifted, hip, knee)
+        assert np.degrees(np.arctan2(way @ front, -(way @ up))) == pytest.approx(120.0, abs=3.0)
+        back = bone(at_the_end(rig.skeleton, hip, limits[hip], axes[hip], -1.0), hip, knee)
+        assert np.degrees(np.arctan2(back @ front, -(back @ up))) == pytest.approx(-30.0, abs=3.0)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_rest_poses_are_legal_and_the_limits_hold(data, name):
+    rig = load(data, name)
+    limits = poise.humanoid(rig).limits()
+    limited = rig.skeleton.limited(limits)
+    np.testing.assert_array_equal(limited.rest_q, rig.skeleton.rest_q)
+    assert {one.source for one in limits.values()} == {"anatomy"}
+    assert all(one.bounded for one in limits.values())
+
+
+@pytest.mark.parametrize("name", ["samples/humanoid.glb", "bvh/run_mass.bvh", "glb/mixamo_human_makehuman.glb"])
+@pytest.mark.parametrize(("scale", "up"), [(0.01, "y"), (1000.0, "z")])
+def test_limits_do_not_depend_on_how_bones_are_rolled_nor_on_units(data, name, scale, up):
+    rig = load(data, name)
+    other = in_another_guise(rig, scale=scale, up=up)
+    same, limits = poise.humanoid(rig.skeleton).limits(), poise.humanoid(other).limits()
+    assert limits.keys() == same.keys()
+    for joint, limit in limits.items():
+        near = np.degrees([*limit.sides, limit.twist]), np.degrees([*same[joint].sides, same[joint].twist])
+        np.testing.assert_allclose(*near, atol=0.11, err_msg=joint)  # ends are given to a tenth of a degree
+        own, turned = own_frame(rig.skeleton, other.index(joint)), own_frame(other, other.index(joint))
+        world = turned @ np.array(limit.axis)
+        expected = own @ np.array(same[joint].axis)
+        if up == "z":
+            expected = rotations.rotate(rotations.about(np.eye(3)[0], np.pi / 2), expected)
+        np.testing.assert_allclose(world, expected, atol=1e-5)
+
+
+def test_left_and_right_mirror_each_other(data):
+    found = poise.humanoid(load(data, "samples/humanoid.glb").skeleton)
+    limits = found.limits()
+    for role, joint in found.joints.items():
+        if not role.startswith("left") or joint not in limits:
+            continue
+        left, right = limits[joint], limits[found.joints["right" + role[4:]]]
+        low, high = left.twist
+        assert right.twist == pytest.approx((-high, -low), abs=0.002)
+        assert right.sides[0] == pytest.approx(left.sides[0], abs=0.002)
+        low, high = left.sides[1]
+        assert right.sides[1] == pytest.approx((-high, -low), abs=0.002)
+
+
+LIMBS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")
+
+
+@pytest.mark.parametrize(
+    "name", ["bvh/cmu_12_01_walk.bvh", "bvh/walk_mass.bvh", "bvh/rest/walk_A.bvh", "bvh/rest/walk_hang.bvh"]
+)
+def test_people_who_walk_stay_inside(data, name):
+    """Arms and legs, by more than 5 degrees, in fewer than one of a hundred frames."""
+    rig = poise.load(data / name)
+    found = poise.humanoid(rig)
+    beyond = []
+    for one in found.explained():
+        if one.part in LIMBS:
+            start = rig.skeleton.q_slice(one.joint).start
+            turns = rig.clips[0].poses.q[:, start : start + 4]
+            beyond.append(np.degrees(turn_excess(turns, nearest_turns(turn_row(one.limit), turns))) > 5.0)
+    assert np.mean(beyond) < 0.01
+
+
+def test_clips_show_in_which_plane_an_elbow_bends(data):
+    """In these captured clips forearms bend 30 degrees off the plane that a straight arm leads one to expect."""
+    rig = poise.load(data / "bvh/cmu_12_01_walk.bvh")
+    alone, with_clips = (poise.humanoid(one).limits()["LeftForeArm"] for one in (rig.skeleton, rig))
+    assert angle(np.array(alone.across), np.array(with_clips.across)) == pytest.approx(30.0, abs=1.5)
+    assert np.degrees(alone.sides[1]) == pytest.approx((-25.0, 25.0), abs=0.1)  # nothing shows the plane
+    assert np.degrees(with_clips.sides[1]) == pytest.approx((-5.0, 5.0), abs=0.1)
+
+
+def test_a_joint_that_the_clips_have_outside_gets_no_limit(data):
+    found = {one.joint: one for one in poise.humanoid(poise.load(data / "bvh/rest/walk_rolled.bvh")).explained()}
+    assert found["LeftUpLeg"].limit is None
+    assert found["LeftUpLeg"].reason.startswith("clips of the file leave it in 100 % of their frames: extension 30")
+
+
+def made(move):
+    """A figure whose joints stand elsewhere: move(name, place) gives the place."""
+    body = figure(CONVENTIONS["vrm"])
+    body.points = [tuple(move(name, np.array(point))) for name, point in zip(body.names, body.points, strict=True)]
+    return body.skeleton()
+
+
+def test_an_end_is_moved_to_a_rest_that_is_a_little_outside():
+    """An elbow that stands 20 degrees beyond straight; people's go to 10."""
+    back = 0.25 * np.tan(np.radians(20.0)) + 0.01
+    skeleton = made(lambda name, p: p - [0, 0, back] if name == "leftHand" else p)
+    one = next(one for one in poise.humanoid(skeleton).explained() if one.role == "leftLowerArm")
+    assert "; widened by " in one.reason
+    assert min(one.limit.sides[0]) == 0.0
+    np.testing.assert_array_equal(skeleton.limited({"leftLowerArm": one.limit}).rest_q, skeleton.rest_q)
+
+
+def test_a_joint_that_rests_far_outside_gets_no_limit():
+    def split(name, point):
+        side = 1.0 if name.startswith("left") else -1.0
+        if name.endswith(("LowerLeg", "Foot", "Toes")):
+            return np.array([side * (0.1 + 0.95 - point[1]), 0.9, point[2]])
+        return point
+
+    found = {one.role: one for one in poise.humanoid(made(split)).explained()}
+    assert found["leftUpperLeg"].limit is None
+    assert found["leftUpperLeg"].reason.startswith("rests ")
+    assert "leftUpperLeg" not in poise.humanoid(made(split)).limits()
+    assert found["leftLowerLeg"].limit is not None
+
+
+@pytest.mark.parametrize("rest", [rest for rest in RESTS if rest != "walk_rolled"])
+def test_the_cone_of_an_arm_is_like_what_is_published(data, rest):
+    """Of all directions that the tables allow it has 85 %, and no more than 12.5 % of it lies beyond them."""
+    axes = axes_of(poise.load(data / f"bvh/rest/{rest}.bvh").skeleton)["LeftArm"]
+    cone = arm_cone(axes)
+    chance = np.random.default_rng(1)
+    bones = chance.normal(size=(4000, 3))
+    bones /= np.linalg.norm(bones, axis=1, keepdims=True)
+    bones = np.concatenate([bones, [axes.zero, axes.forward, axes.outward, -axes.zero]])
+    turns = rotations.rotation_between(np.broadcast_to(axes.bone, bones.shape), bones)
+    limit = poise.SwingTwist(tuple(axes.bone), cone.sides, across=tuple(cone.across))
+    inside = turn_excess(turns, nearest_turns(turn_row(limit), turns)) < 1e-3
+    published = is_within(axes, bones)
+    assert (inside & published).sum() / published.sum() > 0.85
+    assert (inside & ~published).sum() / inside.sum() < 0.125
+    assert inside[-4:].all()  # hanging, ahead, level, straight up
+
+
+def test_spine_and_neck_share_what_is_published(data):
+    found = poise.humanoid(poise.load(data / "bvh/cmu_12_01_walk.bvh").skeleton).limits()
+    assert np.degrees(found["Neck1"].sides[0]) == pytest.approx((-22.5, 22.5), abs=0.1)  # 45, half of it for each of 3
+    assert np.degrees(found["Spine"].twist) == pytest.approx((-22.5, 22.5), abs=0.1)
+
+
+def test_who_is_no_person_is_refused(data):
+    cases = {
+        UNSURE: "known with a confidence below 0.8 only; say them in the sidecar",
+        "glb/fox.glb": "leftUpperLeg, leftLowerLeg, .* not found",
+        "urdf/panda.urdf": "not found",
+        "urdf/g1_29dof.urdf": "hinges, as robots have them, and its file gives their ranges",
+        NO_POSE: "the rest pose is no pose of a figure",
+    }
+    for name, sentence in cases.items():
+        with pytest.raises(poise.InputError, match=sentence):
+            poise.humanoid(load(data, name)).limits()
+
+
+def test_a_sidecar_that_says_the_roles_makes_them_sure(data):
+    rig = load(data, UNSURE)
+    roles = dict(poise.humanoid(rig).joints)
+    skeleton = dataclasses.replace(rig.skeleton, roles=roles)
+    assert set(poise.humanoid(skeleton).limits()) >= {roles["leftLowerLeg"], roles["rightUpperArm"]}
+
+
+def test_solves_keep_them(data):
+    """A foot asked to the front above the hip: the knee does not give way forward."""
+    rig = load(data, "samples/humanoid.glb")
+    limited = rig.with_skeleton(rig.skeleton.limited(poise.humanoid(rig).limits()))
+    hip = rig.rest.world["LeftUpLeg"].positions
+    targets = hip + np.random.default_rng(2).normal(scale=0.4, size=(40, 3))
+    result = poise.solve(limited.rest, poise.Position("LeftFoot", targets, root="LeftUpLeg"))
+    assert result.violation <= 1e-9
+    knee = axes_of(rig.skeleton)["LeftLeg"]
+    bend = knee.seen_from(own_frame(rig.skeleton, knee.row)).bend
+    start = rig.skeleton.q_slice("LeftLeg").start
+    turns = result.pose.q[..., start : start + 4]
+    assert np.degrees(rotations.twist_angle(turns, bend)).min() > -14.0
+
+
+def test_the_table_of_the_docs_is_the_table_of_the_code():
+    text = (ROOT / "docs/concepts/anatomical-limits.md").read_text(encoding="utf-8")
+    motions = [motion for ranges in RANGES.values() for pair in ranges for motion in pair]
+    motions += [motion for _, motion in ARM_AROUND]
+    for motion in motions:
+        assert f"{motion.name} {motion.degrees:g} ({motion.source})" in text, motion
