@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from poise.cli.told.limits import axis_words, limit_words
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
 from poise.errors import shown
 from poise.io.gltf.extras import limit_json
 from poise.io.registry import load
-from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.limits import Limit, Range
 from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -167,45 +168,12 @@ def _about(s: Skeleton, i: int) -> str:
     parts = [joint.kind.name.lower()]
     links = [name for name, row in s.aliases.items() if row == i]
     if joint.axis:
-        parts.append("about " * (joint.kind == Kind.HINGE) + _axis(joint.axis))
+        parts.append("about " * (joint.kind == Kind.HINGE) + axis_words(joint.axis))
     if joint.limit:
-        parts.append(_limit(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else ""))
+        parts.append(limit_words(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else ""))
     if joint.coupling:
         c = joint.coupling
         parts.append(f"= {c.ratio:g} * {s.names[c.leader]}" + (f" {c.offset:+g}" if c.offset else ""))
     if links:
         parts.append(f"link {', '.join(links)}")
     return f"  [{', '.join(parts)}]"
-
-
-def _axis(axis: tuple[float, float, float]) -> str:
-    for name, unit in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
-        if axis == unit:
-            return name
-        if axis == tuple(-value for value in unit):
-            return f"-{name}"
-    return "(" + " ".join(f"{value:.3g}" for value in axis) + ")"
-
-
-def _limit(limit: Limit, kind: Kind) -> str:
-    """A limit in few words."""
-    if isinstance(limit, EulerBox):
-        return f"{limit.order} " + " ".join(f"{c} {_degrees(getattr(limit, c.lower()))}" for c in limit.order)
-    if isinstance(limit, SwingTwist):
-        first, second = (_degrees(side) for side in limit.sides)
-        return f"swing {first} x {second} about {_axis(limit.axis)}, twist {_degrees(limit.twist)}"
-    return _range(limit, kind)
-
-
-def _degrees(pair: tuple[float, float]) -> str:
-    low, high = (math.degrees(end) for end in pair)
-    if not math.isfinite(low) and not math.isfinite(high):
-        return "free"
-    return f"+-{high:.4g} deg" if low == -high else f"{low:.4g}..{high:.4g} deg"
-
-
-def _range(limit: Range, kind: Kind) -> str:
-    axis = f"hinge about {_axis(limit.axis)} " if limit.axis else ""
-    if kind == Kind.SLIDE:
-        return f"{axis}{limit.low:.4g}..{limit.high:.4g}"
-    return f"{axis}{math.degrees(limit.low):.4g}..{math.degrees(limit.high):.4g} deg"

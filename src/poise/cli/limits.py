@@ -1,0 +1,144 @@
+"""`poise limits`: the limits of a file's joints, and those of people written into its sidecar."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from poise.cli.told.limits import limit_words
+from poise.cli.told.outputs import check_place
+from poise.errors import InputError, shown
+from poise.io.files import sidecar_of, write_atomically
+from poise.io.gltf.extras import limit_json
+from poise.io.registry import load
+from poise.io.sidecar.append import sidecar_as_is, with_limits
+from poise.model.anatomy.humanoid import humanoid
+from poise.model.anatomy.joint_limits import JointLimit
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind
+
+_HEAD = "Ranges of motion of people [degrees], from `poise limits --anatomical`; the sources stand in its manual."
+
+
+class Change(NamedTuple):
+    """What `--anatomical` does to a sidecar.
+
+    path      the sidecar
+    old, new  its text before and after
+    added     the limits that are new
+    kept      joints that have a limit already
+    without   joints of the figure that get none, with the reason
+    """
+
+    path: Path
+    old: str
+    new: str
+    added: tuple[JointLimit, ...]
+    kept: tuple[str, ...]
+    without: tuple[JointLimit, ...]
+
+
+def limits(
+    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH or URDF file")],
+    *,
+    anatomical: Annotated[
+        bool, typer.Option("--anatomical", help="write the limits of people's joints into the sidecar")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be written, and write nothing")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Show the limits of all joints; with --anatomical give those without one what people's joints have.
+
+    They are written into the sidecar, NAME.ik.toml beside NAME.glb. Lines that it has stay as they are, comments too;
+    joints that have a limit keep it, wherever it comes from. `poise view NAME.glb` shows them.
+    """
+    if dry_run and not anatomical:
+        raise InputError("--dry-run shows what --anatomical would write: give both")
+    rig = load(file)
+    for note in rig.notes:
+        typer.echo(f"note: {note}", err=True)
+    if not anatomical:
+        typer.echo(json.dumps(_as_object(rig, file), indent=1) if as_json else "\n".join(_as_lines(rig, file)))
+        return
+    change = change_of(rig, file)
+    if change.added and not dry_run:
+        check_place(change.path)
+        write_atomically(change.path, change.new.encode())
+    if as_json:
+        typer.echo(json.dumps(_change_object(change, file, written=bool(change.added) and not dry_run), indent=1))
+    else:
+        typer.echo("\n".join(_change_lines(change, dry_run=dry_run)))
+
+
+def change_of(rig: Rig, file: Path) -> Change:
+    """What the sidecar of a file becomes when joints without a limit get that of people."""
+    s = rig.skeleton
+    found = humanoid(rig).explained()
+    kept = tuple(one.joint for one in found if s.limits[s.index(one.joint)] is not None)
+    added = tuple(one for one in found if one.limit is not None and one.joint not in kept)
+    without = tuple(one for one in found if one.limit is None and one.joint not in kept)
+    path = sidecar_of(file)
+    old = sidecar_as_is(path)
+    limits = {one.joint: one.limit for one in added if one.limit is not None}
+    why = {one.joint: f"{one.role or one.part}: {one.reason}" for one in added}
+    return Change(path, old, with_limits(path, old, limits, why, _HEAD) if added else old, added, kept, without)
+
+
+def _as_lines(rig: Rig, file: Path) -> list[str]:
+    s = rig.skeleton
+    rows = [
+        (name, limit_words(limit, Kind(int(kind))), limit.source)
+        for name, kind, limit in zip(s.names, s.kinds, s.limits, strict=True)
+        if limit is not None
+    ]
+    if not rows:
+        return [f"{file}: none of {len(s)} joints has a limit; --anatomical gives a figure those of people"]
+    widths = [max(len(shown(row[column])) for row in rows) for column in range(2)]
+    return [
+        f"{file}: {len(rows)} of {len(s)} joints have limits",
+        *(f"  {shown(a):{widths[0]}}  {b:{widths[1]}}  ({source})" for a, b, source in rows),
+    ]
+
+
+def _as_object(rig: Rig, file: Path) -> dict[str, Any]:
+    s = rig.skeleton
+    every = {
+        name: limit_json(limit) | {"source": limit.source}
+        for name, limit in zip(s.names, s.limits, strict=True)
+        if limit is not None
+    }
+    return {"file": str(file), "joints": len(s), "limits": every}
+
+
+def _change_lines(change: Change, *, dry_run: bool) -> list[str]:
+    name, count = change.path.name, len(change.added)
+    lines: list[str] = []
+    if dry_run and count:
+        old, new = (text.splitlines() for text in (change.old, change.new))
+        lines += [shown(line) for line in difflib.unified_diff(old, new, name, name, lineterm="")]
+    elif count:
+        lines += [f"{change.path}: limits for {count} joints added"]
+    else:
+        lines += [f"{change.path}: nothing to add"]
+    if change.kept:
+        lines.append(f"kept: {', '.join(map(shown, change.kept))}")
+    return lines + [f"no limit for {shown(one.joint)}: {one.reason}" for one in change.without]
+
+
+def _change_object(change: Change, file: Path, *, written: bool) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "sidecar": str(change.path),
+        "written": written,
+        "added": {
+            one.joint: {"role": one.role, "reason": one.reason} | limit_json(one.limit)
+            for one in change.added
+            if one.limit is not None
+        },
+        "kept": list(change.kept),
+        "without": {one.joint: one.reason for one in change.without},
+    }

@@ -1,0 +1,42 @@
+"""A limit in few words, as `poise info` and `poise limits` show it."""
+
+from __future__ import annotations
+
+import math
+
+from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.skeleton import Kind
+
+
+def axis_words(axis: tuple[float, float, float]) -> str:
+    """An axis as people say it: x, -y, or three numbers."""
+    for name, unit in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
+        if axis == unit:
+            return name
+        if axis == tuple(-value for value in unit):
+            return f"-{name}"
+    return "(" + " ".join(f"{value:.3g}" for value in axis) + ")"
+
+
+def limit_words(limit: Limit, kind: Kind) -> str:
+    """A limit in few words."""
+    if isinstance(limit, EulerBox):
+        return f"{limit.order} " + " ".join(f"{c} {_degrees(getattr(limit, c.lower()))}" for c in limit.order)
+    if isinstance(limit, SwingTwist):
+        first, second = (_degrees(side) for side in limit.sides)
+        return f"swing {first} x {second} about {axis_words(limit.axis)}, twist {_degrees(limit.twist)}"
+    return _range(limit, kind)
+
+
+def _degrees(pair: tuple[float, float]) -> str:
+    low, high = (math.degrees(end) for end in pair)
+    if not math.isfinite(low) and not math.isfinite(high):
+        return "free"
+    return f"+-{high:.4g} deg" if low == -high else f"{low:.4g}..{high:.4g} deg"
+
+
+def _range(limit: Range, kind: Kind) -> str:
+    axis = f"hinge about {axis_words(limit.axis)} " if limit.axis else ""
+    if kind == Kind.SLIDE:
+        return f"{axis}{limit.low:.4g}..{limit.high:.4g}"
+    return f"{axis}{math.degrees(limit.low):.4g}..{math.degrees(limit.high):.4g} deg"

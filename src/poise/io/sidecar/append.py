@@ -1,0 +1,81 @@
+"""Adding limits to the end of a sidecar: every line that stands there stays as it is, comments and all.
+
+The standard library reads TOML and does not write it. Tables at the end of a file need no writer that understands the
+rest, and reading both texts shows that nothing else changed; so there is no dependency for it.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from poise.errors import FileError
+from poise.io.files import read_bytes
+from poise.io.sidecar.write import quoted
+from poise.model.limits import SwingTwist
+
+_DIGITS = 6  # of an axis: a millionth of a turn is nothing to a limit
+
+
+def sidecar_as_is(path: Path) -> str:
+    """The text of a sidecar; empty where there is none. FileError for what is no TOML file."""
+    if not path.exists():
+        return ""
+    try:
+        text = read_bytes(path, may_be_empty=True).decode("utf-8")
+        tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"not a TOML file: {error}") from error
+    return text
+
+
+def with_limits(path: Path, text: str, limits: Mapping[str, SwingTwist], why: Mapping[str, str], head: str) -> str:
+    """The text of a sidecar with tables for further joints at its end, in degrees.
+
+    limits  by joint name; a joint that has a table in the text already is refused
+    why     a comment for each
+    head    a comment above all
+
+    FileError where the text holds its joints in a form to which nothing can be added, `joints = {...}`.
+    """
+    lines = [f"# {head}"]
+    added: dict[str, Any] = {}
+    for joint, limit in limits.items():
+        rows = _rows(limit)
+        added[joint] = rows
+        keys = [f"{key} = {_listed(value)}" for key, value in rows.items()]
+        lines += [f"# {why[joint]}", f"[joints.{quoted(joint)}]", *keys, ""]
+    end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text else end if text.endswith(("\n", "\r")) else 2 * end
+    new = text + gap + end.join(lines)
+    before = tomllib.loads(text)
+    joints = before.get("joints", {})
+    try:
+        kept = tomllib.loads(new) == before | {"joints": {**joints, **added}} and not set(joints) & set(added)
+    except (ValueError, TypeError):
+        kept = False
+    if not kept:
+        message = "limits cannot be added: write its joints as tables of their own, such as [joints.Neck]"
+        raise FileError(path, message, place="joints")
+    return new
+
+
+def _rows(limit: SwingTwist) -> dict[str, Any]:
+    """The keys of a limit, angles in degrees."""
+    axes = {"axis": limit.axis, "across": limit.swing_axes[0]}
+    angles = {
+        "swing_deg": [[_degrees(end) for end in side] for side in limit.sides],
+        "twist_deg": [_degrees(end) for end in limit.twist],
+    }
+    return {name: [round(x, _DIGITS) + 0.0 for x in axis] for name, axis in axes.items()} | angles
+
+
+def _degrees(angle: float) -> float:
+    return round(math.degrees(angle), 4) + 0.0
+
+
+def _listed(value: list[Any]) -> str:
+    return f"[{', '.join(_listed(one) if isinstance(one, list) else repr(one) for one in value)}]"
