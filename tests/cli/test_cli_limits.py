@@ -120,7 +120,8 @@ def test_misuse_is_told_in_a_sentence(file):
     assert run("limits", samples.path("arm.urdf"), "--anatomical").stderr.startswith(
         "error: anatomical limits need a figure whose arms and legs are known: "
     )
-    assert run("limits", file, "--dry-run").stderr == "error: --dry-run shows what --anatomical would write: give both\n"
+    said = run("limits", file, "--dry-run").stderr
+    assert said == "error: --dry-run shows what --anatomical would write: give both\n"
 
 
 def test_names_that_need_quotes_and_joints_without_a_limit(data, tmp_path):
@@ -128,4 +129,5 @@ def test_names_that_need_quotes_and_joints_without_a_limit(data, tmp_path):
     assert run("limits", file, "--anatomical").returncode == 0
     assert isinstance(poise.load(file).skeleton["Left knee"].limit, poise.SwingTwist)
     file = shutil.copy(data / "bvh/rest/walk_rolled.bvh", tmp_path)
-    assert "no limit for LeftUpLeg: clips of the file leave it in 100 % of" in run("limits", file, "--anatomical").stdout
+    said = run("limits", file, "--anatomical").stdout
+    assert "no limit for LeftUpLeg: clips of the file leave it in 100 % of" in said

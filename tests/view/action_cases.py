@@ -54,6 +54,7 @@ GOOD = {
         {"chain": "left_leg", "enabled": True, "weight": 3, "kind": "place"},
     ],
     "pin": [{"joint": "RightFoot", "on": True}],
+    "anatomical": [{"on": True}],
     "limit": [
         {"joint": "LeftForeArm", "limit": None},
         {"joint": "LeftArm", "limit": {"type": "range", "low": -0.5, "high": None, "axis": [0, 0, 1]}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import poise
 from poise import EulerBox, Range, SwingTwist
+from poise.io import samples
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.actions.limits import read_limit, write_limit
 from poise.viewer.document.document import Choice, document_of
@@ -209,6 +211,36 @@ class TestMethod:
     @pytest.mark.parametrize("count", [0, 3, 1.5, "two", None, True])
     def test_one_view_or_two(self, document, count):
         assert refusal(lambda: done(document, ("views", {"count": count})))
+
+
+class TestAnatomical:
+    def test_joints_without_a_limit_get_that_of_people_and_lose_it_again(self, document):
+        on = done(document, ("mode", {"value": "plain"}), ("anatomical", {"on": True}))
+        assert on.mode == "limits"
+        before, after = document.skeleton.limits, on.skeleton.limits
+        assert [limit for limit in before if limit] == [new for old, new in zip(before, after, strict=True) if old]
+        people = poise.humanoid(document.rig).limits()
+        assert {name for name in people if document.skeleton[name].limit is None} == {
+            name for name, old, new in zip(on.skeleton.names, before, after, strict=True) if new and not old
+        }
+        assert done(on, ("anatomical", {"on": False})).skeleton == document.skeleton
+
+    def test_a_limit_that_was_edited_stays(self, document):
+        hinge = {"type": "range", "low": 0, "high": 1, "axis": [1, 0, 0]}
+        edited = ("limit", {"joint": "RightUpLeg", "limit": hinge})
+        off = done(document, ("anatomical", {"on": True}), edited, ("anatomical", {"on": False}))
+        assert off.skeleton["RightUpLeg"].limit == Range(0, 1, axis=(1, 0, 0))
+        assert off.skeleton["RightFoot"].limit is None
+
+    def test_it_says_why_it_cannot(self, document):
+        every = done(document, ("anatomical", {"on": True})).skeleton
+        full = dataclasses.replace(every, limits=tuple(
+            limit and dataclasses.replace(limit, source="sidecar") for limit in every.limits
+        ))  # fmt: skip
+        said = refusal(lambda: done(document.but(skeleton=full), ("anatomical", {"on": True})))
+        assert said == "every joint of the figure has a limit"
+        arm = poise.load(samples.path("arm.urdf")).skeleton
+        assert "need a figure" in refusal(lambda: done(shown(arm), ("anatomical", {"on": True})))
 
 
 class TestLimits:

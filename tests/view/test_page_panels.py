@@ -21,6 +21,36 @@ def test_modes_are_switched(served):
         assert_shown_is_solved(tab)
 
 
+def test_anatomical_limits_are_switched(served):
+    """Joints without a limit get that of people, others keep theirs; switched off, all is as it was."""
+    tab = served(document_of(poise.load(samples.path("humanoid.glb"))))
+    had = set(tab.state["limits"])
+    switch = tab.at("anatomical")
+    assert not switch.is_checked()
+    tab.undone_and_redone(switch.check, "state.anatomical.on")
+    assert switch.is_checked()
+    tab.click("mode-plain")
+    tab.until_state("state.mode === 'plain'")
+    assert {"LeftUpLeg", "RightUpLeg", "Spine"} | had <= set(tab.state["limits"])
+    tab.click("mode-limits")
+    tab.until_state("state.mode === 'limits'")
+    assert_shown_is_solved(tab)
+    tab.click("joint-RightUpLeg")
+    tab.until("document.querySelector('[data-testid=limit-type]').value === 'swing_twist'")
+    switch.uncheck()
+    tab.until_state("!state.anatomical.on")
+    assert set(tab.state["limits"]) == had
+    assert_shown_is_solved(tab)
+
+
+def test_what_is_no_person_has_no_anatomical_limits_and_is_told_why(served):
+    tab = served("robot_arm")
+    switch = tab.at("anatomical")
+    assert switch.is_disabled()
+    title = switch.evaluate("(box) => box.closest('label').title")
+    assert title.startswith("anatomical limits need a figure whose arms and legs are known")
+
+
 def test_a_mode_that_makes_no_difference_says_why(served):
     tab = served("two_methods")
     for mode in ("hinge", "limits"):

@@ -17,7 +17,7 @@ from poise.plot.limits import local_outline
 from poise.solvers.base.parameters import Parameter, described, parameters, summary
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
-from poise.viewer.document.actions.limits import write_limit
+from poise.viewer.document.actions.limits import anatomical_state, write_limit
 from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import AUTO, Document
 from poise.viewer.document.landscape import OFFERED
@@ -118,7 +118,7 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
         "mode": document.mode, "modes": document.modes(), "run": document.run, "from": document.origin,
         "tolerance": document.tolerance, "free_root": document.free_root,
         "chains": [chain_state(document, chain) for chain in document.chains],
-        "limits": _limits(document), "outlines": _outlines(document),
+        "limits": _limits(document), "anatomical": anatomical_state(document), "outlines": _outlines(document),
         "clips": [
             {"name": clip.name, "seconds": clip.duration, "frames": len(clip), "fps": clip.fps}
             for clip in document.rig.clips

@@ -46,6 +46,7 @@ ACTIONS: dict[str, Action] = {
     "chain_change": Action("change chain", chains.change, sees=True),
     "pin": Action("pin", chains.pin, sees=True),
     "limit": Action("change limit", limits.limit),
+    "anatomical": Action("switch anatomical limits", limits.anatomical, afresh=True),
     "solver": Action("choose solver", method.solver, afresh=True),
     "option": Action("change option", method.option, afresh=True),
     "mode": Action("switch limits", method.mode, afresh=True),

@@ -6,12 +6,16 @@ import dataclasses
 import math
 from typing import Any, cast
 
-from poise.errors import InputError
+from poise.errors import InputError, PoiseError
 from poise.maths.arrays import short
 from poise.maths.euler import ORDERS
+from poise.maths.remember import remember
+from poise.model.anatomy.humanoid import humanoid
+from poise.model.anatomy.joint_limits import SOURCE
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.rig import Rig
 from poise.viewer.document.document import Document
-from poise.viewer.protocol import number, one_of, text, vector
+from poise.viewer.protocol import number, one_of, text, truth, vector
 
 _TYPES = ("range", "swing_twist", "euler")
 
@@ -25,6 +29,51 @@ def limit(document: Document, args: dict[str, Any]) -> Document:
     if made is not None and old is not None:
         made = dataclasses.replace(made, soft=old.soft)  # the page edits ends, not how hard they are
     return document.but(skeleton=document.skeleton.limited({joint: made}))
+
+
+def anatomical(document: Document, args: dict[str, Any]) -> Document:
+    """Give joints that have no limit those of people, or take these away again; other limits stay."""
+    if not truth(args, "on"):
+        gone = dict.fromkeys(_anatomical_in(document))
+        return document.but(skeleton=document.skeleton.limited(gone))
+    why = anatomical_state(document)["why"]
+    if why is not None:
+        raise InputError(why)
+    return document.but(skeleton=document.skeleton.limited(_missing(document)), mode="limits")
+
+
+def anatomical_state(document: Document) -> dict[str, Any]:
+    """Whether limits of people are on, and None, or why they cannot be switched on."""
+    if _anatomical_in(document):
+        return {"on": True, "why": None}
+    people = _people(document.rig)
+    why = people if isinstance(people, str) else None if _missing(document) else "every joint of the figure has a limit"
+    return {"on": False, "why": why}
+
+
+def _anatomical_in(document: Document) -> list[str]:
+    rows = zip(document.skeleton.names, document.skeleton.limits, strict=True)
+    return [name for name, limit in rows if limit is not None and limit.source == SOURCE]
+
+
+def _missing(document: Document) -> dict[str, Limit]:
+    """The limits of people for joints that have none."""
+    people = _people(document.rig)
+    if isinstance(people, str):
+        return {}
+    return {name: limit for name, limit in people.items() if document.skeleton[name].limit is None}
+
+
+def _people(rig: Rig) -> dict[str, Limit] | str:
+    """The limits that a rig has as a person, or the sentence that says why it has none; found once."""
+
+    def found() -> dict[str, Limit] | str:
+        try:
+            return humanoid(rig).limits()
+        except PoiseError as error:
+            return str(error)
+
+    return remember(rig, "limits of people", None, found)
 
 
 def read_limit(given: Any) -> Limit:

@@ -2,7 +2,7 @@
 
 import { pinned } from "poise/commands.js";
 import { element, setOptions } from "poise/element.js";
-import { line } from "poise/fields.js";
+import { line, tick } from "poise/fields.js";
 import { short, toDegrees } from "poise/figures.js";
 import { icon } from "poise/icons.js";
 import { limitForm, TYPES, typeOf } from "poise/limit_forms.js";
@@ -19,6 +19,8 @@ export class LimitsPanel {
     this.shown = ""; // what the form was filled with: it is not filled again while somebody types
     this.form = null;
     this.appliedAt = -Infinity;
+    this.people = tick({ "data-testid": "anatomical" }, (on) => page.send({ do: "anatomical", on }));
+    this.peopleLine = line("Anatomical limits", this.people);
     this.none = element("p", { class: "hint" }, "Click a bone, here or in the view.");
     this.name = element("span", { class: "bone-name" });
     this.kind = element("span", { class: "unit" });
@@ -59,7 +61,8 @@ export class LimitsPanel {
       this.unlimited,
       this.limit,
     );
-    this.whole = element("div", { class: "bone" }, this.none, this.body);
+    this.whole = element("div", { class: "bone" }, this.peopleLine, this.none, this.body);
+    page.store.on("state", (state) => this.showPeople(state.anatomical));
     page.store.on(["selected", "state", "model"], () => this.show());
     page.store.on("answer", (answer) => this.showValue(answer));
     page.store.on("message", (message) => this.showError(message));
@@ -85,6 +88,12 @@ export class LimitsPanel {
     this.shown = filling;
     this.fill(joint, limit);
     this.showValue(this.page.store.get("answer"));
+  }
+
+  showPeople({ on, why }) {
+    this.people.checked = on;
+    this.people.disabled = why !== null;
+    this.peopleLine.title = why ?? "Joints without a limit get that of people: knees bend backward";
   }
 
   fill(joint, limit) {
