@@ -14,6 +14,7 @@ from poise import Grounder, Position, Terrain, extend, solvers
 from poise.comparison.effort import QUICK
 from poise.io import samples
 from poise.model.limits import NAMES as LIMITS
+from poise.model.roles.lookup import roles_of
 from poise.problem.goals import GOALS
 from poise.solvers.base.contract import Request
 from tests.contracts.cases import LIMITS as LIMITED
@@ -96,7 +97,7 @@ VALUES = {
     "Request": Request,
     "Result": solved,
     "Rig": lambda: rig("glb"),
-    "Roles": lambda: poise.humanoid(rig("bvh")),
+    "Roles": lambda: roles_of(rig("bvh").skeleton),
     "Skeleton": lambda: rig("glb").skeleton,
     "Skin": lambda: poise.Skin("skin", ("a",), np.eye(4)[None]),
     "Status": lambda: poise.Status.limited,

@@ -26,6 +26,8 @@ class Humanoid(Roles):
 
     Parameters
     ----------
+    joints, confidence, reasons, legs, kind, missing, left_out, apart
+        As for Roles.
     skeleton
         The skeleton whose joints these are. Not compared.
     clips
