@@ -150,6 +150,30 @@ def test_clips_show_in_which_plane_an_elbow_bends(data):
     assert np.degrees(with_clips.sides[1]) == pytest.approx((-5.0, 5.0), abs=0.1)
 
 
+def test_joints_with_position_channels_have_the_same_limits(data, tmp_path):
+    """Some programs write six channels for every joint: each of them is a free joint then."""
+    text = (data / "bvh/walk_mass.bvh").read_text()
+    channels = "CHANNELS 6 Xposition Yposition Zposition"
+    names, frames = text.split("MOTION")[0].count("CHANNELS 3"), text.split("MOTION")[1].split("\n", 3)
+    assert names > 30
+    head = text.split("MOTION")[0].replace("CHANNELS 3", channels)
+    still = [one.split("{")[1].split("OFFSET")[1].split("CHANNELS")[0].split() for one in head.split("JOINT")[1:]]
+    rows = [line.split() for line in frames[3].splitlines() if line.strip()]
+    wide = []
+    for row in rows[:20]:
+        parts = [row[:6]] + [[*still[i], *row[6 + 3 * i : 9 + 3 * i]] for i in range(names)]
+        wide.append(" ".join(number for part in parts for number in part))
+    made = f"{head}MOTION\nFrames: 20\n{frames[2]}\n" + "\n".join(wide) + "\n"
+    (tmp_path / "six.bvh").write_text(made)
+    six, three = poise.load(tmp_path / "six.bvh"), poise.load(data / "bvh/walk_mass.bvh")
+    assert (six.skeleton.kinds == poise.Kind.FREE).sum() == names + 1
+    same = poise.humanoid(three.skeleton).limits()
+    found = poise.humanoid(six.skeleton).limits()
+    assert found.keys() == same.keys()
+    np.testing.assert_allclose(found["Character1_LeftLeg"].sides, same["Character1_LeftLeg"].sides, atol=1e-6)
+    assert len(poise.humanoid(six).limits()) == len(same)
+
+
 def test_a_joint_that_the_clips_have_outside_gets_no_limit(data):
     found = {one.joint: one for one in poise.humanoid(poise.load(data / "bvh/rest/walk_rolled.bvh")).explained()}
     assert found["LeftUpLeg"].limit is None

@@ -77,7 +77,7 @@ class Humanoid(Roles):
         if missing:
             raise InputError(f"anatomical limits need a figure whose arms and legs are known: {self._why(missing)}")
         kinds = {Kind(int(self.skeleton.kinds[self.skeleton.index(joints[role])])) for role in _NEEDED}
-        if Kind.BALL not in kinds:
+        if not kinds & {Kind.BALL, Kind.FREE}:
             message = "anatomical limits are for figures whose joints are balls; this one's are hinges, as robots have"
             raise InputError(f"{message} them, and its file gives their ranges")
         return joint_limits(self.skeleton, axes_of(self.skeleton, joints).values(), self.clips)

@@ -42,14 +42,14 @@ class JointLimit(NamedTuple):
 
 
 def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()) -> tuple[JointLimit, ...]:
-    """The limits of all ball joints among those whose axes are given; the others have limits of their own in the file.
+    """The limits of the ball and free joints among those whose axes are given; hinges have limits of their own.
 
     A range counts from the anatomical zero pose, a limit of Poise from rest: what the joint is bent, turned aside and
     turned about its bone at rest is taken off. An end that would leave out the rest pose is moved to it, and `reason`
     says so; a joint that rests more than 30 degrees outside gets no limit. Neither does one that is more than 15
     degrees outside in most frames of the clips: then the rest pose does not show how the bone is turned.
     """
-    every = [one for one in axes if skeleton.kinds[one.row] == Kind.BALL]
+    every = [one for one in axes if skeleton.kinds[one.row] in (Kind.BALL, Kind.FREE)]
     counts = {part: sum(one.part == part for one in every) for part in ("spine", "neck")}
     every = with_bends_seen(skeleton, clips, every)
     return tuple(_joint_limit(skeleton, one, counts.get(one.part, 1), clips) for one in every)

@@ -13,7 +13,7 @@ from poise.model.anatomy.joint_axes import JointAxes, square
 from poise.model.clip import Clip
 from poise.model.limits import SwingTwist
 from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 
 _HINGES = ("LowerLeg", "LowerArm")
 _BENT = float(np.sin(np.radians(20.0)))  # frames in which a joint is bent by less do not show a plane
@@ -57,7 +57,7 @@ def share_outside(skeleton: Skeleton, clips: Sequence[Clip], row: int, limit: Sw
 
 
 def turns_in(skeleton: Skeleton, clips: Sequence[Clip], row: int) -> Floats:
-    """The turns (f, 4) of a ball joint in all frames of some clips."""
-    start = int(skeleton.q_start[row])
+    """The turns (f, 4) of a ball or free joint in all frames of some clips."""
+    start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
     found = [np.asarray(clip.poses.q[..., start : start + 4]).reshape(-1, 4) for clip in clips if len(clip)]
     return np.concatenate(found) if found else np.zeros((0, 4))

@@ -28,7 +28,7 @@ class Range:
         (x, y, z) in the joint's rest frame: the range then turns a ball joint into a hinge about this axis. The angle
         is measured from rest and found modulo a turn.
     source
-        Where the limit came from: "argument", "sidecar", "extras" or "file". It is not compared.
+        Where the limit came from: "argument", "sidecar", "extras", "file" or "anatomy". It is not compared.
     soft
         Weight of a soft limit, 0 of a hard one. It weighs the squared excess in radians or file units. The axis of a
         soft range is a hard limit all the same.
