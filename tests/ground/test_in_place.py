@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from poise.ground.contact import in_place as module
 from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.figure.motion import BALL
 from tests.ground.motions import load, motion, moved, path
@@ -68,6 +69,18 @@ def test_a_short_walk_with_z_up(data):
     low = still.places[:, :, BALL, 2] < still.places[:, :, BALL, 2].min(axis=0) + 0.02
     speed = np.abs(np.gradient(still.places[:, :, BALL, 1], still.times, axis=0))
     assert np.median(speed[low]) < 0.2 * velocity[1]
+
+
+@pytest.mark.parametrize("height", [0.0, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("rise", [0.0, 0.25, 0.5, 1.5])
+def test_a_foot_counts_by_how_low_it_is_and_how_level_it_moves(height, rise):
+    """1 / (1 + h^4) / (1 + r^2): heights in 2.5 cm above the lowest, rises in 0.5 m/s."""
+    times = np.arange(60) / 60
+    z = np.where(times < 0.3, 0.0, height * 0.025 + 0.5 * rise * np.maximum(times - 0.7, 0.0))
+    _, weights = module._low_feet(moved(path(60, z=z), path(60)))
+    middle = 42 + 8
+    at = (z[middle] / 0.025) ** 4
+    np.testing.assert_allclose(weights[middle] / weights[5], [1 / (1 + at) / (1 + rise**2), 1.0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("frames", [1, 2, 30])

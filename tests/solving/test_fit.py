@@ -158,6 +158,14 @@ class TestTwist:
 
         assert (left(best_turns(rests, aims)[0]) <= left(unit_quaternions(rng, 200)) + 1e-9).all()
 
+    @pytest.mark.parametrize(("spread", "wanted"), [(0.0, 0.0), (0.04, 0.0), (0.15, 0.5), (0.3, 1.0), (1.0, 1.0)])
+    def test_aims_that_lie_nearly_in_a_line_leave_the_twist_open(self, spread, wanted):
+        """`spread`: how far apart the aims lie about their common line, next to the vectors at rest."""
+        around = np.arange(3) * 2 * math.pi / 3
+        rests = np.stack([np.ones(3), 0.4 * np.cos(around), 0.4 * np.sin(around)], axis=1)
+        sure = best_turns(rests, (rests * [1.0, spread, spread])[None])[1]
+        np.testing.assert_allclose(sure, wanted, atol=1e-9)
+
 
 class TestInput:
     def test_some_joints_of_other_lengths(self, cmu):

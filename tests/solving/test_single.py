@@ -88,6 +88,36 @@ def test_anything_else_is_left_to_the_goals(target):
     assert plain_row(plain_of(problem), target) is None
 
 
+def test_rotations_may_be_matrices():
+    arm = generic_arm()
+    at = poise.Pose(arm, np.full(6, 0.3)).world["tool"]
+    rotation, place = poise.Orientation("tool", at.rotations), poise.Place("tool", at.positions, at.rotations)
+    matrix = np.eye(4)
+    matrix[:3] = at.matrices[:3]
+    for goal, given_ in ((rotation, matrix[:3, :3]), (place, matrix[:3]), (place, matrix)):
+        plain = plain_of(Problem(poise.Pose(arm, arm.rest_q), (goal,)))
+        found = plain_row(plain, given_.copy())
+        assert found is not None
+        np.testing.assert_allclose(found, goal.rows()[None], atol=1e-12)
+        assert plain_row(plain, given_.T[:, :-1].copy()) is None
+        assert plain_row(plain, np.zeros(given_.shape)) is None
+
+
+@pytest.mark.parametrize("width", [3, 4, 7])
+def test_no_rotation_and_no_direction_is_left_to_the_goals(width):
+    """A row of zeros: neither a quaternion nor a direction can be made of it."""
+    arm = generic_arm()
+    goal = {
+        3: poise.Direction("tool", [0, 0, 1]),
+        4: poise.Orientation("tool", [1, 0, 0, 0]),
+        7: poise.Place("tool", [0, 0, 0], [1, 0, 0, 0]),
+    }[width]
+    problem = Problem(poise.Pose(arm, arm.rest_q), (goal,))
+    assert plain_row(plain_of(problem), np.zeros(width)) is None
+    with pytest.raises(poise.InputError):
+        poise.prepare(problem.start, goal)(np.zeros(width))
+
+
 def test_a_place_may_be_a_pair():
     arm = generic_arm()
     at = poise.Pose(arm, arm.rest_q).world["tool"]

@@ -227,6 +227,14 @@ def test_a_ball_is_kept_back_where_its_limit_takes_a_thousandth_of_a_step():
         assert judge._open_way(row, np.array([[1.0, 0.0, 0.0, 0.0]]), push)[1][0] == kept
 
 
+def test_two_joints_that_do_the_same_to_a_millionth_are_not_independent():
+    """The tip of two equal links, the second bent by b, has two ways to go, b / 2 apart: sizes 1 to tan(b / 4)."""
+    problem = Problem(rest(planar(2, 3.0)), (Position("tip", [5.0, 0.0, 0.0]),))
+    for share, apart in ((BELOW, False), (ABOVE, True)):
+        q = np.array([[0.0, 4 * math.atan(1e-6 * share)]])
+        assert judge._independent(problem, q, np.array([[5.0, 0.0, 0.0]]))[0] == apart
+
+
 def _boxed(target):
     """Whether no joint can come nearer, for a ball that its box keeps from turning about z any further."""
     box = EulerBox("XYZ", x=(-0.5, 0.5), y=(-0.5, 0.5), z=(-0.5, 0.0))

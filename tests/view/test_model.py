@@ -154,6 +154,27 @@ def test_bones_end_where_the_next_joint_is(name):
             assert 0 < length < 0.1 * model_of(rig).message["size"], joint["name"]
 
 
+@pytest.mark.parametrize("factor", [1e-3, 0.5, 20.0])
+def test_bones_grow_with_the_figure(factor):
+    """Those of leaves, too, which end nowhere: a share of the bone above, or of the whole."""
+    names, offsets = (
+        ["root", "long", "leaf", "short", "leaf2"],
+        np.array([(0, 0, 0), (2, 0, 0), (0, 3, 0), (0.2, 0, 0)]),
+    )
+    offsets = np.concatenate([offsets, [(0, 0, 0.05)]])
+
+    def bones(size):
+        skeleton = Skeleton.build(names, [-1, 0, 1, 0, 3], [Kind.BALL] * 5, offsets=offsets * size)
+        return np.array(
+            [
+                joint["bone"]
+                for joint in model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
+            ]
+        )
+
+    np.testing.assert_allclose(bones(factor), factor * bones(1.0), rtol=1e-9)
+
+
 def test_bones_follow_the_body_not_the_limbs():
     rig = poise.load(samples.path("humanoid.bvh"))
     joints = {joint["name"]: joint for joint in model_of(rig).message["joints"]}
