@@ -1,0 +1,77 @@
+"""The live version's feet: which way they tilt, when they come to stand, and what holds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Grounder, Terrain
+from poise.ground.contact.contacts import Thresholds
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import motion_of
+from poise.ground.report.measures import paths_of
+from poise.io import samples
+from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
+
+
+@pytest.mark.parametrize("direction", [(1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1), (0.6, 0, -0.8)])
+def test_feet_lie_on_a_slope_of_any_direction(direction):
+    live = grounder(Terrain.slope(15, direction=direction))
+    for _ in range(60):
+        last = live.step(at(), SECOND)
+    assert np.abs(soles_over(live, last)[:, :2]).max() < 1e-6
+
+
+def ball_contacts(path):
+    """Whether both balls stand, frame by frame, where the whole figure moves along a path (F, 2): x and up [m]."""
+    live = grounder(thresholds=Thresholds(floor=1e3))  # where it hovers, the ground is not taken to be higher
+    found = []
+    for x, up in path:
+        live.step(at(x=x, y=up), SECOND)
+        found.append(bool(live.contacts[:, 1].all()))
+    return found
+
+
+def test_a_foot_that_is_slow_but_not_low_does_not_come_to_stand():
+    """2.6 cm up: lower than where a ball stops to stand, higher than where it begins to."""
+    fall = [(0.0, 0.026 + 0.02 * max(12 - i, 0)) for i in range(20)]
+    found = ball_contacts([*fall, *[(0.0, 0.015)] * 5])
+    assert not any(found[:20])
+    assert found[-1]
+
+
+def test_a_foot_that_is_low_but_not_slow_does_not_come_to_stand():
+    """0.45 m/s: slower than where a foot stops to stand, faster than where it begins to."""
+    speeds = [1.0] * 20 + [0.45] * 20 + [0.0] * 15
+    found = ball_contacts([(x, 0.0) for x in np.cumsum(speeds) / 60])
+    assert not any(found[10:40])
+    assert found[-1]
+
+
+def test_a_foot_whose_lock_broke_turns_as_it_is_animated():
+    """Heel and ball stand, but nothing holds them until they have left the ground."""
+    live = grounder()
+    for i in range(60):
+        live.step(at(x=0.005 * i), SECOND, contacts=ON)
+    assert not live.locked.any()
+    turned = at(x=0.3).replace({"LeftFoot": (np.cos(0.15), 0.0, np.sin(0.15), 0.0)})
+    for _ in range(60):
+        shown = live.step(turned, SECOND, contacts=ON)
+    assert not live.locked.any()
+    np.testing.assert_allclose(shown.world["LeftFoot"].rotations, turned.world["LeftFoot"].rotations, atol=1e-3)
+
+
+def test_hips_that_only_turn_are_lowered_by_a_translation():
+    """A ball says nothing of where it is; the pose that is shown does, beside its rotations."""
+    rest = poise.load(samples.path("humanoid.glb")).rest
+    assert rest.translations is None
+    live = Grounder(rest, Terrain.slope(15, direction=(1, 0, 0)))
+    for _ in range(60):
+        shown = live.step(rest, SECOND)
+    assert live.pelvis < 0.0
+    motion = motion_of(
+        poise.Clip(np.zeros(1), poise.Pose(rest.skeleton, shown.q[None], shown.translations[None])), live.figure
+    )
+    heights = paths_of(motion, live.gait.soles, Footing(live.terrain, live.figure)).heights[0]
+    assert np.abs(heights[:, :2]).max() < 1e-6
