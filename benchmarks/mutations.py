@@ -37,7 +37,7 @@ from mutation.trial import HERE, ROOT, Runner, Traces, copy_of, tried
 
 PACKAGE = ROOT / "src" / "poise"
 COUNT, SEED = 400, 1
-LONGEST = {False: 20, True: 1.5}  # [s] of a test, with plain kernels or without; a longer one judges nothing
+LONGEST = {False: 20, True: 5}  # [s] of work of a test, with plain kernels or without; a longer one judges nothing
 CASES = {False: 5, True: 1}  # of a test
 
 

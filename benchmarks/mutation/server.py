@@ -19,6 +19,8 @@ from collections.abc import Sequence
 import numba  # noqa: F401
 import numpy.testing  # noqa: F401
 import pytest
+import scipy.optimize
+import scipy.spatial.transform  # noqa: F401
 
 
 def run(arguments: Sequence[str], output: str, limit: float) -> int | None:

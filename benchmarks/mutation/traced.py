@@ -2,9 +2,9 @@
 
     MUTATION_TRACE=lines.jsonl MUTATION_SOURCE=.../src/poise pytest -p mutation.traced tests/...
 
-One line of JSON a test that passes; of a test with many cases some are run. A test that is longer than
-MUTATION_LONGEST seconds is ended and counts as failed. A function that has run many of its lines in one test is looked
-at no longer: loops stay quick.
+One line of JSON a test that passes; of a test with many cases some are run. A test that works longer than
+MUTATION_LONGEST seconds of processor time is ended and counts as failed. A function that has run many of its lines in
+one test is looked at no longer: loops stay quick.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ FAILED = pytest.StashKey[bool]()
 def pytest_runtest_call() -> Iterator[None]:
     """A test that is too long fails."""
     if LONGEST:
-        signal.signal(signal.SIGALRM, too_long)
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+        signal.signal(signal.SIGPROF, too_long)
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
     try:
         return (yield)
     except TooLongError:
         pytest.fail("too long", pytrace=False)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -151,7 +151,10 @@ def tried(runner: Runner, room: Room, mutant: Mutant, traces: Traces) -> dict[st
     try:
         file.write_text(mutant.apply(text), encoding="utf-8")
         forget(file)
-        outcome, seconds, words = runner.run(tests)
+        outcome, seconds, words = runner.run(tests[:FIRST])  # most mutants fall here, before other files are imported
+        if outcome == "passed" and len(tests) > FIRST:
+            outcome, more, words = runner.run(tests[FIRST:])
+            seconds += more
     finally:
         file.write_text(text, encoding="utf-8")
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -244,6 +244,20 @@ def test_answers_do_not_depend_on_the_batch(name):
                 assert (got == want[chosen]).all()
 
 
+def test_the_nearest_pose_does_not_depend_on_the_lane():
+    """Where a target is out of reach, the best pose that was seen is kept, in each lane its own."""
+    rng = np.random.default_rng(12)
+    tree = arm([HINGE, BALL, HINGE], POSITION)
+    targets, start = 4.0 * rng.normal(size=(8, 3)) + 6.0, random_u(rng, tree, 1, 0.4)
+    options, seeds = settings(8, 1, 6), rng.random((1, len(tree.dofs)))
+    together = solve(tree, targets, start, options, seeds=seeds)
+    assert not together[2][:, 2].any()
+    for k in range(8):
+        alone = solve(tree, targets[k : k + 1], start, options, seeds=seeds)
+        for one, many in zip(alone[:3], together[:3], strict=True):
+            np.testing.assert_array_equal(one[0], many[k])
+
+
 def plain_cases():
     """Answers of small problems, for each kernel there is: run compiled and uncompiled."""
     out = []

@@ -150,6 +150,19 @@ def test_a_kick_that_meets_the_goal_is_the_answer(make):
     np.testing.assert_allclose(result.trace.q[-1], result.q, atol=1e-15)
 
 
+def test_without_restarts_it_goes_on_while_it_gains_a_millionth():
+    """A sweep that gains less than a hundredth ends an attempt only where another one follows."""
+    skeleton = straight_chain(6)
+    start = rest(skeleton).replace({f"j{i}": [math.cos(0.3), math.sin(0.3), 0, 0] for i in range(6)})
+    target = [0.0, 5.95, 0.0]
+    for goal in (Position("tip", target), [Position("tip", target), poise.Direction("tip", [0, 1, 0], weight=1e-3)]):
+        solver = CCD(order="tip-first", bend=0, finish=False, restarts=0, iterations=250)
+        errors = poise.solve(start, goal, solver=solver, tolerance=1e-9, angle_tolerance=1e-9, trace=True).trace.errors
+        gains = 1 - errors[1:] / errors[:-1]
+        assert len(errors) == 251
+        assert (gains[-50:] < 1e-2).all()
+
+
 def test_max_turn_caps_every_step():
     s = straight_chain(3)
     solver = CCD(max_turn=0.05, bend=0, iterations=4, restarts=0)

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from poise.kernels.chain.aims import ChainAim, Weights
 from poise.kernels.chain.ccd_goal_sweep import ball_turn, hinge_step
+from poise.kernels.chain.ccd_steps import half
 from poise.kernels.compiled import kernel
 from poise.kernels.values.linear import Quat, Vec
 from poise.maths import rotations
@@ -98,3 +99,11 @@ def test_where_many_rotations_are_best_the_smallest_is_taken():
     np.testing.assert_allclose(rotations.rotate(turn, np.array([1.0, 0, 0])), [-1, 0, 0], atol=1e-12)
     still_met = best_turn(now, now, Weights(1.0, 0.0, 1.0))
     np.testing.assert_allclose(still_met, [1, 0, 0, 0], atol=1e-12)
+
+
+@given(seeds)
+def test_half_a_turn_done_twice_is_the_turn_by_the_shorter_way(seed):
+    q = unit_quaternions(rng_of(seed))
+    done = np.array(half(Quat(*q)))
+    assert done[0] >= math.sqrt(0.5) - 1e-12
+    np.testing.assert_allclose(rotations.multiply(done, done), q * (1.0 if q[0] >= 0.0 else -1.0), atol=1e-9)

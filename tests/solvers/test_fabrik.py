@@ -134,6 +134,13 @@ class TestStraightChain:
         found = poise.solve(rest(straight_chain(5)), Position("tip", [0, 2.5, 0]), solver=PLAIN, tolerance=1e-6)
         np.testing.assert_allclose(found.pose.world.positions[:, [0, 2]], 0, atol=1e-12)
 
+    @pytest.mark.parametrize("length", [0.1, 1.0, 30.0])
+    def test_where_neither_sweeps_nor_the_finish_gain_it_stops(self, length):
+        s = straight_chain(5, length=length)
+        found = poise.solve(rest(s), Position("tip", [0, 2.5 * length, 0]), solver=FABRIK(bend=0, iterations=500))
+        assert found.status is Status.stalled
+        assert found.iterations < 50
+
     def test_it_always_bends_to_the_same_side(self):
         a, b = (poise.solve(rest(straight_chain(4)), Position("tip", [0, 2, 0]), solver="fabrik") for _ in range(2))
         np.testing.assert_array_equal(a.pose.q, b.pose.q)
@@ -247,6 +254,35 @@ class TestLimits:
         both = min(map(len, traces))  # one may end at zero, the other one rounding away
         np.testing.assert_allclose(traces[0][:both], traces[1][:both], atol=1e-10)
         assert np.abs(np.concatenate([trace[both:] for trace in traces])).max(initial=0) < 1e-12
+
+    @pytest.mark.parametrize("target", [(1.5, 4.0), (-3.0, 3.0)])
+    def test_the_finish_goes_along_limits_about_every_axis_alike(self, target):
+        """A chain in a plane, limits in its way: about x, y and z it takes the same steps."""
+        traces = []
+        for shift in range(3):
+            side, way, axis = np.roll(np.eye(3), shift, axis=1)
+            s = straight_chain(5, direction=way).limited({"j*": SwingTwist(way, swing=0.4, twist=(-0.1, 0.1))})
+            bent = rest(s).replace({f"j{i}": rotations.about(-axis, 0.1) for i in range(5)})
+            goal = Position("tip", target[0] * side + target[1] * way)
+            traces.append(poise.solve(bent, goal, solver="fabrik", tolerance=1e-6, trace=True).trace.errors)
+        np.testing.assert_allclose(traces[1], traces[0], atol=1e-9)
+        np.testing.assert_allclose(traces[2], traces[0], atol=1e-9)
+        assert len(traces[0]) < 10
+
+    def test_an_iteration_is_a_sweep_over_every_joint(self):
+        s = straight_chain(8).limited({"j*": LIMITS["round cone"]})
+        found = poise.solve(rest(s), Position("tip", [3, 5, 1]), solver=FABRIK(finish=False, iterations=7), tolerance=0)
+        assert (found.iterations, found.joint_updates) == (7, 7 * 8)
+
+    def test_a_few_sweeps_come_before_the_finish(self):
+        s = straight_chain(8).limited({"j*": LIMITS["round cone"]})
+        goal = Position("tip", [3, 5, 1])
+        swept, finished = (
+            poise.solve(rest(s), goal, solver=FABRIK(finish=finish, iterations=20), tolerance=1e-9, trace=True).trace.q
+            for finish in (False, True)
+        )
+        np.testing.assert_array_equal(finished[:4], swept[:4])
+        assert not np.array_equal(finished[4], swept[4])
 
     def test_random_trees_with_random_ranges(self):
         for seed in range(20):

@@ -202,6 +202,14 @@ def test_a_bend_is_by_its_angle_and_to_the_same_side():
     np.testing.assert_array_equal(q[0][1], q[1][1])
 
 
+def test_hinges_bend_into_the_wider_part_of_their_range():
+    ranges = [(-1.0, 0.3), (-0.3, 1.0), (-1.0, 1.0), (-0.05, 0.02)]
+    skeleton = straight_chain(4, kind=1, axes=np.eye(3)[[2] * 4], limits=[Range(*ends) for ends in ranges])
+    solver = DampedLeastSquares(bend=0.1, iterations=1, restarts=0)
+    history = poise.solve(rest(skeleton), Position("tip", [0, 2, 0]), solver=solver, trace=True).trace.q
+    np.testing.assert_allclose(history[1], [-0.1, 0.1, 0.1, -0.05], rtol=1e-9)
+
+
 # --- numbers -----------------------------------------------------------------------------------------------------
 
 

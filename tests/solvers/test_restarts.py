@@ -9,9 +9,11 @@ import pytest
 from numba import njit
 
 import poise
+from poise.kernels.arm import race
 from poise.kernels.arm.seeds import put_seed
 from poise.kernels.codes import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
 from poise.kernels.values.lanes import SCALAR
+from poise.maths.lanes import lane_width
 from poise.problem.arm import arm_of
 from poise.problem.problem import Problem
 from poise.solvers.base.engine import mixed
@@ -50,6 +52,42 @@ def test_the_best_of_each_group_comes_first():
         group, rank = slice(number % groups * GROUP, (number % groups + 1) * GROUP), number // groups
         best = np.argsort(costs[group], kind="stable")[rank]
         np.testing.assert_array_equal(start, seeds[group][best])
+
+
+def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
+    skeleton = generic_arm()
+    arm = arm_of(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])]))
+    places = arm.poses.reshape(-1, 7, lane_width()).transpose(0, 2, 1).reshape(-1, 7)
+    world = poise.Pose(skeleton, arm.seeds).world["tool"]
+    unit = np.linalg.norm(world.positions[0]) / np.linalg.norm(places[0, :3])
+    np.testing.assert_allclose(unit * places[:, :3], world.positions, atol=1e-12)
+    same = np.sign((places[:, 3:] * world.rotations).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(same * places[:, 3:], world.rotations, atol=1e-12)
+
+
+@njit
+def may_begin(number, oldest, winner, settling, last):
+    state = np.zeros(race.RACE_ROOM)
+    race.open_race(state)
+    state[race.NEXT], state[race.OLDEST], state[race.WINNER] = number, oldest, winner
+    return race.may_begin(state, settling, last)
+
+
+@pytest.mark.parametrize(
+    ("number", "oldest", "winner", "settling", "last", "begins"),
+    [
+        (3, 0, race.NOBODY, 9, 9, True),
+        (9, 8, race.NOBODY, 20, 9, True),
+        (10, 8, race.NOBODY, 20, 9, False),  # there is no such attempt
+        (3, 0, 2, 9, 9, False),  # an earlier one has arrived
+        (race.RING, 0, race.NOBODY, 99, 99, False),  # the oldest would be overwritten before it is counted
+        (race.RING, 1, race.NOBODY, 99, 99, True),
+        (9, 8, race.NOBODY, 9, 9, False),  # the last one starts from the best of all before it
+        (9, 9, race.NOBODY, 9, 9, True),
+    ],
+)
+def test_when_an_attempt_may_begin(number, oldest, winner, settling, last, begins):
+    assert may_begin(number, oldest, winner, settling, last) == begins
 
 
 def test_mixed_seeds_do_not_repeat():
