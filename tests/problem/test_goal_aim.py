@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Aim, Coupling, InputError, Pose, Position, Range, Status
 from poise.maths import rotations
+from poise.problem.measure import errors_by_world
 from tests.strategies import figure, rng_of, seeds, straight_chain
 
 CHAIN = straight_chain(3)
@@ -72,6 +73,18 @@ def test_a_target_at_the_point_itself_is_met_from_everywhere():
         assert (result.reached, result.iterations) == (True, 0)
         np.testing.assert_array_equal(result.errors, [0.0])
         np.testing.assert_array_equal(result.q, REST.q)
+
+
+@pytest.mark.parametrize("far", [1e-6, 1.0, 1e6])
+def test_a_target_at_the_point_to_rounding_is_met_however_far_out(far):
+    """A millionth of a millionth of how far both are from the origin: no way leads from the one to the other."""
+    chain = straight_chain(3, length=far)
+    pose = Pose(chain, chain.rest_q)
+    point = pose.world["j2"].positions
+    for share, there in ((0.5, True), (20.0, False)):
+        target = point + np.array([share * 1e-12 * far, 0.0, 0.0])
+        left = errors_by_world(Pose(chain, pose.q[None]), (Aim("j2", target, axis=(0, 0, 1)),), target[None])
+        assert (left[0, 0] == 0.0) == there
 
 
 @pytest.mark.parametrize("near", [1e-3, 1e-6, 1e-9, 1e-13, 1e-160])

@@ -39,6 +39,23 @@ def test_the_error_is_the_angle_about_the_line(seed):
     np.testing.assert_array_equal(result.angle_errors, result.errors)
 
 
+@pytest.mark.parametrize("count", [2, 5])
+def test_of_many_each_has_the_status_it_has_alone(count):
+    """A foot that is turned, and a knee whose side its limit keeps away: what holds it is found for all at once."""
+    s = LEG.limited({"j0": poise.SwingTwist((0, 1, 0), swing=0.3, twist=(-0.1, 0.1))})
+    sides = rotations.rotate(
+        rotations.about(np.array([0.0, 1.0, 0.0]), np.linspace(0.0, 3.0, count)), np.array([3.0, 0.5, 0.0])
+    )
+    start = Pose(s, bent().q)
+    solver = poise.LevenbergMarquardt(iterations=30, restarts=1)
+    many = poise.solve(start, [Position("tip", [0.3, 1.5, 0.2]), Pole("j1", sides)], solver=solver)
+    assert not many.reached.all()
+    for k, side in enumerate(sides):
+        one = poise.solve(start, [Position("tip", [0.3, 1.5, 0.2]), Pole("j1", side)], solver=solver)
+        assert one.status == many.codes[k]
+        assert one.message() == many.message(k)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_a_foot_and_the_side_of_its_knee(seed):
     """Seven degrees of freedom, or six: both goals are met, together."""

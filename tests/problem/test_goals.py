@@ -51,6 +51,19 @@ def without_target():
     return [Pin("tip"), Pin("tip", rotation=False), Near(REST)]
 
 
+def test_targets_of_several_goals_share_their_batch_axes():
+    """(2, 1) and (3,) targets are two times three problems."""
+    rng = rng_of(4)
+    at = poise.Pose(SKELETON, random_q(rng, SKELETON, 2, 3))
+    tips, elbows = rng.normal(size=(2, 1, 3)), 0.9 * at.world["j1"].positions[0]
+    many = poise.solve(REST, [Position("tip", tips), Position("j2", elbows)])
+    assert many.q.shape[:-1] == (2, 3)
+    for i in range(2):
+        for j in range(3):
+            one = poise.solve(REST, [Position("tip", tips[i, 0]), Position("j2", elbows[j])])
+            np.testing.assert_array_equal(one.q, many.q[i, j])
+
+
 @pytest.mark.parametrize("rotation", [True, False])
 def test_pins_of_a_batch_keep_each_where_it_stands(rotation):
     q = random_q(rng_of(3), SKELETON, 4)

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import poise
 from poise import Aim, Coupling, Direction, LookAt, Near, Orientation, Place, Pole, Position, Range
+from poise.maths import rotations
 from tests.contracts.elsewhere import in_units
 from tests.contracts.trees import goals_at, near_q, rotated, some_limits
 from tests.reference import slow_kinematics
@@ -199,6 +200,17 @@ class TestTurns:
                 for shape in ((), (3,)):
                     rows = np.broadcast_to(goal.rows(), (*shape, goal.width))
                     assert np.all(poise.solve(rest(s), goal.with_target(rows), angle_tolerance=1e-8).reached)
+
+
+@pytest.mark.parametrize("angle", [1e-3, 0.2, 2.0, 3.1])
+def test_what_is_within_a_wide_tolerance_is_met_as_it_stands(angle):
+    start = poise.Pose(generic_arm(), np.full(6, 0.2))
+    there = start.world["tool"]
+    turned = rotations.multiply(rotations.about(np.array([0.6, 0.0, 0.8]), angle), there.rotations)
+    for share, moves in ((1.001, False), (0.999, True)):
+        found = poise.solve(start, Place("tool", there.positions, turned), angle_tolerance=share * angle)
+        assert found.reached
+        assert (found.iterations > 0) == moves
 
 
 def test_coupled_joints_on_the_way_are_solved():

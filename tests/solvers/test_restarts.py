@@ -119,6 +119,33 @@ def test_only_seeds_of_bounded_joints_stand_at_ends():
     assert len(np.unique(arm.seeds[:, 1])) == len(arm.seeds)
 
 
+def test_seeds_of_joints_without_an_end_go_once_around():
+    limits = {
+        "j0": poise.Range(-0.5, np.inf),
+        "j1": poise.Range(-np.inf, 0.5),
+        "j2": None,
+        "j3": poise.Range(7, np.inf),
+    }
+    skeleton = generic_arm().limited(limits)
+    seeds = arm_of(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Position("tool", [0, 0, 0])])).seeds
+    for column, (low, high) in enumerate(
+        [(-0.5, 2 * np.pi - 0.5), (0.5 - 2 * np.pi, 0.5), (-np.pi, np.pi), (7, 7 + 2 * np.pi)]
+    ):
+        np.testing.assert_allclose([seeds[:, column].min(), seeds[:, column].max()], [low, high], atol=0.1)
+
+
+def test_an_arm_with_a_geared_hinge_is_no_row_of_plain_hinges():
+    """A joint that follows a knob at half its angle: a whole turn of the knob is half a turn of the joint."""
+    skeleton = poise.Skeleton.build(
+        ["knob", "a", "b", "c", "tip"], [-1, -1, 1, 2, 3], [1, 1, 1, 1, 0], offsets=[(0, 0, 0), *[(1, 0, 0)] * 4],
+        axes=[(0, 0, 1)] * 4 + [(0, 0, 0)], couplings=[None, None, poise.Coupling(0, 0.5, 0.0), None, None],
+    )  # fmt: skip
+    start = poise.Pose(skeleton, [7.0, 0.1, 0.2])
+    goal = poise.Position("tip", poise.Pose(skeleton, rng_of(1).uniform(-2, 2, size=(20, 3))).world["tip"].positions)
+    assert arm_of(Problem(start, [goal])) is None
+    assert poise.solve(start, goal).reached.all()
+
+
 @pytest.mark.parametrize("goal", ["places", "points"])
 def test_in_a_hurry_a_single_target_is_met_by_whoever_arrives_first(goal):
     skeleton, rng = generic_arm(), rng_of(3)

@@ -109,8 +109,9 @@ class TestRefusals:
             poise.solve(leg(), goals, solver="two_bone")
         assert poise.solve(leg(), goals).solver == "levenberg_marquardt"
 
-    def test_two_poles_contradict(self):
-        goals = [Position("foot", (0, 1, 0)), Pole("knee", (0, 0, 9))]
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_two_poles_contradict(self, order):
+        goals = [Position("foot", (0, 1, 0)), Pole("knee", (0, 0, 9))][::order]
         with pytest.raises(poise.UnsupportedError, match="give the option pole or a Pole goal, not both"):
             poise.solve(leg(), goals, solver=TwoBone(pole=(0, 0, 9)))
 

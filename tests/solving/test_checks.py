@@ -42,6 +42,12 @@ class TestSolve:
         with pytest.raises(InputError, match="tolerance"):
             function(RIG.rest, GOAL, tolerance=tolerance)
 
+    @pytest.mark.parametrize("tolerance", ["a", np.zeros(3), True, math.nan, math.inf, -1e-9])
+    @pytest.mark.parametrize("function", [poise.solve, poise.prepare])
+    def test_the_angle_tolerance_is_one_finite_number(self, tolerance, function):
+        with pytest.raises(InputError, match="angle_tolerance"):
+            function(RIG.rest, GOAL, angle_tolerance=tolerance)
+
     @pytest.mark.parametrize("tolerance", [1, np.float32(1e-3), np.int64(1)])
     def test_numbers_of_numpy_are_numbers(self, tolerance):
         assert poise.solve(RIG.rest, GOAL, tolerance=tolerance).reached

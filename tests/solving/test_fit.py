@@ -12,7 +12,7 @@ import poise
 from poise import Range
 from poise.io import samples
 from poise.maths import rotations
-from poise.solving.fit_closed import best_turns
+from poise.solving.fit_closed import best_turns, is_loose_pair
 from tests.reference.slow_pace import rotation_angle
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -137,6 +137,28 @@ class TestTwist:
         assert fitted.residuals.max() < 1e-12
         assert rotation_angle(fitted.poses.q[:, :4], hip).max() < 1e-6
         np.testing.assert_allclose(fitted.poses.q[:, 4], 0.5 + time, atol=1e-9)
+
+    def test_a_hinge_that_bends_backwards_tells_the_same_twist(self):
+        leg = poise.Skeleton.build(
+            ["hip", "knee", "foot"], range(-1, 2), [3, 1, 0], offsets=[(0, 0, 0), (0, -1, 0), (0, -1, 0)],
+            axes=[(0, 0, 0), (1, 0, 0), (0, 0, 0)], limits=[None, Range(-2.5, 2.5), None],
+        )  # fmt: skip
+        time = np.linspace(0, 1, 50)
+        hip = rotations.about(np.array([0.0, 1.0, 0.0]), 0.4 * time)
+        source = poise.Pose(leg, np.concatenate([hip, (-0.5 - time)[:, None]], axis=1))
+        fitted = poise.fit(leg, source.world.positions)
+        assert fitted.residuals.max() < 1e-12
+        assert rotation_angle(fitted.poses.q[:, :4], hip).max() < 1e-6
+        np.testing.assert_allclose(fitted.poses.q[:, 4], -0.5 - time, atol=1e-9)
+
+    @pytest.mark.parametrize(("apart", "loose"), [(0.05, False), (0.15, True), (-0.15, True), (-0.05, False)])
+    @pytest.mark.parametrize("still", [0.4, 1.5, 2.6])
+    def test_two_directions_that_turn_against_each_other_hang_on_no_rigid_body(self, still, apart, loose):
+        def pair(angle):
+            return np.array([[2.0, 0.0, 0.0], [math.cos(angle), math.sin(angle), 0.0]])
+
+        assert is_loose_pair(pair(still), pair(still + apart)[None]) == loose
+        assert not is_loose_pair(pair(still)[[0, 1, 1]], pair(still + apart)[None, [0, 1, 1]])
 
     def test_limits_are_kept(self):
         chain = straight_chain(3).limited({"j1": Range(-0.3, 0.3, axis=(0, 0, 1))})
