@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 import poise
 from poise import solvers
-from poise.solvers.base.parameters import described, parameters, read_options
+from poise.solvers.base.parameters import described, parameters, read_options, summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,3 +103,12 @@ def test_a_default_that_is_written_out_is_read_back(name):
         if isinstance(parameter.default, bool | int | float | str):
             text = repr(parameter.default) if isinstance(parameter.default, float) else str(parameter.default)
             assert parameter.read(text) == parameter.default
+
+
+def test_the_summary_is_the_first_line_of_what_a_class_says():
+    class Silent:
+        pass
+
+    Silent.__doc__ = None
+    assert summary(Sample) == "A class with one option of each type."
+    assert summary(Silent) == ""

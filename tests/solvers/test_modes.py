@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import poise
 from poise import Coupling, Direction, LevenbergMarquardt, Near, Pin, Place, Position, Range
+from poise.problem.problem import Problem
 from tests.reference import slow_kinematics
 from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain
 
@@ -257,3 +260,15 @@ class TestPreferences:
         result = poise.solve(start, Direction("tool", about, axis=(0, 0, 1)))
         np.testing.assert_array_equal(result.q, start.q)
         assert poise.solve(start, Direction("tool", -about, axis=(0, 0, 1))).reached
+
+
+def test_other_starts_stand_inside_hard_limits_and_where_they_may_outside_soft_ones():
+    limit = poise.SwingTwist((0, 1, 0), swing=0.2, twist=(-0.1, 0.1))
+    soft = dataclasses.replace(limit, soft=0.5)
+    skeleton = straight_chain(3, limits=[limit, soft, None])
+    plan = Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Position("tip", [0, 1, 0])]).plan
+    u = plan.scattered(plan.u_of(skeleton.rest_q[None]), np.full(9, 0.9), 2.0)
+    turns = 2 * np.arccos(np.abs(u.reshape(3, 4)[:, 0]))
+    assert turns[0] < 0.3
+    np.testing.assert_allclose(turns[1:], turns[2])
+    assert turns[2] > 1.0

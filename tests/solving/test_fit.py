@@ -213,6 +213,7 @@ class TestInput:
         lost[0, names.index("LeftFoot")] = np.nan
         lost[:, names.index("Spine1" if "Spine1" in names else "Chest")] = np.nan
         fitted = poise.fit(walk.skeleton, lost, fps=walk.fps)
+        assert "left on average" in fitted.message()
         np.testing.assert_array_equal(np.isnan(fitted.residuals), np.isnan(lost[..., 0]))
         assert np.nanmean(fitted.residuals) < 0.02 * size_of(walk.skeleton)
         for joint in ("RightHand", "LeftFoot"):

@@ -116,3 +116,6 @@ def test_what_is_missed_by_rounding_alone_asks_for_nothing_more():
     for name in ("two_bone", "levenberg_marquardt"):
         found = poise.solve(poise.Pose(s, [0.3, 0.5]), Position("c", there), solver=name, tolerance=0)
         assert found.status in (Status.reached, Status.stalled)
+    both = poise.solve(poise.Pose(s, [0.3, 0.5]), Position("c", [there, [0.9, 0.7, 0.4]]), tolerance=0)
+    assert both.codes[0] in (Status.reached, Status.stalled)
+    assert both.codes[1] == Status.over_constrained

@@ -14,6 +14,7 @@ from poise import Direction, Place, Position
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem.measure import errors_of_one
+from poise.solving.track import steady
 from tests.reference.slow_pace import rotation_angle
 from tests.strategies import figure, generic_arm, random_q, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -445,3 +446,14 @@ def test_a_free_root_is_for_the_engine():
     result = follow(target)
     assert result.solver == "levenberg_marquardt"
     assert result.reached
+
+
+@pytest.mark.parametrize("name", ["levenberg_marquardt", "ccd", "fabrik", "pseudo_inverse", "anneal", "two_bone"])
+def test_what_is_named_never_leaves_the_pose_for_another_start(name):
+    """Nothing restarts between two frames; a solver that was given keeps its options."""
+    chain = straight_chain(2)
+    goals = (Position("tip", [0.3, 1.5, 0.0]),)
+    start = poise.Pose(chain, chain.rest_q)
+    assert getattr(steady(name, start, goals), "restarts", 0) == 0
+    own = poise.CCD(restarts=3)
+    assert steady(own, start, goals) is own
