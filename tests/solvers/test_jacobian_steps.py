@@ -222,6 +222,18 @@ def test_the_best_pose_seen_is_the_answer():
     np.testing.assert_array_equal(got[0], trace[best, 1:])
 
 
+def test_every_problem_of_a_batch_is_answered():
+    """Twenty targets in eight lanes, some out of reach: who has settled takes the next one, and none is left out."""
+    tree = arm([HINGE, HINGE], POSITION)
+    ways = np.random.default_rng(1).normal(size=(20, 3)) * [1.0, 1.0, 0.0]
+    targets = ways / np.linalg.norm(ways, axis=1, keepdims=True) * np.where(np.arange(20) % 3, 5.0, 1.2)[:, None]
+    options = settings(RULES["damped, constant"], iterations=9, restarts=1, patience=3)
+    u, errors, counts, _ = solve(tree, targets, np.zeros((1, 2)), options)
+    assert np.isfinite(u).all()
+    assert np.isfinite(errors).all()
+    assert (counts[:, 0] > 0).all()
+
+
 # --- eigenvalues -------------------------------------------------------------------------------------------------
 
 

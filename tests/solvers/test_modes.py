@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import poise
 from poise import Coupling, Direction, LevenbergMarquardt, Near, Pin, Place, Position, Range
+from poise.maths import rotations
 from poise.problem.problem import Problem
 from tests.reference import slow_kinematics
 from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain
@@ -272,3 +273,25 @@ def test_other_starts_stand_inside_hard_limits_and_where_they_may_outside_soft_o
     assert turns[0] < 0.3
     np.testing.assert_allclose(turns[1:], turns[2])
     assert turns[2] > 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_a_ball_that_nothing_else_turns_the_nearest_pose_within_its_limit_is_found(seed):
+    """From there no small legal turn leads nearer to the pose beyond the limit."""
+    limit = poise.SwingTwist((0, 1, 0), swing=0.4, twist=(-0.2, 0.2))
+    free = poise.Skeleton.build("ab", [-1, 0], [3, 0])
+    skeleton, rng = free.limited({"a": limit}), rng_of(seed)
+    way = rng.normal(size=3)
+    near = rotations.about(way / np.linalg.norm(way), 1.2)
+    goals = [Position("b", [0, 0, 0], root="a"), Near(poise.Pose(free, near))]
+    found = poise.solve(poise.Pose(skeleton, skeleton.rest_q), goals, solver="levenberg_marquardt")
+
+    def away(q):
+        return 2 * np.arccos(np.minimum(np.abs(q @ near), 1.0))
+
+    assert found.violation <= 1e-9
+    assert away(found.q) < away(skeleton.rest_q) - 0.2
+    steps = rng.normal(size=(300, 3))
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    beside = skeleton.legal(rotations.multiply(rotations.about(steps, np.full(300, 1e-4)), found.q))[0]
+    assert away(beside).min() > away(found.q) - 1e-7
