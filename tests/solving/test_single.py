@@ -128,6 +128,19 @@ def test_a_place_may_be_a_pair():
     assert np.array_equal(pair.targets, row.targets)
 
 
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_start_outside_its_limits_is_moved_inside_and_said(count):
+    """Whether one joint is outside or all of them."""
+    arm = generic_arm(1.0)
+    at = poise.Pose(arm, np.full(6, -0.4)).world["tool"]
+    row = np.concatenate([at.positions, at.rotations])
+    go = poise.prepare(poise.Pose(arm, np.zeros(6)), poise.Place("tool", row[:3], row[3:]))
+    outside = np.where(np.arange(6) < count, 1.5, 0.2)
+    found = go(row, outside)
+    assert found.moved_inside == tuple(f"j{i}" for i in range(count))
+    np.testing.assert_array_equal(found.q, go(row, np.minimum(outside, 1.0)).q)
+
+
 def test_goals_that_read_targets_in_their_own_way_always_do():
     class Below(poise.Position):
         def parse(self, value):
