@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import struct
+import threading
 import tracemalloc
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 
 from poise.errors import FileError
 from poise.io.formats import gltf
+from poise.io.gltf.buffers import read_inside
+from poise.io.gltf.json import BrokenError
 from tests.io.gltf_samples import arm, arm_arrays, glb, saved, saved_arm, with_arrays
 from tests.patience import assert_linear, no_hang
 
@@ -341,6 +344,24 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path):
     refused(tmp_path / "b.gltf", "not a regular file")
     refused(tmp_path, "not a regular file|directory")
     refused(tmp_path / "none.glb", "No such file")
+
+
+def test_what_became_a_pipe_after_it_was_looked_at_is_not_waited_for(tmp_path):
+    """A file can be exchanged between a look at it and its reading: the reader itself does not wait, either."""
+    os.mkfifo(tmp_path / "pipe.bin")
+    said = []
+
+    def read():
+        try:
+            read_inside(tmp_path, "pipe.bin", "buffers[0]")
+        except BrokenError as error:
+            said.append(str(error))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(10.0)
+    assert len(said) == 1
+    assert "not a regular file" in said[0]
 
 
 def test_a_shorter_external_buffer(tmp_path):

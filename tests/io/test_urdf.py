@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from poise.errors import UnsupportedError
 from poise.io.formats import urdf
+from poise.io.urdf.visuals import parse_visuals
 from poise.model.clip import Clip
 from poise.model.limits import Range
 from poise.model.pose import Pose
@@ -268,6 +269,19 @@ def test_what_a_skeleton_does_not_need_is_passed_over(parsed):
     rig = parsed(f'<robot name="r">{inside}</robot>')
     assert rig.skeleton.names == ("a",)
     assert rig.skeleton.source.meshes == {"a": ("../../etc/passwd",)}  # a name only: nothing is opened
+
+
+def test_what_a_link_shows_is_read_with_its_colour(tmp_path):
+    """Of a material the colour counts, whatever else stands beside it; of a geometry the shape."""
+    material = '<material name="red"><color rgba="1 0 0 1"/><texture filename="t.png"/></material>'
+    shown = f'<visual><geometry><box size="1 2 3"/></geometry><color rgba="no place for it"/>{material}</visual>'
+    own = '<material name="m"><color rgba="0 1 0 1"/></material>'
+    data = f'<robot name="r"><link name="a">{shown}{shown}</link>{own}</robot>'
+    found = parse_visuals(tmp_path / "r.urdf", data.encode())
+    assert found.materials == {"m": "0 1 0 1"}
+    assert [(one.shape, one.attributes, one.material, one.rgba) for one in found.links["a"]] == [
+        ("box", {"size": "1 2 3"}, "red", "1 0 0 1")
+    ] * 2
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "iso-8859-1", "us-ascii"])

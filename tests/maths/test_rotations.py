@@ -51,6 +51,14 @@ def test_slerp_at_small_angles_keeps_the_fraction(angle):
     assert rotations.twist_angle(q, axis) == pytest.approx(0.25 * angle, rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.parametrize("angle", [-3.1, -1.0, 0.0, 0.5, 3.1])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_twist_is_the_same_of_both_quaternions_of_a_rotation(angle, sign):
+    axis, across = np.array([0.0, 0.6, 0.8]), np.array([1.0, 0.0, 0.0])
+    q = sign * rotations.multiply(rotations.about(across, 0.7), rotations.about(axis, angle))
+    assert rotations.twist_angle(q, axis) == pytest.approx(angle, abs=1e-12)
+
+
 def test_slerp_takes_the_shorter_arc_and_returns_its_ends():
     a, b = unit_quaternions(rng_of(0), 2)
     for t, end in ((0.0, a), (1.0, b)):

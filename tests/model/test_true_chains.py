@@ -68,6 +68,21 @@ def test_every_leg_of_an_animal(name, copy):
         assert found.kind == ("quadruped" if len(made.legs) == 4 else "multi-legged")
 
 
+@pytest.mark.parametrize("name", [name for name in ANIMALS if "horse" not in name and name != "donkey"])
+def test_legs_are_counted_from_the_front_whatever_their_order_in_the_file(name):
+    """The same animal with the children of every joint the other way round."""
+    made = ANIMALS[name](PATTERNS[0])
+    children = [[row for row, parent in enumerate(made.parents) if parent == i] for i in range(len(made.names))]
+    order, stack = [], [0]
+    while stack:
+        order.append(stack.pop())
+        stack.extend(children[order[-1]])
+    place = {row: new for new, row in enumerate(order)}
+    parents = [place.get(made.parents[row], -1) for row in order]
+    skeleton = skeleton_of([made.names[row] for row in order], parents, [made.points[row] for row in order])
+    assert found_legs(poise.humanoid(skeleton)) == leg_truth(made, made.skeleton())
+
+
 def test_sides_and_positions_of_legs():
     legs = poise.humanoid(insect().skeleton()).legs
     assert [(leg.position, leg.side) for leg in legs] == [
