@@ -19,8 +19,8 @@ from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import answered
 from poise.solvers.base.contract import Answer, Prefer, Request
-from poise.solvers.natural.natural import Natural
 from poise.solvers.base.corrected import corrected
+from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_request
 from poise.solving.result import Result
 

@@ -62,9 +62,18 @@ class Natural:
         moved = missed if far is None else missed & ~far
         if moved.any():
             q[moved], updates[moved] = _staged(_part(problem, moved), stages, targets[moved], tolerance, silent)
+        if problem.plan.sheared:
+            return self._rigid(problem, targets, tolerance, request, q, updates)
         missed = ~problem.met(problem.errors(q, targets), tolerance)
         answer = Answer(q, ~missed, moved.astype(np.int64), updates)
         return self._finished(problem, stages, targets, tolerance, request, answer) if missed.any() else answer
+
+    def _rigid(
+        self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
+    ) -> Answer:
+        """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
+        found = answered_in_groups(self.engine, problem.at(problem.posed(q)), targets, tolerance, request)
+        return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _finished(
         self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, request: Request,
