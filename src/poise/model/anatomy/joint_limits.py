@@ -11,7 +11,7 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.anatomy.axes import own_frame
 from poise.model.anatomy.joint_axes import JointAxes
-from poise.model.anatomy.motion import share_outside, with_bends_seen
+from poise.model.anatomy.motion import frames_of, share_outside, with_bends_seen
 from poise.model.anatomy.ranges import ARM_AROUND, RANGES, SHARE, UNSEEN_PLAY, PublishedMotion, Ranges
 from poise.model.anatomy.shoulder import arm_cone
 from poise.model.clip import Clip
@@ -51,11 +51,12 @@ def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[
     """
     every = [one for one in axes if skeleton.kinds[one.row] in (Kind.BALL, Kind.FREE)]
     counts = {part: sum(one.part == part for one in every) for part in ("spine", "neck")}
-    every = with_bends_seen(skeleton, clips, every)
-    return tuple(_joint_limit(skeleton, one, counts.get(one.part, 1), clips) for one in every)
+    frames = frames_of(skeleton, clips)
+    every = with_bends_seen(skeleton, frames, every)
+    return tuple(_joint_limit(skeleton, one, counts.get(one.part, 1), frames) for one in every)
 
 
-def _joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, clips: Sequence[Clip]) -> JointLimit:
+def _joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, frames: Floats) -> JointLimit:
     ranges = RANGES[axes.part]
     if axes.part in UNSEEN_PLAY and not axes.clear:
         ranges = ranges._replace(aside=UNSEEN_PLAY[axes.part])
@@ -68,7 +69,7 @@ def _joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, clips: Sequenc
     if outside > _ASTRAY:
         return JointLimit(axes.joint, axes.role, axes.part, None, f"rests {_degrees(outside)} outside of {text}")
     limit = _limit(own_frame(skeleton, axes.row), axes, swing, twist)
-    beyond = share_outside(skeleton, clips, axes.row, limit)
+    beyond = share_outside(skeleton, frames, axes.row, limit)
     if beyond > _MOST:
         reason = f"clips of the file leave it in {100.0 * beyond:.0f} % of their frames: {text}"
         return JointLimit(axes.joint, axes.role, axes.part, None, reason)

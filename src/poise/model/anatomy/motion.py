@@ -23,19 +23,25 @@ _TOLD = 0.5  # cosine: a plane within 60 degrees of the expected one
 _BEYOND = np.radians(15.0)  # a pose this far outside a limit is none that a person comes into by bending a little more
 
 
-def with_bends_seen(skeleton: Skeleton, clips: Sequence[Clip], axes: Sequence[JointAxes]) -> list[JointAxes]:
-    """The axes with the planes in which clips bend elbows and knees.
+def frames_of(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
+    """The configurations (f, nq) of all frames of some clips."""
+    found = [np.asarray(clip.poses.q).reshape(-1, skeleton.nq) for clip in clips if len(clip)]
+    return np.concatenate(found) if found else np.zeros((0, skeleton.nq))
+
+
+def with_bends_seen(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxes]) -> list[JointAxes]:
+    """The axes with the planes in which frames (f, nq) of clips bend elbows and knees.
 
     A plane counts that five frames, bent by 20 degrees or more, agree on within 15 degrees, and that lies within
     60 degrees of the one that the rest pose shows.
     """
-    return [_with_bend_seen(skeleton, clips, one) if one.part in _HINGES else one for one in axes]
+    return [_with_bend_seen(skeleton, frames, one) if one.part in _HINGES else one for one in axes]
 
 
-def _with_bend_seen(skeleton: Skeleton, clips: Sequence[Clip], axes: JointAxes) -> JointAxes:
-    turns = turns_in(skeleton, clips, axes.row)
-    own = axes.seen_from(own_frame(skeleton, axes.row))
-    ways = rotate(turns, own.bone)
+def _with_bend_seen(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> JointAxes:
+    frame = own_frame(skeleton, axes.row)
+    own = axes.seen_from(frame)
+    ways = rotate(_turns(skeleton, frames, axes.row), own.bone)
     ways = ways - (ways @ own.bone)[:, None] * own.bone
     sizes = np.linalg.norm(ways, axis=1)
     ways = ways[sizes > _BENT] / sizes[sizes > _BENT, None]
@@ -45,19 +51,18 @@ def _with_bend_seen(skeleton: Skeleton, clips: Sequence[Clip], axes: JointAxes) 
     expected = np.cross(own.bend, own.bone)
     if float(np.linalg.norm(mean)) < _STEADY or float(square(mean, own.bone) @ expected) < _TOLD:
         return axes
-    return axes.bent_towards(own_frame(skeleton, axes.row) @ mean, "the file's clips")
+    return axes.bent_towards(frame @ mean, "the file's clips")
 
 
-def share_outside(skeleton: Skeleton, clips: Sequence[Clip], row: int, limit: SwingTwist) -> float:
-    """The share of the clips' frames in which a joint is outside a limit by more than 15 degrees; 0 without clips."""
-    turns = turns_in(skeleton, clips, row)
+def share_outside(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwist) -> float:
+    """The share of frames (f, nq) in which a joint is outside a limit by more than 15 degrees; 0 without frames."""
+    turns = _turns(skeleton, frames, row)
     if not len(turns):
         return 0.0
     return float((turn_excess(turns, nearest_turns(turn_row(limit), turns)) > _BEYOND).mean())
 
 
-def turns_in(skeleton: Skeleton, clips: Sequence[Clip], row: int) -> Floats:
-    """The turns (f, 4) of a ball or free joint in all frames of some clips."""
+def _turns(skeleton: Skeleton, frames: Floats, row: int) -> Floats:
+    """The turns (f, 4) of a ball or free joint in some frames."""
     start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
-    found = [np.asarray(clip.poses.q[..., start : start + 4]).reshape(-1, 4) for clip in clips if len(clip)]
-    return np.concatenate(found) if found else np.zeros((0, 4))
+    return frames[:, start : start + 4]
