@@ -59,14 +59,19 @@ def single(case: Case, solver: Any) -> Results:
     """One target after the other, from the pose at rest."""
     start = rig(case.name).rest
     spots = places(case, at_rest(case, SINGLES), 1)[0]
-    return [poise.solve(start, poise.Position(case.tip, spot, root=case.root), solver=solver) for spot in spots]
+    return [
+        poise.solve(start, poise.Position(case.tip, spot, root=case.root), solver=solver, natural=False)
+        for spot in spots
+    ]
 
 
 @question()
 def batch(case: Case, solver: Any) -> Results:
     """Many targets from the pose at rest."""
     spots = places(case, at_rest(case, many(solver, MANY)), 2)[0]
-    return [poise.solve(rig(case.name).rest, poise.Position(case.tip, spots, root=case.root), solver=solver)]
+    return [
+        poise.solve(rig(case.name).rest, poise.Position(case.tip, spots, root=case.root), solver=solver, natural=False)
+    ]
 
 
 def _new_poses(case: Case) -> tuple[poise.Pose, list[poise.Position]]:
@@ -78,14 +83,14 @@ def _new_poses(case: Case) -> tuple[poise.Pose, list[poise.Position]]:
 def new_pose(case: Case, solver: Any) -> Results:
     """Each target from a pose of its own, which was not seen before."""
     starts, goals = _new_poses(case)
-    return [poise.solve(starts[i], goal, solver=solver) for i, goal in enumerate(goals)]
+    return [poise.solve(starts[i], goal, solver=solver, natural=False) for i, goal in enumerate(goals)]
 
 
 @question()
 def prepared(case: Case, solver: Any) -> Results:
     """The same through prepare()."""
     starts, goals = _new_poses(case)
-    go = poise.prepare(rig(case.name).rest, goals[0], solver=solver)
+    go = poise.prepare(rig(case.name).rest, goals[0], solver=solver, natural=False)
     return [go(np.array(goal.target), start=starts.q[i]) for i, goal in enumerate(goals)]
 
 
@@ -96,7 +101,10 @@ def new_poses(case: Case, solver: Any) -> Results:
     both = [(starts, np.array([goal.target for goal in goals]))]
     longer = poses(case, many(solver, 4 * FEW), 5)
     both.append((longer, places(case, longer, 6)[0]))
-    return [poise.solve(pose, poise.Position(case.tip, spot, root=case.root), solver=solver) for pose, spot in both]
+    return [
+        poise.solve(pose, poise.Position(case.tip, spot, root=case.root), solver=solver, natural=False)
+        for pose, spot in both
+    ]
 
 
 @question()
@@ -109,8 +117,11 @@ def far(case: Case, solver: Any) -> Results:
         base + away / np.linalg.norm(away, axis=-1, keepdims=True) * size(case) * np.linspace(0.02, 1.6, 10)[:, None]
     )
     spots = np.concatenate([np.round([base, rest.world_of(case.tip).positions], 7), np.round(spots, 7)])
-    together = poise.solve(rest, poise.Position(case.tip, spots, root=case.root), solver=solver)
-    alone = [poise.solve(rest, poise.Position(case.tip, spot, root=case.root), solver=solver) for spot in spots[:4]]
+    together = poise.solve(rest, poise.Position(case.tip, spots, root=case.root), solver=solver, natural=False)
+    alone = [
+        poise.solve(rest, poise.Position(case.tip, spot, root=case.root), solver=solver, natural=False)
+        for spot in spots[:4]
+    ]
     return [together, *alone]
 
 
@@ -119,22 +130,29 @@ def place(case: Case, solver: Any) -> Results:
     """Position and rotation."""
     spots, turns = places(case, at_rest(case, many(solver, FEW)), 8)
     rest = rig(case.name).rest
-    together = poise.solve(rest, poise.Place(case.tip, spots, turns, root=case.root), solver=solver)
-    return [together, poise.solve(rest, poise.Place(case.tip, spots[0], turns[0], root=case.root), solver=solver)]
+    together = poise.solve(rest, poise.Place(case.tip, spots, turns, root=case.root), solver=solver, natural=False)
+    return [
+        together,
+        poise.solve(rest, poise.Place(case.tip, spots[0], turns[0], root=case.root), solver=solver, natural=False),
+    ]
 
 
 @question("arm", "glb", "spine", "limited")
 def orientation(case: Case, solver: Any) -> Results:
     """Rotation alone."""
     turns = places(case, at_rest(case, many(solver, FEW)), 9)[1]
-    return [poise.solve(rig(case.name).rest, poise.Orientation(case.tip, turns, root=case.root), solver=solver)]
+    return [
+        poise.solve(
+            rig(case.name).rest, poise.Orientation(case.tip, turns, root=case.root), solver=solver, natural=False
+        )
+    ]
 
 
 @question("arm", "coupled", "spine", "limited")
 def pointing(case: Case, solver: Any) -> Results:
     """A position with a direction; an aim; a look shared by three joints; a point beside the joint."""
     starts = at_rest(case, many(solver, FEW))
-    spots, rest, asked = places(case, starts, 10)[0], rig(case.name).rest, {"solver": solver}
+    spots, rest, asked = places(case, starts, 10)[0], rig(case.name).rest, {"solver": solver, "natural": False}
     ways = np.round(np.random.default_rng(11).normal(size=(len(spots), 3)), 6)
     at = poise.Position(case.tip, spots, root=case.root)
     kinds: list[Any] = [
@@ -168,7 +186,7 @@ def pole(case: Case, solver: Any) -> Results:
     answers: list[poise.Result] = []
     for row in (slice(None), 0):
         goals = [poise.Position(case.tip, spots[row], root=case.root), poise.Pole(case.mid, sides[row], root=case.root)]
-        answers.append(poise.solve(rest, goals, solver=solver))
+        answers.append(poise.solve(rest, goals, solver=solver, natural=False))
     return answers
 
 
@@ -185,7 +203,7 @@ def several(case: Case, solver: Any) -> Results:
     asked = [(rest, goals(slice(None))), (rest, goals(0)), (pose, goals(1))]
     asked.append((rest, [poise.Position(case.tip, here), poise.Pin(case.other)]))
     asked.append((pose, [poise.Position(case.tip, here), poise.Near(pose, weight=0.1)]))
-    return _each(lambda one: poise.solve(*one, solver=solver), asked)
+    return _each(lambda one: poise.solve(*one, solver=solver, natural=False), asked)
 
 
 @question("g1", "glb", "bvh")
@@ -202,7 +220,9 @@ def whole(case: Case, solver: Any) -> Results:
         goal.with_target(np.concatenate([world[goal.joint].positions[0], world[goal.joint].rotations[0]]))
         for goal in goals
     ]
-    return [poise.solve(rest, every, solver=solver, free_root=case.free_root) for every in (goals, first)]
+    return [
+        poise.solve(rest, every, solver=solver, natural=False, free_root=case.free_root) for every in (goals, first)
+    ]
 
 
 @question("bvh", "limited", "g1", "glb")
@@ -210,7 +230,7 @@ def free_root(case: Case, solver: Any) -> Results:
     """The root moves as well."""
     spots = places(case, at_rest(case, many(solver, FEW)), 18)[0] + 0.3 * size(case)
     goals = [poise.Position(case.tip, spots), poise.Position(case.tip, spots[0])]
-    return [poise.solve(rig(case.name).rest, goal, solver=solver, free_root=True) for goal in goals]
+    return [poise.solve(rig(case.name).rest, goal, solver=solver, natural=False, free_root=True) for goal in goals]
 
 
 @question("arm", "coupled", "bvh", "limited", "soft")
@@ -223,8 +243,11 @@ def outside(case: Case, solver: Any) -> Results:
             q[::2, int(skeleton.q_start[row])] *= 4.0
     starts = poise.Pose(skeleton, q)
     spots = places(case, at_rest(case, len(q)), 20)[0]
-    together = poise.solve(starts, poise.Position(case.tip, spots, root=case.root), solver=solver)
-    return [together, poise.solve(starts[0], poise.Position(case.tip, spots[0], root=case.root), solver=solver)]
+    together = poise.solve(starts, poise.Position(case.tip, spots, root=case.root), solver=solver, natural=False)
+    return [
+        together,
+        poise.solve(starts[0], poise.Position(case.tip, spots[0], root=case.root), solver=solver, natural=False),
+    ]
 
 
 def _clip(case: Case) -> tuple[poise.Clip, poise.Position]:
@@ -238,7 +261,7 @@ def _clip(case: Case) -> tuple[poise.Clip, poise.Position]:
 def clip(case: Case, solver: Any) -> Results:
     """A clip is baked: every frame from its own pose."""
     frames, goal = _clip(case)
-    return [poise.bake(frames, goal, solver=solver).result]
+    return [poise.bake(frames, goal, solver=solver, natural=False).result]
 
 
 @question("glb", "bvh", "spine", "cesium")
@@ -246,11 +269,13 @@ def clip_frames(case: Case, solver: Any) -> Results:
     """Frames of the clip, one by one, and some as a batch."""
     frames, goal = _clip(case)
     found = [
-        poise.solve(frames.poses[i], poise.Position(case.tip, goal.target[i], root=case.root), solver=solver)
+        poise.solve(
+            frames.poses[i], poise.Position(case.tip, goal.target[i], root=case.root), solver=solver, natural=False
+        )
         for i in range(0, len(frames), 5)
     ]
     some = poise.Position(case.tip, goal.target[:7], root=case.root)
-    return [*found, poise.solve(frames.poses[:7], some, solver=solver)]
+    return [*found, poise.solve(frames.poses[:7], some, solver=solver, natural=False)]
 
 
 @question("arm", "coupled", "glb", "limited")
@@ -258,7 +283,7 @@ def closest(case: Case, solver: Any) -> Results:
     """The nearest of several solutions."""
     spots = places(case, at_rest(case, min(many(solver, FEW), 6)), 22)[0]
     goal = poise.Position(case.tip, spots, root=case.root)
-    return [poise.solve(rig(case.name).rest, goal, solver=solver, prefer="closest", seeds=16)]
+    return [poise.solve(rig(case.name).rest, goal, solver=solver, natural=False, prefer="closest", seeds=16)]
 
 
 @question("arm", "coupled", "glb", "limited")
@@ -266,7 +291,7 @@ def every(case: Case, solver: Any) -> Results:
     """All distinct solutions."""
     spots, turns = places(case, at_rest(case, 1), 23)
     goal = poise.Place(case.tip, spots[0], turns[0], root=case.root)
-    return [poise.solve(rig(case.name).rest, goal, solver=solver, prefer="all", seeds=64)]
+    return [poise.solve(rig(case.name).rest, goal, solver=solver, natural=False, prefer="all", seeds=64)]
 
 
 @question("arm", "glb", "spine", "limited")
@@ -275,7 +300,8 @@ def traced(case: Case, solver: Any) -> Results:
     spots = places(case, at_rest(case, 2), 24)[0]
     rest = rig(case.name).rest
     return [
-        poise.solve(rest, poise.Position(case.tip, spot, root=case.root), solver=solver, trace=True) for spot in spots
+        poise.solve(rest, poise.Position(case.tip, spot, root=case.root), solver=solver, natural=False, trace=True)
+        for spot in spots
     ]
 
 
@@ -285,7 +311,7 @@ def exact(case: Case, solver: Any) -> Results:
     spots = places(case, at_rest(case, many(solver, FEW)), 25)[0]
     goal = poise.Position(case.tip, spots, root=case.root)
     return [
-        poise.solve(rig(case.name).rest, goal, solver=solver, tolerance=size(case) * allowed)
+        poise.solve(rig(case.name).rest, goal, solver=solver, natural=False, tolerance=size(case) * allowed)
         for allowed in (1e-2, 1e-9)
     ]
 
@@ -299,7 +325,7 @@ def tracked(case: Case, solver: Any) -> Results:
     options: list[dict[str, Any]] = [{}, {"speed": 2.0, "damping": 0.05}, {"iterations": 3}, {"restart": True}]
     for option in options:
         goal = poise.Position(case.tip, ends[0], root=case.root)
-        follow = poise.Tracker(rig(case.name).rest, goal, solver=solver, **option)
+        follow = poise.Tracker(rig(case.name).rest, goal, solver=solver, natural=False, **option)
         answers += [follow(spot.copy(), 1 / 60) for spot in line]
     return answers
 
@@ -308,7 +334,9 @@ def tracked(case: Case, solver: Any) -> Results:
 def prepared_batch(case: Case, solver: Any) -> Results:
     """A prepared problem with many targets, with lists, and as a stream."""
     spots = places(case, at_rest(case, many(solver, FEW)), 27)[0]
-    go = poise.prepare(rig(case.name).rest, poise.Position(case.tip, spots[0], root=case.root), solver=solver)
+    go = poise.prepare(
+        rig(case.name).rest, poise.Position(case.tip, spots[0], root=case.root), solver=solver, natural=False
+    )
     return [go(spots), go(spots[0].tolist()), *go.stream(spots, chunk=11)]
 
 

@@ -23,6 +23,7 @@ NAMES = (
     "arm_yardstick",
     "full_body",
     "sheared",
+    "real_poses",
     "plant_feet",
     "grounder",
     "terrain",

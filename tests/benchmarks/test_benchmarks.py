@@ -79,6 +79,22 @@ def test_chain10_has_rows_for_every_case_and_set(monkeypatch, tmp_path):
     assert reached["one more", "ball"] == "0"
 
 
+def test_real_poses_are_found_again(data):
+    import real_poses
+
+    rows = real_poses.run(data, ["walk_mass"], "one")
+    mean, clip = rows[0], rows[len(rows) // 2]
+    assert mean["poses"] == clip["poses"] == "natural"
+    assert {**mean, "clip": ""} == {**clip, "clip": ""} | {what: mean[what] for what in mean if "us" in what} | {
+        "clip": ""
+    }
+    assert all(one["reached [%]"] == 100 for one in rows)
+    engine = next(one for one in rows if one["poses"] != "natural")
+    assert mean["elbows"] < engine["elbows"]
+    assert not real_poses.misses(mean)
+    assert real_poses.misses(mean | {"knees": 3.6})
+
+
 def test_figures_that_shear_are_judged_by_matrices(data):
     import sheared
 
