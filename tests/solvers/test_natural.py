@@ -144,6 +144,31 @@ class TestWholeFigures:
             level = out - UP * (out @ UP)
             assert level @ FORWARD > np.cos(np.radians(20)) * np.linalg.norm(level)
 
+    def test_a_hand_to_the_floor_bends_knees_and_trunk(self):
+        """The root has no goal of its own: it goes down and back, above the feet, and the trunk leans."""
+        world = FIGURE.rest.world
+        floor = world["LeftFoot"].positions + 0.2 * FORWARD + 0.1 * LEFT
+        goals = [*(poise.Pin(foot) for foot in FEET), poise.Position(HAND, floor)]
+        result = poise.solve(FIGURE.rest, goals, free_root=True)
+        assert result.reached
+        after = result.pose.world
+        hips = after["Hips"].positions
+        feet = np.mean([world[foot].positions for foot in FEET], axis=0)
+        assert hips @ UP > feet @ UP + 0.3
+        assert abs((hips - feet) @ FORWARD) < 0.35
+        assert after["Head"].positions @ UP > hips @ UP - 0.2
+        for side in ("Left", "Right"):
+            assert bulge(result.pose, f"{side}UpLeg", f"{side}Leg", f"{side}Foot") @ FORWARD > 0.1
+
+    def test_feet_that_step_away_take_the_root_along(self):
+        step = 0.6 * FORWARD
+        goals = [poise.Position(foot, FIGURE.rest.world[foot].positions + step) for foot in FEET]
+        result = poise.solve(FIGURE.rest, goals, free_root=True)
+        assert result.reached
+        moved = result.pose.world["Hips"].positions - FIGURE.rest.world["Hips"].positions
+        assert 0.05 < moved @ FORWARD < 0.61
+        assert abs(moved @ LEFT) < 0.05
+
     def test_clips_with_translations_frame_by_frame(self):
         walk = FIGURE
         clip = walk.clips[0]

@@ -25,12 +25,30 @@ from poise.kernels.codes import (
     SIDE_STRAIGHT_GAIN,
 )
 from poise.kernels.compiled import kernel, part
-from poise.kernels.values.linear import Vec, add, cross, dot, norm, quat_in, rotate, scale, sub, vec_in
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    about,
+    add,
+    cross,
+    dot,
+    multiply,
+    norm,
+    quat_in,
+    rotate,
+    scale,
+    sub,
+    vec_in,
+)
 
 CLEAR = 1e-9  # of the limb's length: shorter has no direction
 OPPOSITE = 1e-6  # 1 + cosine of the angle from which the smallest rotation is not known
 LEAST_BULGE, SURE_BULGE = 0.009, 0.026  # of the limb's length: what stands off the line when it is bent by 2, 6 degrees
 NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))  # how far a limb goes with its side kept, or not
+
+SWEEPS, ENOUGH = 60, 1e-4  # over all legs, until each is as near as this share of its reach
+STEPS = 32  # of a crouch, from standing to the deepest
+DEEPEST, BACK = math.radians(100.0), 0.4  # how far the trunk leans then, and hips go back, of how far they go down
 
 
 @part
@@ -137,3 +155,100 @@ def poles(maps, places, body, targets, out):
         side = scale(side, length / size) if size > 0.0 else side
         at = add(add(first, scale(way, 0.5)), side)
         out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+
+
+@part
+def moved_near(firsts, targets, reaches, is_leg):
+    """How far to carry a figure so that its legs can reach their targets; about as little as will do.
+
+    Projections onto the balls around the targets in turn (von Neumann; Gubin, Polyak and Raik, 1967) end inside all of
+    them, where there is such a place, and between them where there is none.
+    """
+    moved = Vec(0.0, 0.0, 0.0)
+    for _ in range(SWEEPS):
+        most = 0.0
+        for j in range(targets.shape[0]):
+            way = sub(sub(vec_in(targets[j], 0), vec_in(firsts[j], 0)), moved)
+            size = norm(way)
+            if is_leg[j] and size > reaches[j]:
+                moved = add(moved, scale(way, 1.0 - reaches[j] / size))
+                most = max(most, size / reaches[j] - 1.0)
+        if most < ENOUGH:
+            break
+    return moved
+
+
+@part
+def leaned(arm, target, reach, deepest):
+    """The smallest rotation about the origin that brings the end of `arm` within reach of a target; whether it does."""
+    r, d, none = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
+    if norm(sub(target, arm)) <= reach:
+        return none, True
+    axis = cross(arm, target)
+    size = norm(axis)
+    if not size > CLEAR * r * d:
+        return none, False
+    apart = math.acos(min(max(dot(arm, target) / (r * d), -1.0), 1.0))
+    cosine = (d * d + r * r - reach * reach) / (2.0 * d * r)
+    needed = apart - math.acos(min(max(cosine, -1.0), 1.0))
+    done = cosine <= 1.0 and needed <= deepest
+    return about(scale(axis, 1.0 / size), min(max(needed, 0.0), deepest)), done
+
+
+@part
+def crouch_of(firsts, targets, is_leg, folded):
+    """The way (a vector) that a root goes down to its feet until the leg that is nearest to its foot is folded."""
+    middle, count, least = Vec(0.0, 0.0, 0.0), 0.0, math.inf
+    for j in range(targets.shape[0]):
+        if is_leg[j]:
+            way = sub(vec_in(targets[j], 0), vec_in(firsts[j], 0))
+            middle, count = add(middle, way), count + 1.0
+            least = min(least, norm(way) - folded[j])
+    size = norm(middle)
+    if not (count > 0.0 and size > 0.0 and least > 0.0):
+        return Vec(0.0, 0.0, 0.0)
+    return scale(middle, least / size)
+
+
+@kernel
+def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
+    """Fill out (k, 7) with the place of a root that lets every limb reach its target, and with how it is turned.
+
+    roots    (k, 3)     where the root is
+    firsts   (k, l, 3)  where the limbs hang
+    targets  (k, l, 3)  of their tips
+    is_leg   (l,)       whether a limb is a leg
+    folded   (l,)       how near to its foot a leg may hang
+    reaches  (l,)       how far each limb goes
+
+    First the root moves until the legs reach their feet. Then, where an arm is too short, the figure crouches and leans
+    by and by: knees bend, hips go back, the trunk turns about them, each by the same share of the most, which is the
+    least share for which all arms reach.
+    """
+    for k in range(targets.shape[0]):
+        root, turn = vec_in(roots[k], 0), Quat(1.0, 0.0, 0.0, 0.0)
+        moved = moved_near(firsts[k], targets[k], reaches, is_leg)
+        root = add(root, moved)
+        for j in range(targets.shape[1]):
+            at = add(vec_in(firsts[k, j], 0), moved)
+            firsts[k, j, 0], firsts[k, j, 1], firsts[k, j, 2] = at.x, at.y, at.z
+        down = crouch_of(firsts[k], targets[k], is_leg, folded)
+        at, depth = root, norm(down)
+        for step in range(STEPS + 1):
+            share, done = step / STEPS, True
+            turn, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(down, share))
+            for j in range(targets.shape[1]):
+                if not is_leg[j]:
+                    wanted = sub(vec_in(targets[k, j], 0), at)
+                    if depth > 0.0:
+                        ahead = square(wanted, scale(down, 1.0 / depth))
+                        size = norm(ahead)
+                        back = scale(ahead, -BACK * share * depth / size) if size > 0.0 else ahead
+                        at, wanted = add(at, back), sub(wanted, back)
+                    arm = rotate(turn, sub(vec_in(firsts[k, j], 0), root))
+                    lean, reached = leaned(arm, wanted, reaches[j], DEEPEST * share)
+                    turn, done = multiply(lean, turn), done and reached
+            if done:
+                break
+        out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+        out[k, 3], out[k, 4], out[k, 5], out[k, 6] = turn.w, turn.x, turn.y, turn.z

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import SIDE_ROW
+from poise.kernels.codes import SIDE_LENGTH, SIDE_ROW
+from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.maths.vectors import units
@@ -33,6 +35,11 @@ _USUAL = {"leg": ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0)), "arm": ((1.0, -1.0, 0.5), 
 # How much the rotation that a hand or foot is asked for counts beside that: where the bone above it came from at rest,
 # and for feet where the toes point. A knee follows the toes, an elbow spares the wrist.
 _GAINS = {"leg": (0.0, 0.5), "arm": (1.5, 0.0)}
+
+# What of its length a limb is asked to reach before the whole figure is carried nearer: people stand with straight legs
+# and do not work with straight arms.
+_SPENT = {"leg": 0.9995, "arm": 0.95}
+_FOLDED = 0.45  # of its length: as near as hips come to the feet
 
 
 class RoleLimb(NamedTuple):
@@ -149,11 +156,15 @@ def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
 
 def poles(bends: Bends, pose: Pose, targets: Floats) -> Floats:
     """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip."""
-    extra = given_rows(bends.table, flat_given(pose.translations, pose.scales))
-    maps = maps_by(bends.table, bends.needed, for_kernel(pose.flat_q), extra)
     out = np.empty((len(targets), 3))
-    kernels.limb.bends.poles(maps, bends.places, bends.limb.numbers, targets, out)
+    kernels.limb.bends.poles(_maps(bends, pose), bends.places, bends.limb.numbers, targets, out)
     return out
+
+
+def _maps(bends: Bends, pose: Pose) -> Floats:
+    """World transforms (k, 12 needed) of the last rows of the way to the limb's tip."""
+    extra = given_rows(bends.table, flat_given(pose.translations, pose.scales))
+    return maps_by(bends.table, bends.needed, for_kernel(pose.flat_q), extra)
 
 
 def bent_naturally(
@@ -164,3 +175,18 @@ def bent_naturally(
 
 
 _BEND = TwoBone()
+
+
+def carried(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats) -> Floats:
+    """The place (k, 7) of a root from which its limbs reach the places (k, l, 3) of their tips."""
+    firsts, at = np.empty(targets.shape), pose.world[root]
+    for j, one in enumerate(bends):
+        firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+    lengths = np.array([one.limb.numbers[SIDE_LENGTH] for one in bends])
+    is_leg = np.array([one.limb.kind == "leg" for one in bends])
+    reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
+    out, roots = np.empty((len(targets), 7)), np.empty((len(targets), 3))
+    roots[:] = at.positions.reshape(-1, 3)
+    kernels.limb.bends.carried_by(roots, firsts, targets, is_leg, lengths * _FOLDED, reaches, out)
+    out[:, 3:] = rotations.multiply(out[:, 3:], at.rotations.reshape(-1, 4))
+    return out

@@ -16,13 +16,15 @@ import numpy as np
 
 from poise import solvers
 from poise.maths.arrays import Floats, Ints
+from poise.model.pose import Pose
+from poise.problem.goals import Place
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.answers import answered_in_groups
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import bent_naturally, poles
+from poise.solvers.natural.limbs import bent_naturally, carried, poles
 from poise.solvers.natural.stages import Stage, stages_of
 
 
@@ -123,7 +125,7 @@ def _staged(
     pose, updates = problem.start, np.zeros(len(targets), dtype=np.int64)
     sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
     for stage in stages:
-        rows = np.ascontiguousarray(targets[:, stage.columns])
+        rows = _place_of_root(stage, pose, targets) if stage.carries else targets[:, stage.columns].copy()
         if stage.bends is not None and stage.bends.plan is not None:
             q, found = bent_naturally(stage.bends, stage.bends.plan, pose, rows, tolerance)
             updates += found[:, 0]
@@ -135,3 +137,11 @@ def _staged(
             q, updates = answer.q, updates + answer.joint_updates
         pose = problem.posed_as(q)
     return pose.flat_q, updates
+
+
+def _place_of_root(stage: Stage, pose: Pose, targets: Floats) -> Floats:
+    """Where (k, 7) the root goes so that the limbs reach their targets."""
+    tips = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1)
+    root = stage.goals[0]
+    assert isinstance(root, Place)
+    return carried([limb.bends for limb in stage.carries if limb.bends is not None], pose, root.joint, tips)

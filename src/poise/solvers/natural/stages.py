@@ -30,12 +30,14 @@ class Stage(NamedTuple):
 
     columns  which numbers of a row of targets are theirs
     bends    of a limb: how it is bent
+    carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
     """
 
     goals: tuple[Goal, ...]
     columns: Ints
     free_root: bool
     bends: Bends | None = None
+    carries: tuple[Stage, ...] = ()
 
 
 def stages_of(problem: Problem) -> tuple[Stage, ...]:
@@ -71,6 +73,8 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
     first: list[Stage] = []
     if root is not None and of_root:
         first.append(_several(goals, columns, of_root, None, free_root=True))
+    elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
+        first.append(_carried(skeleton, root[0], tuple(found)))
     if of_trunk and (found or first) and (root is None or of_root):
         first.append(_several(goals, columns, of_trunk, (skeleton, root), free_root=False))
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
@@ -102,7 +106,7 @@ def _root(problem: Problem) -> tuple[int, ...] | None:
     skeleton = problem.skeleton
     free = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
     hips = row_of_role(skeleton, "hips")
-    return (free,) if hips is None or free not in skeleton.way(hips) else tuple(sorted({free, hips}))
+    return (free,) if hips is None or free not in skeleton.way(hips) else tuple(dict.fromkeys((free, hips)))
 
 
 def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
@@ -143,6 +147,12 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -
     goals = wanted, Pole(middle, nowhere, root=first, tip=tip)
     bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb)
     return Stage(goals, columns, free_root=False, bends=bends)
+
+
+def _carried(skeleton: Skeleton, root: int, limbs: tuple[Stage, ...]) -> Stage:
+    """The stage of a root that stands on legs and has no goals: it goes where the limbs can reach, and leans."""
+    goal = Place(skeleton.names[root], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    return Stage((goal,), np.zeros(0, dtype=np.int64), free_root=True, carries=limbs)
 
 
 def _single(start: Pose) -> Pose:
