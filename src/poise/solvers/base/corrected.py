@@ -39,6 +39,7 @@ def corrected(
     stretched = missed[~answer.met[missed]]
     if len(stretched):
         answer = _bent(problem, solver, targets, tolerance, request, answer, stretched)
+    solver = getattr(solver, "engine", solver)  # the one that has the last word where a figure is posed first
     restarts = getattr(solver, "restarts", 0)  # a solver that starts nowhere else is not helped by doing so
     attempts = _ATTEMPTS if restarts is None else min(restarts, _ATTEMPTS)
     found = descended(problem.part(missed), answer.q[missed], targets[missed], tolerance, attempts=attempts)
