@@ -13,6 +13,8 @@ import poise
 from poise import Kind, Position, Status
 from poise.maths import rotations
 from poise.problem import goals
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import beyond_reach
 from tests.contracts.cases import (
     CHAINS,
     SOLVERS,
@@ -150,6 +152,40 @@ def test_what_lengths_forbid_is_proved_and_stretched_to_the_nearest_point():
         again = poise.solve(other, Position("tip", targets), solver="fabrik")
         nearest = np.minimum(nearest, again.errors[:, 0])
     assert (result.errors[:, 0] <= nearest + 2e-5).all()
+
+
+@given(seeds)
+@settings(max_examples=30)
+def test_no_pose_leaves_the_bounds_of_its_lengths(seed):
+    """What proves a target out of reach: lengths, and where the chain begins, are known to a stretch only."""
+    rng, mirrors = rng_of(seed), rng_of(seed + 1).choice([-1.0, 1.0], size=(4, 1))
+    s = poise.Skeleton.build(
+        "abcd", range(-1, 3), [3, 3, 3, 0], offsets=[(0, 0, 0), (3, 1, 0), (1, 0, 0), (rng.uniform(0.1, 1), 0, 0)],
+        rotations=unit_quaternions(rng, 4), scales=mirrors * rng.uniform(0.8, 1.2, size=(4, 3)),
+    )  # fmt: skip
+    q = rest(s).replace({"a": unit_quaternions(rng)}).q
+    turns = {name: unit_quaternions(rng, 300) for name in "bc"}
+    turns["c"][:150] = rotations.inverse(s.A[2, 3:])  # stretched out
+    targets = poise.Pose(s, np.tile(q, (300, 1))).replace(turns).world["d"].positions
+    problem = Problem(poise.Pose(s, q), (Position("d", targets[0], root="b"),))
+    assert (beyond_reach(problem, targets, Tolerance(1e-9, 1e-9)) == 0).all()
+
+
+@pytest.mark.parametrize("limits", ["SwingTwist", "EulerBox"])
+def test_where_limits_keep_it_away_no_small_legal_turn_brings_it_nearer(limits):
+    s, _ = sheared(limits=limits)
+    targets = np.array([1.4 * posed(s, seed).world["tip"].positions for seed in range(12)])
+    result = poise.solve(rest(s), Position("tip", targets))
+    missed = np.flatnonzero(~result.reached)
+    assert len(missed) > 2
+    rng = rng_of(1)
+    for i in missed:
+        columns = s.turn_columns
+        q = np.tile(result.q[i], (300, 1))
+        turn = rotations.from_vector(rng.normal(size=(300, len(columns), 3)) * 0.01)
+        q[:, columns] = rotations.multiply(turn, q[:, columns])
+        others = poise.Pose(s, s.legal(q)[0]).world["tip"].positions
+        assert np.linalg.norm(others - targets[i], axis=1).min() >= result.errors[i, 0] - 1e-3
 
 
 def test_limits_are_named_where_they_keep_a_joint_back():

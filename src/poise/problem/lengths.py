@@ -37,11 +37,12 @@ class Lengths:
         longest = sum(spans)
         turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
         shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
+        shortest *= 1 - self._margin
         if self.stretch > SIMILAR and turning:  # each of the lengths may be off, and not all in the same way
-            shortest -= self.stretch * longest
+            shortest = max(2 * max(spans) - (1 + self.stretch) * longest - slack, 0.0)
         first, above = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
         first = first if above < 0 else self._standing(above, first)
-        return max(shortest * (1 - self._margin) - slack, 0.0), longest * (1 + self._margin) + slack, first
+        return shortest, longest * (1 + self._margin) + slack, first
 
     def longest(self, i: int) -> float:
         """The length of all that leads to term i."""
