@@ -11,10 +11,12 @@ from hypothesis import given, settings
 
 import poise
 from poise import Kind, Position, Status
+from poise.io import samples
 from poise.maths import rotations
 from poise.problem import goals
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
+from tests.command_line import run
 from tests.contracts.cases import (
     CHAINS,
     SOLVERS,
@@ -259,6 +261,18 @@ def test_a_tracker_and_a_baked_clip_follow():
     clip = poise.Clip(np.arange(8) / 30, here.blended(there, np.linspace(0, 1, 8)))
     baked = poise.bake(clip, Position("tip", points[::-1]))
     assert baked.result.reached.all()
+
+
+@pytest.mark.parametrize("solver", ["auto", "fabrik"])
+def test_the_command_line_solves_a_file_that_shears(tmp_path, solver):
+    rig = poise.load(samples.path("humanoid.glb"))
+    scales = scales_of(1, len(rig.skeleton))
+    poise.save(poise.Pose(rig.skeleton, rig.skeleton.rest_q, scales=scales), tmp_path / "sheared.glb")
+    words = ("--joint", "LeftHand", "--to", "0.4", "1.2", "0.35", "--solver", solver, "-o", tmp_path / "posed.glb")
+    told = run("solve", tmp_path / "sheared.glb", *words)
+    assert (told.returncode, told.stdout[:7]) == (0, "reached")
+    hand = poise.load(tmp_path / "posed.glb").pose.world["LeftHand"].positions
+    np.testing.assert_allclose(hand, (0.4, 1.2, 0.35), atol=1e-4)
 
 
 def test_a_tree_without_shear_is_packed_as_before():

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import poise
 from poise import solvers
+from poise.io import samples
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
 from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import Choice, document_of
 from poise.viewer.protocol import NOTHING, REFUSED
 from poise.viewer.solving import Solving
-from tests.strategies import figure
+from tests.strategies import figure, rng_of
 from tests.view.action_cases import HAND, everything
 from tests.view.watcher import is_sentence, refusal
 
@@ -72,6 +75,18 @@ class TestEverySolver:
         document = document.but(places=document.places[:1])
         result = poise.solve(document.started, goals_of(document), free_root=document.free_root)
         np.testing.assert_array_equal(solved(document).q[0], result.q)
+
+    @pytest.mark.parametrize("name", ["auto", "ccd"])
+    def test_a_rig_that_shears_is_solved_like_others(self, name):
+        whole = poise.load(samples.path("humanoid.glb")).skeleton
+        scales = 1.0 + rng_of(1).uniform(0.0, 0.03, size=(len(whole), 1, 3))
+        skeleton = dataclasses.replace(whole, B=np.concatenate([np.eye(3) * scales, whole.B[:, :, 3:]], axis=2))
+        rig = poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))
+        chain = chain_of(rig.pose, "arm", "LeftArm", "LeftHand").but(position=(0.4, 1.2, 0.35))
+        outcome = solved(with_solver(document_of(rig, chains=(chain,)), name))
+        assert outcome.status == Status.reached
+        found = poise.Pose(skeleton, outcome.q[0]).world["LeftHand"].positions
+        assert outcome.left == pytest.approx(np.linalg.norm(found - (0.4, 1.2, 0.35)), abs=1e-9)
 
     def test_options_reach_the_solver(self):
         document = scenes.scene("ccd")
