@@ -235,6 +235,10 @@ def test_starts_whose_scales_differ_are_a_batch():
     assert together.reached.all()
     for i in range(4):
         np.testing.assert_array_equal(poise.solve(starts[i], goal).q, together.q[i])
+    away = poise.solve(starts, Position("tip", (60.0, 90.0, 30.0)))
+    assert (away.status == Status.out_of_reach).all()
+    for i in range(4):
+        np.testing.assert_array_equal(poise.solve(starts[i], Position("tip", (60.0, 90.0, 30.0))).q, away.q[i])
 
 
 def test_a_free_root_pins_and_a_near_go_together():

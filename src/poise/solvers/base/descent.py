@@ -115,7 +115,8 @@ def descend(problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance) 
         u[gone], rates[gone], left[gone], costs[gone] = (
             tried[better], new_rates[better], new_left[better], new_costs[better],
         )  # fmt: skip
-        met[gone] = problem.met(part.part(better).errors(q[better], targets[gone]), tolerance)
+        if len(gone):  # a problem of no starts has no plan
+            met[gone] = problem.met(part.part(better).errors(q[better], targets[gone]), tolerance)
     return Descent(u, costs, met, steps)
 
 
