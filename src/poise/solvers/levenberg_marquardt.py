@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, real
 from poise.maths.options import count, truth
@@ -24,7 +25,6 @@ from poise.solvers.base.alternatives import closest, every
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
-from poise.solvers.fabrik import FABRIK
 
 _ARM_RESTARTS, _RESTARTS = 250, 120
 
@@ -144,16 +144,13 @@ class LevenbergMarquardt:
         k, silent = len(targets), replace(request, progress=None)
         q, met = np.empty((k, problem.skeleton.nq)), np.zeros(k, dtype=np.bool_)
         iterations, updates = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
-        for rows, solver in ((far, _STRETCH), (~far, self)):
+        for rows, solver in ((far, solvers.named("fabrik")), (~far, self)):
             if rows.any():
                 part = problem.part(rows) if problem.start.shape else problem
                 found = solver.run(part, targets[rows], tolerance, silent)
                 q[rows], met[rows] = found.q, found.met
                 iterations[rows], updates[rows] = found.iterations, found.joint_updates
         return Answer(q, met, iterations, updates)
-
-
-_STRETCH = FABRIK()
 
 
 Solver = LevenbergMarquardt

@@ -25,7 +25,7 @@ from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import bent_naturally, carried, poles
-from poise.solvers.natural.stages import Stage, stages_of
+from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class Natural:
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _finished(
-        self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, request: Request,
+        self, problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request,
         answer: Answer,
     ) -> Answer:  # fmt: skip
         """The same, where the engine did what the stages could not."""
@@ -95,7 +95,7 @@ class Natural:
         return Answer(q, met, iterations, updates)
 
     def _turned_back(
-        self, problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, q: Floats
+        self, problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
     ) -> Floats:
         """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
         limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
@@ -119,7 +119,7 @@ def _part(problem: Problem, rows: np.ndarray) -> Problem:
 
 
 def _staged(
-    problem: Problem, stages: tuple[Stage, ...], targets: Floats, tolerance: Tolerance, request: Request
+    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
 ) -> tuple[Floats, Ints]:
     """The poses q (k, nq) that the stages leave, and how many joints they turned."""
     pose, updates = problem.start, np.zeros(len(targets), dtype=np.int64)
@@ -139,7 +139,7 @@ def _staged(
     return pose.flat_q, updates
 
 
-def _place_of_root(stage: Stage, pose: Pose, targets: Floats) -> Floats:
+def _place_of_root(stage: NaturalStage, pose: Pose, targets: Floats) -> Floats:
     """Where (k, 7) the root goes so that the limbs reach their targets."""
     tips = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1)
     root = stage.goals[0]

@@ -25,7 +25,7 @@ from poise.problem.problem import Problem
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
 
-class Stage(NamedTuple):
+class NaturalStage(NamedTuple):
     """Some of the goals, and what brings the figure to them.
 
     columns  which numbers of a row of targets are theirs
@@ -37,10 +37,10 @@ class Stage(NamedTuple):
     columns: Ints
     free_root: bool
     bends: Bends | None = None
-    carries: tuple[Stage, ...] = ()
+    carries: tuple[NaturalStage, ...] = ()
 
 
-def stages_of(problem: Problem) -> tuple[Stage, ...]:
+def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     """The stages of a problem, the root first; none where nothing about it is a figure's.
 
     None either where poses have scales of their own: a part of a chain need not be solvable where the whole of it is.
@@ -52,14 +52,14 @@ def stages_of(problem: Problem) -> tuple[Stage, ...]:
     return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
 
 
-def _stages(problem: Problem) -> tuple[Stage, ...]:
+def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
     skeleton, goals = problem.skeleton, problem.goals
     held = {row for goal in goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
     limbs = {limb.tip: limb for limb in limbs_of(skeleton) if _may_bend(problem, limb, held)}
     columns, root = _columns(goals), _root(problem)
     of_root: list[int] = []
     of_trunk: list[int] = []
-    found: list[Stage] = []
+    found: list[NaturalStage] = []
     for i, goal in enumerate(goals):
         if isinstance(goal, Near):
             continue
@@ -70,7 +70,7 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
             of_root.append(i)
         elif not _is_below(skeleton, row, limbs):
             of_trunk.append(i)
-    first: list[Stage] = []
+    first: list[NaturalStage] = []
     if root is not None and of_root:
         first.append(_several(goals, columns, of_root, None, free_root=True))
     elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
@@ -80,7 +80,7 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
 
 
-def _is_solvable(problem: Problem, stage: Stage) -> bool:
+def _is_solvable(problem: Problem, stage: NaturalStage) -> bool:
     """Whether its joints can be turned: not below scale that is not uniform."""
     try:
         return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joints)
@@ -137,7 +137,7 @@ def _is_below(skeleton: Skeleton, row: int, limbs: dict[int, RoleLimb]) -> bool:
     return any(limb.first in skeleton.way(row) for limb in limbs.values())
 
 
-def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -> Stage:
+def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -> NaturalStage:
     """The stage of a limb: in closed form, or by the engine and a Pole where its joints have limits."""
     names = problem.skeleton.names
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
@@ -146,13 +146,13 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -
     wanted = Place(tip, nowhere, upright, root=first) if turns else Position(tip, nowhere, root=first)
     goals = wanted, Pole(middle, nowhere, root=first, tip=tip)
     bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb)
-    return Stage(goals, columns, free_root=False, bends=bends)
+    return NaturalStage(goals, columns, free_root=False, bends=bends)
 
 
-def _carried(skeleton: Skeleton, root: int, limbs: tuple[Stage, ...]) -> Stage:
+def _carried(skeleton: Skeleton, root: int, limbs: tuple[NaturalStage, ...]) -> NaturalStage:
     """The stage of a root that stands on legs and has no goals: it goes where the limbs can reach, and leans."""
     goal = Place(skeleton.names[root], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
-    return Stage((goal,), np.zeros(0, dtype=np.int64), free_root=True, carries=limbs)
+    return NaturalStage((goal,), np.zeros(0, dtype=np.int64), free_root=True, carries=limbs)
 
 
 def _single(start: Pose) -> Pose:
@@ -162,13 +162,13 @@ def _single(start: Pose) -> Pose:
 def _several(
     goals: Sequence[Goal], columns: Sequence[Ints], which: list[int],
     below: tuple[Skeleton, tuple[int, ...] | None] | None, *, free_root: bool,
-) -> Stage:  # fmt: skip
+) -> NaturalStage:  # fmt: skip
     """Some of the goals together; with `below`, none of them moves what stands in those rows."""
     chosen = tuple(
         _without_pins(goal if below is None or isinstance(goal, Near) else _below(goal, *below))
         for goal in (goals[i] for i in which)
     )
-    return Stage(chosen, np.concatenate([columns[i] for i in which]), free_root=free_root)
+    return NaturalStage(chosen, np.concatenate([columns[i] for i in which]), free_root=free_root)
 
 
 def _without_pins(goal: Goal) -> Goal:
