@@ -39,8 +39,8 @@ from poise.kernels.values.lanes import SCALAR, part_of, width
 BOOK = 14  # rows of the lanes' book, see kernels/arm/many.py
 # Rows of the book for trees alone, where arms keep their target: the share of the way to the preferred configuration
 # that a step would like to go; what damping is multiplied by (0: by 1); the squared error of the iteration before; what
-# another attempt must be below to take the place of the start's own.
-PULLING, CAUTION, LAST, OWN = 0, 1, 2, 3
+# another attempt must be below to take the place of the start's own, and what that one leaves.
+PULLING, CAUTION, LAST, OWN, LEFT = 0, 1, 2, 3, 4
 WIDEST = 8  # lanes
 
 

@@ -60,7 +60,7 @@ from poise.kernels.codes import (
     TREE_RESTARTS,
 )
 from poise.kernels.compiled import kernel, part
-from poise.kernels.tree.arrays import CAUTION, LAST, OWN, PULLING, TreeArrays, carve
+from poise.kernels.tree.arrays import CAUTION, LAST, LEFT, OWN, PULLING, TreeArrays, carve
 from poise.kernels.tree.tree import (
     forward,
     freeze,
@@ -208,6 +208,7 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
         return False
     again = tries - 1 if settles else tries
     if not is_met and again == 1 and settles:
+        flat.book[LEFT * w + l] = problems.errors[k]
         flat.book[OWN * w + l] = clearly_below(problems.errors[k])
         problems.errors[k] = flat.book[OWN * w + l]
     if not is_met and again <= restarts:
@@ -223,6 +224,8 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
     if not is_met and again == restarts + 1 and settles and problems.errors[k] < flat.book[OWN * w + l]:
         start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
         return False
+    if not is_met and settles and problems.errors[k] == flat.book[OWN * w + l]:
+        problems.errors[k] = flat.book[LEFT * w + l]
     if following < last:
         begin(problems, flat, w, l, following)
         return True

@@ -78,9 +78,14 @@ class Natural:
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _finished(
-        self, problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request,
+        self,
+        problem: Problem,
+        stages: tuple[NaturalStage, ...],
+        targets: Floats,
+        tolerance: Tolerance,
+        request: Request,
         answer: Answer,
-    ) -> Answer:  # fmt: skip
+    ) -> Answer:
         """The same, where the engine did what the stages could not."""
         rows = np.flatnonzero(~answer.met)
         there = _part(problem, rows)
