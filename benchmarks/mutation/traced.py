@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +82,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     lines.clear()
     counts.clear()
     item.stash[FAILED] = False
-    began = time.perf_counter()
+    began = worked()
     threading.settrace(called)
     sys.settrace(called)
     try:
@@ -92,7 +91,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
         if not item.stash[FAILED]:
-            write(item.nodeid, time.perf_counter() - began)
+            write(item.nodeid, worked() - began)
+
+
+def worked() -> float:
+    """Seconds of processor time so far, of processes that were waited for, too: the same on a busy machine."""
+    return sum(os.times()[:4])
 
 
 FAILED = pytest.StashKey[bool]()

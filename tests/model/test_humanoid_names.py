@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 import poise
+from poise.model.roles.words import cut
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 
 
@@ -44,3 +45,15 @@ def test_a_root_on_the_ground_is_not_the_hips():
     found = poise.humanoid(skeleton_of(["Root", *made.names], parents, [(0.0, 0.0, 0.0), *made.points]))
     assert found.joints["hips"] == "hips"  # though the spine hangs at the root, beside them
     assert "'Root' carries legs and spine" in found.reasons["hips"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lhand", ("l", "hand")), ("rfoot", ("r", "foot")), ("LHAND", ("l", "hand")), ("leg", ("leg",)),
+        ("rupperarm", ("r", "upperarm")), ("lantern", ("lantern",)),
+        ("Armature|mixamorig:LeftHand", ("left", "hand")),
+    ],
+)  # fmt: skip
+def test_a_name_is_cut_into_words(name, words):
+    assert cut(name) == words

@@ -306,6 +306,16 @@ def document_with(tmp_path, change):
 PNG = b"\x89PNG\r\n\x1a\n" + b"picture"
 
 
+def test_keys_that_no_channel_uses_may_name_any_accessor_or_none(tmp_path):
+    """Nothing reads them: what an animation's sampler says of its keys is not the page's to stumble over."""
+    samplers = [{}, {"input": None, "output": 7}, {"input": -1, "output": "1"}]
+    model = document_with(
+        tmp_path, lambda document: document.update(animations=[{"samplers": samplers, "channels": []}])
+    )
+    document, _ = opened(model.asset)
+    assert len(document["accessors"]) == 1
+
+
 def test_a_picture_beside_the_file_is_taken_along(tmp_path):
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "skin.png").write_bytes(PNG)
