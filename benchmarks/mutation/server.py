@@ -22,6 +22,8 @@ import pytest
 import scipy.optimize
 import scipy.spatial.transform  # noqa: F401
 
+MOST = 1.0  # [s] that count between two looks: where all was stopped for a while, nothing hung
+
 
 def run(arguments: Sequence[str], output: str, limit: float) -> int | None:
     """The exit code of pytest in a process group of its own, which is killed when the time is up."""
@@ -40,13 +42,15 @@ def run(arguments: Sequence[str], output: str, limit: float) -> int | None:
             sys.stderr.flush()
             code = 3
         os._exit(code)
-    end, code = time.monotonic() + limit, None
-    while time.monotonic() < end:
+    code, spent, before = None, 0.0, time.monotonic()
+    while spent < limit:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             break
         time.sleep(0.02)
+        now = time.monotonic()
+        spent, before = spent + min(now - before, MOST), now
     try:
         os.killpg(child, signal.SIGKILL)  # servers that a test left behind, too
     except ProcessLookupError:

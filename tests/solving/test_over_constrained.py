@@ -9,6 +9,8 @@ import pytest
 
 import poise
 from poise import Position, Status
+from poise.problem.problem import Problem, Tolerance
+from poise.solving import judge
 from tests.solving.test_solve import rest
 
 FEW = np.array([0.3, -0.6, 0.8, 0.5, -0.4])  # five hinges, near which a tip is asked for
@@ -119,3 +121,15 @@ def test_what_is_missed_by_rounding_alone_asks_for_nothing_more():
     both = poise.solve(poise.Pose(s, [0.3, 0.5]), Position("c", [there, [0.9, 0.7, 0.4]]), tolerance=0)
     assert both.codes[0] in (Status.reached, Status.stalled)
     assert both.codes[1] == Status.over_constrained
+
+
+def test_joints_as_many_as_are_asked_for_are_never_too_few():
+    """Nearly stretched, no joint alone brings the tip nearer to where it should be, halfway back; together they do."""
+    s = poise.Skeleton.build(
+        "abct", range(-1, 3), [1, 1, 1, 0], offsets=[(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0)],
+        axes=[(0, 1, 0), (0, 0, 1), (0, 0, 1), (0, 0, 0)],
+    )  # fmt: skip
+    problem = Problem(rest(s), (Position("t", [1, 0, 0]),))
+    q, targets = np.array([[0.0, -0.0005, 0.001]]), np.array([[1.0, 0.0, 0.0]])
+    assert judge.standing(problem, q, targets).stationary[0]
+    assert judge.why(problem, q, targets, Tolerance(1e-3, 1e-3))[0] == Status.stalled
