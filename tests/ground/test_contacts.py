@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from poise.errors import InputError, UnknownNameError
-from poise.ground.contact.contacts import Contacts, find_contacts, stances
+from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.motion import BALL
@@ -210,6 +210,20 @@ class TestByHand:
         first, second = stances(there)[1], stances(dataclasses.replace(there))[1]
         np.testing.assert_array_equal(first.heel, second.heel)
         np.testing.assert_array_equal(first.ball, second.ball)
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.5, 2.0])
+def test_thresholds_of_a_clip_in_place_rise_with_its_speed(speed):
+    """Heights by as much for each metre a second; speeds as far as its own are beyond the usual ones."""
+    own, slow, fast = Thresholds(), Thresholds().loosened(speed), Thresholds().loosened(2 * speed)
+    for name in ("on_height", "heel_off", "ball_off"):
+        more = [getattr(one, name) - getattr(own, name) for one in (slow, fast)]
+        assert 0.0 < more[0] < 0.1 * speed
+        assert more[1] == pytest.approx(2 * more[0])
+    for name, share in (("on_speed", 1.0), ("off_speed", 1.8), ("rise", 0.5)):
+        assert getattr(slow, name) == max(getattr(own, name), share * speed)
+    assert slow.level
+    assert not own.level
 
 
 class TestIntervals:

@@ -39,6 +39,15 @@ def test_a_walk_that_travels_is_not_in_place():
     assert in_place(there) is None
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_a_walk_that_travels_while_its_feet_slide_is_not_in_place(share):
+    """Hips and feet that drift on the whole by more than three tenths of the speed of the ground."""
+    walk = treadmill(60.0, seconds=4.0)
+    drift = np.zeros((len(walk), 3))
+    drift[:, 1] = share * 1.2 * walk.times
+    assert (in_place(walk.moved(drift)) is None) == (share > 0.3)
+
+
 @pytest.mark.parametrize("file", [KNIGHT, ROBOT, FOX, FOXES])
 def test_of_the_clips_of_a_game_those_that_walk_and_run_are_in_place(data, file):
     names = [clip.name for clip in load(data / "glb" / file).clips]

@@ -204,3 +204,16 @@ def off_axis(q):
     """Which of the arm's joints turn about another axis than their own."""
     others = [[1, 3], [2, 3], [2, 3], [2, 3], [1, 2]]
     return [np.abs(turn[other]).max() > 1e-6 for turn, other in zip(turns(q), others, strict=True)]
+
+
+def test_the_crowd_stands_in_a_fan_of_two_rows_around_its_target():
+    document = scenes.scene("crowd")
+    x, _, z = (np.array(document.places) - document.chains[0].position).T
+    np.testing.assert_allclose(np.hypot(x, z), [0.62, 0.9] * 5, atol=1e-12)
+    np.testing.assert_allclose(np.degrees(np.arctan2(x, -z)), np.linspace(-125, 45, 10), atol=1e-9)
+
+
+def test_the_feet_are_a_stride_apart():
+    left, right = (np.array(chain.position) for chain in scenes.scene("feet").chains)
+    assert left[2] - right[2] == pytest.approx(0.32)
+    assert left[0] - right[0] == pytest.approx(0.38)
