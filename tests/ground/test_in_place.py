@@ -46,6 +46,7 @@ def test_a_walk_that_travels_while_its_feet_slide_is_not_in_place(share):
     drift = np.zeros((len(walk), 3))
     drift[:, 1] = share * 1.2 * walk.times
     assert (in_place(walk.moved(drift)) is None) == (share > 0.3)
+    assert module._loops(walk.moved(drift), np.array([0.0, 1.2])) == (share < 0.3)
 
 
 @pytest.mark.parametrize("file", [KNIGHT, ROBOT, FOX, FOXES])
