@@ -68,6 +68,20 @@ def test_uniform_scale_above_goes_into_the_offsets(tmp_path):
         saved(squashed, tmp_path)
 
 
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize(("noise", "fits"), [(1e-5, True), (0.9e-3, True), (1.1e-3, False)])
+def test_scale_that_differs_by_noise_counts_as_uniform_whatever_its_size(tmp_path, size, noise, fits):
+    skeleton = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL, Kind.BALL], offsets=[[0, 0, 0], [0, 1, 0]])
+    scales = size * np.array([[1.0, 1.0 + noise, 1.0], [1.0, 1.0, 1.0]])
+    poses = Pose(skeleton, skeleton.rest_q[None], scales=scales[None])
+    if fits:
+        again = saved(poses, tmp_path).clips[0].poses
+        np.testing.assert_allclose(again.world["b"].positions[0], [0, size, 0], rtol=2e-3)
+    else:
+        with pytest.raises(UnsupportedError, match="differs by axis; these joints have it: a"):
+            saved(poses, tmp_path)
+
+
 def test_joints_that_change_their_distance_get_positions(tmp_path):
     skeleton = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL, Kind.BALL], offsets=[[0, 0, 0], [0, 1, 0]])
     translations = [[[0, 0, 0], [0, 1, 0]], [[2, 0, 0], [0, 1.5, 0]]]

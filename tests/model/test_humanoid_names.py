@@ -57,3 +57,18 @@ def test_a_root_on_the_ground_is_not_the_hips():
 )  # fmt: skip
 def test_a_name_is_cut_into_words(name, words):
     assert cut(name) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "roles"), [(3, ["UpperArm", "LowerArm", "Hand"]), (4, ["Shoulder", "UpperArm", "LowerArm", "Hand"])]
+)
+def test_the_bones_of_an_arm_may_be_counted(count, roles):
+    """Of four the first is the clavicle."""
+    made = figure(CONVENTIONS["vrm"])
+    names = list(made.names)
+    for side in ("left", "right"):
+        for number, role in enumerate(roles, 1):
+            names[made.names.index(made.roles[f"{side}{role}"])] = f"{side} arm {number}"
+    found = poise.humanoid(skeleton_of(names, made.parents, made.points))
+    for side in ("left", "right"):
+        assert [found.joints[f"{side}{role}"] for role in roles] == [f"{side} arm {i}" for i in range(1, count + 1)]

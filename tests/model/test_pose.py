@@ -77,6 +77,8 @@ def test_world_maps_are_read_only():
     for maps in (pose.world, pose.world["tip"], pose.world_of("tip")):
         for array in (maps.affine, maps.positions):
             assert not array.flags.writeable
+    for array in (pose.local_positions, pose.local_rotations):
+        assert not array.flags.writeable
 
 
 @given(seeds)
