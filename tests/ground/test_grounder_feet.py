@@ -12,6 +12,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.ground.report.measures import paths_of
 from poise.io import samples
+from poise.kernels.ground import grounder_feet
+from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
 
 
@@ -21,6 +23,16 @@ def test_feet_lie_on_a_slope_of_any_direction(direction):
     for _ in range(60):
         last = live.step(at(), SECOND)
     assert np.abs(soles_over(live, last)[:, :2]).max() < 1e-6
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.3, 0.0), (0.0, 0.3), (-0.2, 0.4), (0.1, -0.5), (0.0, 0.0)])
+def test_the_tilt_of_a_slope_turns_up_to_its_normal(x, y):
+    """Slopes are rises along x and y: the ground's normal leans the other way."""
+    normal = np.array([-x, -y, 1.0]) / np.sqrt(1 + x * x + y * y)
+    up = np.array([0.0, 0.0, 1.0])
+    np.testing.assert_allclose(rotations.rotate(np.array(grounder_feet.tilted(x, y, 1.0)), up), normal, atol=1e-12)
+    steep = rotations.rotate(np.array(grounder_feet.tilted(10 * x, 10 * y, 0.2)), up)
+    assert np.arccos(np.clip(steep[2], -1, 1)) <= 0.2 + 1e-9
 
 
 def ball_contacts(path):
