@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise import Kind, Pose
-from poise.cli.info import _limit as in_words
+from poise.cli.told.limits import limit_words as in_words
 from poise.io.sidecar.read import apply_sidecar
 from poise.io.sidecar.write import sidecar_text
 from poise.model import limits

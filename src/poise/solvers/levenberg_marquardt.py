@@ -127,7 +127,7 @@ class LevenbergMarquardt:
             return closest(engine, targets, request)
         if request.prefer == "all":
             return every(engine, targets, request, self.apart)
-        far = None if request.trace else stretches(problem, targets, tolerance)
+        far = stretches(problem, targets, tolerance)
         if far is not None:
             return self._stretched(problem, targets, tolerance, request, far)
         rows = trace_rows(problem, engine.options) if request.trace else 0
@@ -141,6 +141,8 @@ class LevenbergMarquardt:
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, far: Bools
     ) -> Answer:
         """The same where some targets are beyond the reach of a free chain: stretched towards them in closed form."""
+        if far.all():
+            return solvers.named("fabrik").run(problem, targets, tolerance, request)
         k, silent = len(targets), replace(request, progress=None)
         q, met = np.empty((k, problem.skeleton.nq)), np.zeros(k, dtype=np.bool_)
         iterations, updates = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)

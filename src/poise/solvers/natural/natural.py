@@ -22,7 +22,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.answers import answered_in_groups
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request
+from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import bent_naturally, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
@@ -36,6 +36,10 @@ class Natural:
     ----------
     engine
         The solver that begins where the stages end.
+
+    Notes
+    -----
+    A trace has two rows, the start and the answer.
     """
 
     engine: solvers.Solver = field(default_factory=LevenbergMarquardt)
@@ -53,8 +57,11 @@ class Natural:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         stages = stages_of(problem) if problem.joints else ()
-        if not stages or not len(targets) or request.trace:
+        if not stages or not len(targets):
             return self.engine.run(problem, targets, tolerance, request)
+        if request.trace:
+            answer = self.run(problem, targets, tolerance, replace(request, trace=False))
+            return answer._replace(trace=_before_and_after(problem, answer.q, targets))
         silent = replace(request, progress=None)
         given = problem.start_rows if len(problem.start_rows) == len(targets) else None
         q = np.repeat(problem.start_rows, len(targets), axis=0) if given is None else given.copy()
@@ -117,6 +124,13 @@ class Natural:
 
 _ONCE = LevenbergMarquardt(restarts=0)
 _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the pose that all of them lead to
+
+
+def _before_and_after(problem: Problem, q: Floats, targets: Floats) -> Trace:
+    """Stages have no iterations: the start and the answer, each with what it leaves."""
+    rows = np.concatenate([problem.start_rows[:1], q[:1]])
+    errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
+    return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
 
 
 def _part(problem: Problem, rows: np.ndarray) -> Problem:
