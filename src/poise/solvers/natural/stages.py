@@ -43,11 +43,12 @@ class NaturalStage(NamedTuple):
 def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     """The stages of a problem, the root first; none where nothing about it is a figure's.
 
-    None either where poses have scales of their own: a part of a chain need not be solvable where the whole of it is.
+    None either where poses have scales of their own, which may be zero above a part of a chain in some frames, and
+    where Near weighs all joints.
     """
-    if problem.start.scales is not None:
-        return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
+    if problem.start.scales is not None or None in near:
+        return ()
     key = problem.kinds, problem.free_root, near, problem.start.translations is not None
     return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
 
@@ -81,7 +82,7 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
 
 
 def _is_solvable(problem: Problem, stage: NaturalStage) -> bool:
-    """Whether its joints can be turned: not below scale that is not uniform."""
+    """Whether it has joints, and they can be turned: not below a scale of zero."""
     try:
         return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joints)
     except UnsupportedError:
