@@ -16,6 +16,7 @@ from poise.maths import rotations
 from poise.problem import goals
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
+from poise.solvers.base import corrected
 from tests.command_line import run
 from tests.contracts.cases import (
     CHAINS,
@@ -285,3 +286,15 @@ def test_a_tree_without_shear_is_packed_as_before():
     assert poise.solve(rest(s), Position("tip", (1, 1, 0))).problem.plan.stretch == 0.0
     mirrored = poise.Pose(s, s.rest_q, scales=np.tile([-2.0, 2.0, 2.0], (JOINTS + 1, 1)))
     assert poise.solve(mirrored, Position("tip", (1, 1, 0))).problem.plan.stretch == 0.0
+
+
+@pytest.mark.parametrize(
+    ("solver", "attempts"), [("levenberg_marquardt", 40), (poise.LevenbergMarquardt(restarts=3), 3)]
+)
+def test_the_engine_has_its_restarts_where_scale_shears(monkeypatch, solver, attempts):
+    """Not only behind natural poses: what misses is begun again from as many other poses as it would be without."""
+    asked_for = []
+    real = corrected.descended
+    monkeypatch.setattr(corrected, "descended", lambda *a, **how: asked_for.append(how["attempts"]) or real(*a, **how))
+    poise.solve(rest(sheared()[0]), Position("tip", [30.0, 20.0, 10.0]), solver=solver)
+    assert asked_for == [attempts]

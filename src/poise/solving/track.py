@@ -19,9 +19,8 @@ from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.problem.goals import Goal
 from poise.problem.measure import errors_of_one
-from poise.solvers.base.contract import Request
+from poise.solvers.base.contract import Request, engine_of, with_engine
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.natural import Natural
 from poise.solving.pace import Approach
 from poise.solving.result import Result
 from poise.solving.run import run
@@ -102,7 +101,7 @@ class Tracker:
         self.microseconds = _microseconds(microseconds, iterations)
         self.budget = _ITERATIONS if iterations is None else count("iterations", iterations)
         limited = iterations is not None or microseconds is not None
-        self._in_slices = "iterations" in _options(_engine(self.solver)) and (limited or isinstance(solver, str))
+        self._in_slices = "iterations" in _options(engine_of(self.solver)) and (limited or isinstance(solver, str))
         self._quick = self._prepared.quick and not limited
         self._plain = plain_of(self._prepared.problem)
         self.reset()
@@ -233,10 +232,10 @@ class Tracker:
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.at(prepared.problem.start.with_q(q))
         if self._in_slices:
-            own: int | None = _engine(solver).iterations
+            own: int | None = engine_of(solver).iterations
             most = most if self.microseconds is None else _SLICE
             most = most if own is None else min(most, own)  # None: the solver has no number of its own to keep to
-            solver = _with_engine(solver, dataclasses.replace(_engine(solver), iterations=most))
+            solver = with_engine(solver, dataclasses.replace(engine_of(solver), iterations=most))
         return run(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
     def _is_spent(self, used: int, began: float) -> bool:
@@ -269,16 +268,7 @@ def steady(
     chosen: Any = chosen_solver(solver, start, goals, free_root=free_root, natural=natural)
     if not isinstance(solver, str):
         return chosen
-    return _with_engine(chosen, _calm(_engine(chosen)))
-
-
-def _engine(solver: Any) -> Any:
-    """The solver that iterates: of natural poses the one behind them."""
-    return solver.engine if isinstance(solver, Natural) else solver
-
-
-def _with_engine(solver: Any, engine: Any) -> Any:
-    return Natural(engine=engine) if isinstance(solver, Natural) else engine
+    return with_engine(chosen, _calm(engine_of(chosen)))
 
 
 def _calm(chosen: Any) -> Any:

@@ -12,9 +12,8 @@ from poise.errors import InputError
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.problem.goals import Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
-from poise.solvers.base.contract import Prefer
+from poise.solvers.base.contract import Prefer, with_engine
 from poise.solvers.base.parameters import parameters, read_options
-from poise.solvers.natural.natural import Natural
 from poise.solving.solve import chosen_solver
 
 Numbers = tuple[float, ...]
@@ -119,8 +118,7 @@ def solver_of(
     own = chosen_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
     for candidate in (own.name, "levenberg_marquardt", "ccd", *solvers.names()):
         if given.keys() <= _names_of(candidate):
-            made = solvers.named(candidate, **given)
-            return Natural(engine=made) if isinstance(own, Natural) else made
+            return with_engine(own, solvers.named(candidate, **given))
     raise InputError(f"no solver has all of {_listed(given)}; name one with --solver: {', '.join(solvers.names())}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from poise.errors import InputError
@@ -91,6 +91,16 @@ def is_own(solver: object) -> bool:
     """Whether a solver is a value of a class of Poise's own: those that are equal do the same, and may stand for it."""
     inner = getattr(solver, "inner", None)  # of one that goes round another
     return type(solver).__module__.startswith(OWN) and (inner is None or is_own(inner))
+
+
+def engine_of(solver: Any) -> Any:
+    """The solver that has the last word: of one that only finds where another begins, that other one."""
+    return getattr(solver, "finisher", solver)
+
+
+def with_engine(solver: Any, engine: Any) -> Any:
+    """The same solver with another one behind it; where nothing stands before that, it alone."""
+    return replace(solver, finisher=engine) if hasattr(solver, "finisher") else engine
 
 
 def check_solver(solver: Any) -> None:

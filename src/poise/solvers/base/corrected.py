@@ -15,7 +15,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import pulled
 from poise.solvers.base.answers import answered
-from poise.solvers.base.contract import Answer, Request
+from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.base.descent import descended
 
 _AGAIN = 4  # most aims; each takes the error down by the share of itself that a length is off
@@ -39,8 +39,7 @@ def corrected(
     stretched = missed[~answer.met[missed]]
     if len(stretched):
         answer = _bent(problem, solver, targets, tolerance, request, answer, stretched)
-    solver = getattr(solver, "engine", solver)  # the one that has the last word where a figure is posed first
-    restarts = getattr(solver, "restarts", 0)  # a solver that starts nowhere else is not helped by doing so
+    restarts = getattr(engine_of(solver), "restarts", 0)  # a solver that starts nowhere else is not helped by doing so
     attempts = _ATTEMPTS if restarts is None else min(restarts, _ATTEMPTS)
     found = descended(problem.part(missed), answer.q[missed], targets[missed], tolerance, attempts=attempts)
     return _merged(answer, missed, found._replace(trace=answer.trace))

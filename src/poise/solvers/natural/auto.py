@@ -40,7 +40,7 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
         return plain
     if (limb and not _is_straight(problem)) or not stages_of(problem):
         return plain
-    return Natural(engine=plain)
+    return Natural(finisher=plain)
 
 
 def is_figure(skeleton: Skeleton) -> bool:

@@ -34,7 +34,7 @@ class Natural:
 
     Parameters
     ----------
-    engine
+    finisher
         The solver that begins where the stages end.
 
     Notes
@@ -42,23 +42,23 @@ class Natural:
     A trace has two rows, the start and the answer.
     """
 
-    engine: solvers.Solver = field(default_factory=LevenbergMarquardt)
+    finisher: solvers.Solver = field(default_factory=LevenbergMarquardt)
 
     @property
     def name(self) -> str:
         """Name of the solver that has the last word."""
-        return self.engine.name
+        return self.finisher.name
 
     @property
     def handles(self) -> Capabilities:
         """What that one handles."""
-        return self.engine.handles
+        return self.finisher.handles
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         stages = stages_of(problem) if problem.joints else ()
         if not stages or not len(targets):
-            return self.engine.run(problem, targets, tolerance, request)
+            return self.finisher.run(problem, targets, tolerance, request)
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=_before_and_after(problem, answer.q, targets))
@@ -81,7 +81,7 @@ class Natural:
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
         """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
-        found = answered_in_groups(self.engine, problem.at(problem.posed(q)), targets, tolerance, request)
+        found = answered_in_groups(self.finisher, problem.at(problem.posed(q)), targets, tolerance, request)
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _finished(
@@ -97,7 +97,7 @@ class Natural:
         rows = np.flatnonzero(~answer.met)
         there = _part(problem, rows)
         there = there.at(there.posed(answer.q[rows]))
-        found = answered_in_groups(self.engine, there, targets[rows], tolerance, request)
+        found = answered_in_groups(self.finisher, there, targets[rows], tolerance, request)
         q, met = answer.q.copy(), answer.met.copy()
         iterations, updates = answer.iterations.copy(), answer.joint_updates.copy()
         q[rows] = self._turned_back(there, stages, targets[rows], tolerance, found.q)
