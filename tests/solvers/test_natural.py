@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,6 +133,18 @@ class TestWholeFigures:
         assert result.reached
         assert result.natural
         assert "Spine" in result.joints
+
+    def test_the_trunk_moves_for_hands_only_where_poses_are_natural(self):
+        hand = poise.Position(HAND, FIGURE.rest.world[HAND].positions + 0.1 * UP)
+
+        def moved(*goals: poise.Goal, **options: Any) -> tuple[str, ...]:
+            return poise.solve(FIGURE.rest, [hand, *goals], free_root=True, **options).joints
+
+        few = moved(natural=False)
+        assert "Spine" not in few
+        assert moved(prefer="closest", seeds=1) == few
+        assert moved(poise.Near(FIGURE.rest)) == few
+        assert "Spine" in moved()
 
     def test_a_squat_keeps_the_torso_upright_and_knees_over_the_feet(self):
         result = poise.solve(FIGURE.rest, squat(0.3), free_root=True)

@@ -22,6 +22,7 @@ from poise.problem.arm import arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.alternatives import closest, every
+from poise.solvers.base.answers import merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
@@ -143,16 +144,12 @@ class LevenbergMarquardt:
         """The same where some targets are beyond the reach of a free chain: stretched towards them in closed form."""
         if far.all():
             return solvers.named("fabrik").run(problem, targets, tolerance, request)
-        k, silent = len(targets), replace(request, progress=None)
-        q, met = np.empty((k, problem.skeleton.nq)), np.zeros(k, dtype=np.bool_)
-        iterations, updates = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+        silent, none = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)
+        answer = Answer(np.empty((len(targets), problem.skeleton.nq)), far, none, none)
         for rows, solver in ((far, solvers.named("fabrik")), (~far, self)):
             if rows.any():
-                part = problem.part(rows) if problem.start.shape else problem
-                found = solver.run(part, targets[rows], tolerance, silent)
-                q[rows], met[rows] = found.q, found.met
-                iterations[rows], updates[rows] = found.iterations, found.joint_updates
-        return Answer(q, met, iterations, updates)
+                answer = merged(answer, rows, solver.run(problem.part(rows), targets[rows], tolerance, silent))
+        return answer
 
 
 Solver = LevenbergMarquardt

@@ -112,7 +112,7 @@ def solve(
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     wanted = checked_goals(goals)
     if free_root:
-        start, wanted = _freed(start, wanted, solver, natural=natural)
+        start, wanted = _freed(start, wanted, solver, prefer, natural=natural)
     shape = _batch(start, wanted)
     show = progress is True
     told = None if show or progress is False else progress
@@ -224,7 +224,7 @@ def prepare(
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
     if free_root:
-        start, wanted = _freed(start, wanted, solver, natural=natural)
+        start, wanted = _freed(start, wanted, solver, prefer, natural=natural)
     how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root, natural)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
@@ -258,7 +258,7 @@ def chosen_solver(
     """The solver that is meant; see solvers/natural/auto.py for "auto"."""
     if not isinstance(solver, str) and not natural:
         return solver
-    start, goals = _freed(start, goals, solver, natural=natural) if free_root else (start, goals)
+    start, goals = _freed(start, goals, solver, prefer, natural=natural) if free_root else (start, goals)
     return chosen(solver, Problem(start, goals, free_root), prefer, natural)
 
 
@@ -271,11 +271,11 @@ def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
 
 
 def _freed(
-    start: Pose, goals: tuple[Goal, ...], solver: str | solvers.Solver, *, natural: bool | None
+    start: Pose, goals: tuple[Goal, ...], solver: str | solvers.Solver, prefer: Prefer, *, natural: bool | None
 ) -> tuple[Pose, tuple[Goal, ...]]:
     """The start on a skeleton with a free root, and what may move for the goals then."""
     start = rooted(start)
-    moves = natural is not False and (solver == "auto" or isinstance(solver, Natural))
+    moves = natural is not False and prefer == "first" and (solver == "auto" or isinstance(solver, Natural))
     return start, whole(start, goals) if moves else goals
 
 

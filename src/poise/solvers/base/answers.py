@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, finite
+from poise.maths.arrays import Bools, Floats, Ints, finite
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Answer, Request, is_own
@@ -40,6 +40,16 @@ def answered_in_groups(
         joint_updates=np.concatenate([answer.joint_updates for answer in every])[back],
         trace=every[0].trace,
     )
+
+
+def merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
+    """The answer with some rows solved again; what both took counts."""
+    q, is_met = answer.q.copy(), answer.met.copy()
+    iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
+    q[rows], is_met[rows] = again.q, again.met
+    iterations[rows] += again.iterations
+    joint_updates[rows] += again.joint_updates
+    return Answer(q, is_met, iterations, joint_updates, again.trace, again.solutions)
 
 
 def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Floats, Ints
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import pulled
-from poise.solvers.base.answers import answered
+from poise.solvers.base.answers import answered, merged
 from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.base.descent import descended
 
@@ -42,7 +42,7 @@ def corrected(
     restarts = getattr(engine_of(solver), "restarts", 0)  # a solver that starts nowhere else is not helped by doing so
     attempts = _ATTEMPTS if restarts is None else min(restarts, _ATTEMPTS)
     found = descended(problem.part(missed), answer.q[missed], targets[missed], tolerance, attempts=attempts)
-    return _merged(answer, missed, found._replace(trace=answer.trace))
+    return merged(answer, missed, found._replace(trace=answer.trace))
 
 
 def _aimed(
@@ -55,7 +55,7 @@ def _aimed(
         if not missed.any():
             break
         aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
-        answer = _merged(answer, missed, answered(solver, problem.part(missed), aims[missed], tolerance, request))
+        answer = merged(answer, missed, answered(solver, problem.part(missed), aims[missed], tolerance, request))
     return answer
 
 
@@ -77,7 +77,7 @@ def _bent(
     again = answered(solver, part, pulled(part, targets[rows]), tolerance, request)
     met = again.met
     found = Answer(again.q[met], met[met], again.iterations[met], again.joint_updates[met], answer.trace)
-    return _merged(answer, rows[met], found)
+    return merged(answer, rows[met], found)
 
 
 def _every(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
@@ -92,13 +92,3 @@ def _every(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answ
         joint_updates=answer.joint_updates + found.joint_updates.sum(),
         solutions=found.q[found.met],
     )
-
-
-def _merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
-    """The answer with some rows solved again; both count."""
-    q, is_met = answer.q.copy(), answer.met.copy()
-    iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
-    q[rows], is_met[rows] = again.q, again.met
-    iterations[rows] += again.iterations
-    joint_updates[rows] += again.joint_updates
-    return Answer(q, is_met, iterations, joint_updates, again.trace, again.solutions)

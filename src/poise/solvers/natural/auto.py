@@ -20,7 +20,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request
 from poise.solvers.natural.limbs import limbs_of
 from poise.solvers.natural.natural import Natural
-from poise.solvers.natural.stages import rooted_goal, stages_of
+from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
 
 _STRAIGHT = float(np.cos(np.radians(2.0)))  # a limb that is bent less at rest does not show to which side
 
@@ -31,7 +31,9 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
         what = f"prefer={prefer!r}" if solver == "auto" else f"the solver {getattr(solver, 'name', solver)!r}"
         raise UnsupportedError(f'natural=True goes with solver="auto" and prefer="first" only, not with {what}')
     if natural and not is_figure(problem.skeleton):
-        raise UnsupportedError(f"natural=True is for figures whose arms and legs are known: {_unknown(problem)}")
+        raise UnsupportedError(
+            f"natural=True is for figures whose arms and legs are known: {_unknown(problem.skeleton)}"
+        )
     if solver != "auto":
         return solvers.named(solver) if isinstance(solver, str) else solver
     limb = prefer == "first" and not problem.free_root and _bends_two(problem)
@@ -50,7 +52,7 @@ def is_figure(skeleton: Skeleton) -> bool:
 
 def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """Goals of a figure whose root is free: where they name no root, all between it and them may move."""
-    if not is_figure(start.skeleton):
+    if not has_room(start, goals) or not is_figure(start.skeleton):
         return goals
     skeleton = start.skeleton
     root = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
@@ -64,8 +66,7 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     return tuple(rooted(goal) for goal in goals)
 
 
-def _unknown(problem: Problem) -> str:
-    skeleton = problem.skeleton
+def _unknown(skeleton: Skeleton) -> str:
     if is_robot(skeleton.kinds, skeleton.parents):
         return "this is a robot, all joints of which are hinges and slides"
     missing = [role for role in REQUIRED if role not in sure_roles(skeleton)]

@@ -20,7 +20,7 @@ from poise.model.pose import Pose
 from poise.problem.goals import Place
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
-from poise.solvers.base.answers import answered_in_groups
+from poise.solvers.base.answers import answered_in_groups, merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
@@ -63,14 +63,13 @@ class Natural:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=_before_and_after(problem, answer.q, targets))
         silent = replace(request, progress=None)
-        given = problem.start_rows if len(problem.start_rows) == len(targets) else None
-        q = np.repeat(problem.start_rows, len(targets), axis=0) if given is None else given.copy()
+        q = np.array(np.broadcast_to(problem.start_rows, (len(targets), problem.skeleton.nq)))
         missed = ~problem.met(problem.errors(q, targets), tolerance)
         updates, far = np.zeros(len(q), dtype=np.int64), stretches(problem, targets, tolerance)
         # A start that meets its goals comes back as it is, and a limb that is too short is stretched by the engine.
         moved = missed if far is None else missed & ~far
         if moved.any():
-            q[moved], updates[moved] = _staged(_part(problem, moved), stages, targets[moved], tolerance, silent)
+            q[moved], updates[moved] = _staged(problem.part(moved), stages, targets[moved], tolerance, silent)
         if problem.plan.sheared:
             return self._rigid(problem, targets, tolerance, request, q, updates)
         missed = ~problem.met(problem.errors(q, targets), tolerance)
@@ -95,31 +94,11 @@ class Natural:
     ) -> Answer:
         """The same, where the engine did what the stages could not."""
         rows = np.flatnonzero(~answer.met)
-        there = _part(problem, rows)
+        there = problem.part(rows)
         there = there.at(there.posed(answer.q[rows]))
         found = answered_in_groups(self.finisher, there, targets[rows], tolerance, request)
-        q, met = answer.q.copy(), answer.met.copy()
-        iterations, updates = answer.iterations.copy(), answer.joint_updates.copy()
-        q[rows] = self._turned_back(there, stages, targets[rows], tolerance, found.q)
-        met[rows] = found.met
-        iterations[rows] += found.iterations
-        updates[rows] += found.joint_updates
-        return Answer(q, met, iterations, updates)
-
-    def _turned_back(
-        self, problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
-    ) -> Floats:
-        """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
-        limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
-        met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
-        if not len(met) or not limbs:
-            return q
-        there = problem.part(met)
-        turned, _ = _staged(there.at(there.posed(q[met])), limbs, targets[met], tolerance, Request())
-        still = problem.part(met).met(there.errors(turned, targets[met]), tolerance)
-        found = q.copy()
-        found[met[still]] = turned[still]
-        return found
+        q = _turned_back(there, stages, targets[rows], tolerance, found.q)
+        return merged(answer, rows, found._replace(q=q))
 
 
 _ONCE = LevenbergMarquardt(restarts=0)
@@ -133,8 +112,20 @@ def _before_and_after(problem: Problem, q: Floats, targets: Floats) -> Trace:
     return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
 
 
-def _part(problem: Problem, rows: np.ndarray) -> Problem:
-    return problem.part(rows) if problem.start.shape else problem
+def _turned_back(
+    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
+) -> Floats:
+    """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
+    limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
+    met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
+    if not len(met) or not limbs:
+        return q
+    there = problem.part(met)
+    turned, _ = _staged(there.at(there.posed(q[met])), limbs, targets[met], tolerance, Request())
+    still = there.met(there.errors(turned, targets[met]), tolerance)
+    found = q.copy()
+    found[met[still]] = turned[still]
+    return found
 
 
 def _staged(

@@ -41,16 +41,21 @@ class NaturalStage(NamedTuple):
 
 
 def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
-    """The stages of a problem, the root first; none where nothing about it is a figure's.
-
-    None either where poses have scales of their own, which may be zero above a part of a chain in some frames, and
-    where Near weighs all joints.
-    """
-    near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
-    if problem.start.scales is not None or None in near:
+    """The stages of a problem, the root first; none where nothing about it is a figure's."""
+    if not has_room(problem.start, problem.goals):
         return ()
+    near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
     key = problem.kinds, problem.free_root, near, problem.start.translations is not None
     return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
+
+
+def has_room(start: Pose, goals: tuple[Goal, ...]) -> bool:
+    """Whether poses may be natural ones.
+
+    Not where poses have scales of their own, which may be zero above a part of a chain in some frames, and where Near
+    weighs all joints.
+    """
+    return start.scales is None and not any(isinstance(goal, Near) and goal.joints is None for goal in goals)
 
 
 def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
@@ -58,8 +63,8 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
     held = {row for goal in goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
     limbs = {limb.tip: limb for limb in limbs_of(skeleton) if _may_bend(problem, limb, held)}
     columns, root = _columns(goals), _root(problem)
-    of_root: list[int] = []
-    of_trunk: list[int] = []
+    of_root: list[tuple[JointGoal, Ints]] = []
+    of_trunk: list[tuple[JointGoal, Ints]] = []
     found: list[NaturalStage] = []
     for i, goal in enumerate(goals):
         if isinstance(goal, Near):
@@ -68,16 +73,16 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
         if row in limbs and _is_lone(goals, skeleton, limbs[row]) and _bends(goal, skeleton, limbs[row]):
             found.append(_of_limb(problem, goal, columns[i], limbs[row]))
         elif root is not None and row in root:
-            of_root.append(i)
+            of_root.append((goal, columns[i]))
         elif not _is_below(skeleton, row, limbs):
-            of_trunk.append(i)
+            of_trunk.append((_below(goal, skeleton, root or ()), columns[i]))
     first: list[NaturalStage] = []
     if root is not None and of_root:
-        first.append(_several(goals, columns, of_root, None, free_root=True))
+        first.append(_together(of_root, free_root=True))
     elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
         first.append(_carried(skeleton, root[0], tuple(found)))
     if of_trunk and (found or first) and (root is None or of_root):
-        first.append(_several(goals, columns, of_trunk, (skeleton, root), free_root=False))
+        first.append(_together(of_trunk, free_root=False))
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
 
 
@@ -142,58 +147,55 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -
     """The stage of a limb: in closed form, or by the engine and a Pole where its joints have limits."""
     names = problem.skeleton.names
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
-    nowhere, upright = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-    turns = "rotation" in goal.measures
-    wanted = Place(tip, nowhere, upright, root=first) if turns else Position(tip, nowhere, root=first)
-    goals = wanted, Pole(middle, nowhere, root=first, tip=tip)
+    wanted = _to_be_given(tip, turns="rotation" in goal.measures, root=first)
+    goals = wanted, Pole(middle, np.zeros(3), root=first, tip=tip)
     bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb)
     return NaturalStage(goals, columns, free_root=False, bends=bends)
 
 
 def _carried(skeleton: Skeleton, root: int, limbs: tuple[NaturalStage, ...]) -> NaturalStage:
     """The stage of a root that stands on legs and has no goals: it goes where the limbs can reach, and leans."""
-    goal = Place(skeleton.names[root], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
-    return NaturalStage((goal,), np.zeros(0, dtype=np.int64), free_root=True, carries=limbs)
+    return NaturalStage(
+        (_to_be_given(skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64), free_root=True, carries=limbs
+    )
 
 
 def _single(start: Pose) -> Pose:
     return start[(0,) * len(start.shape)] if start.shape else start
 
 
-def _several(
-    goals: Sequence[Goal], columns: Sequence[Ints], which: list[int],
-    below: tuple[Skeleton, tuple[int, ...] | None] | None, *, free_root: bool,
-) -> NaturalStage:  # fmt: skip
-    """Some of the goals together; with `below`, none of them moves what stands in those rows."""
-    chosen = tuple(
-        _without_pins(goal if below is None or isinstance(goal, Near) else _below(goal, *below))
-        for goal in (goals[i] for i in which)
-    )
-    return NaturalStage(chosen, np.concatenate([columns[i] for i in which]), free_root=free_root)
+def _together(goals: Sequence[tuple[JointGoal, Ints]], *, free_root: bool) -> NaturalStage:
+    """The stage of several goals, each with its columns."""
+    columns = np.concatenate([columns for _, columns in goals])
+    return NaturalStage(tuple(_without_pin(goal) for goal, _ in goals), columns, free_root=free_root)
 
 
-def _without_pins(goal: Goal) -> Goal:
+def _without_pin(goal: JointGoal) -> JointGoal:
     """A Pin has no target; in a stage it stays where it was before the stages began."""
     if not isinstance(goal, Pin):
         return goal
-    nowhere = np.zeros(3)
-    if goal.rotation:
-        return Place(goal.joint, nowhere, np.array([1.0, 0.0, 0.0, 0.0]), root=goal.root, weight=goal.weight)
-    return Position(goal.joint, nowhere, root=goal.root, weight=goal.weight)
+    return _to_be_given(goal.joint, turns=goal.rotation, root=goal.root, weight=goal.weight)
 
 
-def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...] | None) -> Goal:
+def _to_be_given(joint: str, *, turns: bool, root: str | None = None, weight: float = 1.0) -> Position | Place:
+    """A goal whose target comes with the rows of targets."""
+    if turns:
+        return Place(joint, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), root=root, weight=weight)
+    return Position(joint, np.zeros(3), root=root, weight=weight)
+
+
+def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointGoal:
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
     way = skeleton.way(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     if not chain:
         return goal
-    last = max((way.index(row) for row in rows or () if row in way), default=-1)
+    last = max((way.index(row) for row in rows if row in way), default=-1)
     first = max(last + 1, way.index(chain[0]))
     return rooted_goal(goal, skeleton.names[way[min(first, len(way) - 1)]])
 
 
-def rooted_goal(goal: Goal, root: str) -> Goal:
+def rooted_goal(goal: JointGoal, root: str) -> JointGoal:
     """The same goal, for which this joint and those below it may move; goals that take no root stay as they are."""
     takes = is_dataclass(goal) and any(field.name == "root" and field.init for field in fields(goal))
     return replace(goal, root=root) if takes else goal  # pyright: ignore[reportArgumentType]
