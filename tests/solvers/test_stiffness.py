@@ -11,7 +11,7 @@ from poise import CCD, LevenbergMarquardt, samples
 from tests.strategies import generic_arm, random_q, rng_of, seeds
 
 FIGURE = poise.load(samples.path("humanoid.glb"))
-HAND = poise.Position("LeftHand", FIGURE.rest.world["LeftHand"].positions + [-0.2, 0.15, 0.25], root="Spine")
+HAND = poise.Position("LeftHand", np.add(FIGURE.rest.world["LeftHand"].positions, [-0.2, 0.15, 0.25]), root="Spine")
 
 
 def turns(result, joints):
