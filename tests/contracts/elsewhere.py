@@ -24,6 +24,11 @@ def in_units(thing, factor):
 
 
 @in_units.register
+def _(goal: poise.Pin, factor):
+    return goal  # whose `position` says whether it stays
+
+
+@in_units.register
 def _(skeleton: poise.Skeleton, factor):
     A, B = skeleton.A.copy(), skeleton.B.copy()
     A[:, :3] *= factor

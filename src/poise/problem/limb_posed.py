@@ -105,12 +105,15 @@ def limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     return remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
 
 
-def in_poses(plan: LimbPlan, start: Pose) -> PosedLimb:
-    """The same limb in other poses of its skeleton, with translations and scales of their own where that has some."""
+def in_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLimb:
+    """The same limb in other poses of its skeleton, with translations and scales of their own where that has some.
+
+    `maps` (1|k, 12 needed) are those of the plan's table, where somebody has them.
+    """
     moved, scaled = start.translations is not None, start.scales is not None
     starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
     extra = given_rows(plan.table, flat_given(start.translations, start.scales)) if moved or scaled else _NOTHING
-    maps = maps_by(plan.table, plan.needed, starts, extra)
+    maps = maps_by(plan.table, plan.needed, starts, extra) if maps is None else maps
     turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))
     fill = kernels.limb.posed_plane.planes if plan.limb.planar else kernels.limb.posed.limbs
     askew, slanted = fill(plan.numbers, maps, starts, extra, False, turns, rows)

@@ -134,9 +134,11 @@ def errors_of_one(paths: Paths, allowed: Floats, q: Floats, target: Floats) -> t
     return errors, kernels.paths.measure_one(*parts, allowed, q, target, work, errors)
 
 
-def errors_by_world(pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Floats | None = None) -> Floats:
+def errors_by_world(
+    pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Floats | None = None, measures: Sequence[Measure] = ()
+) -> Floats:
     """The same from the world transforms of a batch of poses (k,), whatever their scale; for `q` see `Places`."""
-    measures = measures_of(pose.skeleton, goals)
+    measures = measures or measures_of(pose.skeleton, goals)
     places = Places(pose, {row for measure in measures for row in (measure.row, *measure.limb)}, q)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):

@@ -253,7 +253,7 @@ class Problem:
             return np.zeros((len(q), 0))
         if self.paths is None:
             pose = Pose.unchecked(self.skeleton, q.view(), *self._kept(len(q)))  # q as it is, like the paths take it
-            return errors_by_world(pose, self.goals, targets, for_kernel(q))
+            return errors_by_world(pose, self.goals, targets, for_kernel(q), self.measures)
         return errors_by_paths(self.paths, for_kernel(q), for_kernel(targets))
 
     def posed(self, q: Floats) -> Pose:
@@ -312,7 +312,7 @@ class Problem:
 
     def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
         """Which rows of errors (k, c) are within the tolerance, all of them."""
-        return np.all(errors <= self.bounds(tolerance), axis=-1)
+        return np.asarray((errors <= self.bounds(tolerance)).all(axis=-1))
 
     def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
         """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""

@@ -17,6 +17,7 @@ from poise.problem.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import check_answer, own_answer
 from poise.solvers.base.contract import OWN, Answer, Request
+from poise.solvers.base.corrected import ROUNDED, corrected
 from poise.solvers.natural.natural import Natural
 from poise.solving.quick import Quick, quick_of, reach, room_for
 from poise.solving.result import Result
@@ -26,6 +27,7 @@ from poise.solving.run import Settings, run
 class Single:
     """A solver, what counts as reached, and how is solved, for goals of these kinds on one skeleton.
 
+    short     whether one target is solved without all that a batch needs; scale may be off by an exporter's rounding
     anywhere  whether the plan serves every start without translations and scales of its own
     """
 
@@ -38,9 +40,10 @@ class Single:
         self.settings = settings
         self.request = request
         self.bounds = problem.bounds(tolerance)
+        plain = not problem.ranked and settings.progress is None
         # What stands on these paths has uniform scale, and so have the plans of all starts without scales of their own.
-        plain = not problem.ranked and not problem.plan.sheared and settings.progress is None
-        self.paths = problem.paths if plain else None
+        self.paths = problem.paths if plain and not problem.plan.sheared else None
+        self.short = plain and (self.paths is not None or problem.plan.stretch <= ROUNDED)
         self.shape = 1, problem.skeleton.nq
         # Who goes round another solver may hand on what that one found. (`is_own` would be a call more.)
         self._is_own = type(solver).__module__.startswith(OWN) and not hasattr(solver, "inner")
@@ -75,14 +78,17 @@ class Single:
                 if self.settings.progress is not None:
                     self.settings.progress(1)
                 return found
-        if self.paths is None:
+        if not self.short or (self.paths is None and problem.plan.stretch > ROUNDED):
             return run(problem, targets, self.solver, self.tolerance, self.request, (), moved_inside, began, goals)
         answer = self.solver.run(problem, targets, self.tolerance, self.request)
         if not self._is_own:
             answer = own_answer(answer, self.solver.name, self.shape)
         elif answer.q.shape != self.shape or not np.isfinite(answer.q).all():
             check_answer(answer, self.solver.name, self.shape)
-        errors = errors_by_paths(self.paths, answer.q, targets)
+        errors = self._errors(problem, answer.q, targets)
+        if self.paths is None and answer.met[0] and not (errors <= self.bounds).all():
+            answer = corrected(problem, self.solver, targets, self.tolerance, self.request, answer)
+            errors = self._errors(problem, answer.q, targets)
         told = {
             "q": answer.q[0],
             "errors": errors[0],
@@ -91,6 +97,10 @@ class Single:
             **known,
         }
         return Result(told, began)
+
+    def _errors(self, problem: Problem, q: Floats, targets: Floats) -> Floats:
+        """The errors (1, c) of a pose, by the paths that serve every start where there are some."""
+        return problem.errors(q, targets) if self.paths is None else errors_by_paths(self.paths, q, targets)
 
     def facts(self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, answer: Answer) -> dict[str, Any]:
         """What a Result holds besides, found when somebody asks."""

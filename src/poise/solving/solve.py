@@ -152,7 +152,7 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
         return None
     kinds = kinds_of(goals)
     single = remember(start.skeleton, "singles", (kinds, how), lambda: _single(start, goals, kinds, how))
-    if single.paths is None or not can_start(start.skeleton, np.array(start.q)):
+    if not single.short or not can_start(start.skeleton, np.array(start.q)):
         return None
     problem = single.problem
     if problem.start is not start or problem.goals is not goals:

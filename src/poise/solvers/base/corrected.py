@@ -19,7 +19,7 @@ from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.base.descent import descended
 
 _AGAIN = 4  # most aims; each takes the error down by the share of itself that a length is off
-_NOISE = 1e-4  # that share; below it, what other aims do not mend is left alone: an exporter's rounding
+ROUNDED = 1e-4  # that share; below it, what other aims do not mend is left alone: an exporter's rounding
 _ATTEMPTS = 40  # most other poses to start from
 
 
@@ -27,7 +27,7 @@ def corrected(
     problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
 ) -> Answer:
     """Bring what a solver answered to the targets (k, W) that forward kinematics measures, or as near as it gets."""
-    if problem.plan.stretch <= _NOISE:
+    if problem.plan.stretch <= ROUNDED:
         return _aimed(problem, solver, targets, tolerance, request, answer)
     if answer.solutions is not None:
         return _every(problem, targets, tolerance, answer)

@@ -23,6 +23,7 @@ from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
 from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.corrected import ROUNDED
 from poise.solvers.two_bone import TwoBone, bent
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
@@ -136,28 +137,32 @@ class Bends(NamedTuple):
 def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
     """How the limb of a problem with one goal for its tip and a Pole is bent."""
     start, rows = problem.start, problem.skeleton.way(limb.tip)
-    bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
-    plan = None if bounded else _plan(problem, limb)
     moved, scaled = start.translations is not None, start.scales is not None
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = table_of(problem.skeleton, rows, moved=moved, scaled=scaled)
-    return Bends(limb, table, len(rows) - first, np.array(places), plan)
+    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb))
 
 
 def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
-    """The limb for the closed form, which takes none in whose way scale is not quite uniform."""
+    """The limb for the closed form, which knows no limits, nor scale that is not uniform but for a file's rounding."""
+    if any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip)):
+        return None
     try:
         plan = limb_plan(problem, LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest"))
     except UnsupportedError:
         return None
-    return plan if plan.uniform else None
+    return plan if plan.uniform or problem.plan.stretch <= ROUNDED else None
 
 
 def poles(bends: Bends, pose: Pose, targets: Floats) -> Floats:
     """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip."""
+    return _poles(bends, _maps(bends, pose), targets)
+
+
+def _poles(bends: Bends, maps: Floats, targets: Floats) -> Floats:
     out = np.empty((len(targets), 3))
-    kernels.limb.bends.poles(_maps(bends, pose), bends.places, bends.limb.numbers, targets, out)
+    kernels.limb.bends.poles(maps, bends.places, bends.limb.numbers, targets, out)
     return out
 
 
@@ -171,7 +176,10 @@ def bent_naturally(
     bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance
 ) -> tuple[Floats, Bools]:
     """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.bent`."""
-    return bent(in_poses(plan, pose), targets, poles(bends, pose, targets), _BEND.settings(tolerance, poled=True))
+    maps = _maps(bends, pose)
+    shared = np.ascontiguousarray(maps[:, -12 * plan.needed :]) if bends.needed >= plan.needed else None
+    posed = in_poses(plan, pose, shared)
+    return bent(posed, targets, _poles(bends, maps, targets), _BEND.settings(tolerance, poled=True))
 
 
 _BEND = TwoBone()

@@ -11,11 +11,12 @@ to hand, which moves neither.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from poise import solvers
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.problem.goals import Place
 from poise.problem.problem import Problem, Tolerance
@@ -23,6 +24,7 @@ from poise.problem.reach import stretches
 from poise.solvers.base.answers import answered_in_groups, before_and_after, merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
+from poise.solvers.base.corrected import ROUNDED
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import bent_naturally, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
@@ -62,19 +64,22 @@ class Natural:
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=before_and_after(problem, answer.q, targets))
-        silent = replace(request, progress=None)
-        q = np.array(np.broadcast_to(problem.start_rows, (len(targets), problem.skeleton.nq)))
-        missed = ~problem.met(problem.errors(q, targets), tolerance)
-        updates, far = np.zeros(len(q), dtype=np.int64), stretches(problem, targets, tolerance)
-        # A start that meets its goals comes back as it is, and a limb that is too short is stretched by the engine.
-        moved = missed if far is None else missed & ~far
+        silent = request if request.progress is None else replace(request, progress=None)
+        starts = problem.start_rows
+        q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
+        updates, met = np.zeros(len(q), dtype=np.int64), problem.met(problem.errors(q, targets), tolerance)
+        moved = ~met  # a start that meets its goals comes back as it is
         if moved.any():
-            q[moved], updates[moved] = _staged(problem.part(moved), stages, targets[moved], tolerance, silent)
-        if problem.plan.sheared:
+            found = _staged(problem.part(moved), stages, targets[moved], tolerance, silent)
+            q[moved], updates[moved] = found.q, found.updates
+            met[moved] = _meets(problem.part(moved), found, targets[moved], tolerance)
+        far = None if met.all() else stretches(problem, targets, tolerance)
+        if far is not None:  # a limb that is too short is stretched by the engine
+            q[far], updates[far], moved = np.broadcast_to(starts, q.shape)[far], 0, moved & ~far
+        if problem.plan.stretch > ROUNDED:
             return self._rigid(problem, targets, tolerance, request, q, updates)
-        missed = ~problem.met(problem.errors(q, targets), tolerance)
-        answer = Answer(q, ~missed, moved.astype(np.int64), updates)
-        return self._finished(problem, stages, targets, tolerance, request, answer) if missed.any() else answer
+        answer = Answer(q, met, moved.astype(np.int64), updates)
+        return answer if met.all() else self._finished(problem, stages, targets, tolerance, request, answer)
 
     def _rigid(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
@@ -114,32 +119,56 @@ def _turned_back(
     if not len(met) or not limbs:
         return q
     there = problem.part(met)
-    turned, _ = _staged(there.at(there.posed(q[met])), limbs, targets[met], tolerance, Request())
+    turned = _staged(there.at(there.posed(q[met])), limbs, targets[met], tolerance, Request()).q
     still = there.met(there.errors(turned, targets[met]), tolerance)
     found = q.copy()
     found[met[still]] = turned[still]
     return found
 
 
+class _Staged(NamedTuple):
+    """The poses q (k, nq) that stages leave, how many joints they turned (k,), and whether the goals are met.
+
+    The last is known where one limb is all that is asked for; else it is None.
+    """
+
+    q: Floats
+    updates: Ints
+    met: Bools | None
+
+
+def _meets(problem: Problem, found: _Staged, targets: Floats, tolerance: Tolerance) -> Bools:
+    """Which poses that the stages left meet all goals."""
+    return problem.met(problem.errors(found.q, targets), tolerance) if found.met is None else found.met
+
+
 def _staged(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
-) -> tuple[Floats, Ints]:
-    """The poses q (k, nq) that the stages leave, and how many joints they turned."""
-    pose, updates = problem.start, np.zeros(len(targets), dtype=np.int64)
-    sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
+) -> _Staged:
+    """Pose a batch of starts stage by stage."""
+    pose, updates, met = problem.start, np.zeros(len(targets), dtype=np.int64), None
     for stage in stages:
         rows = _place_of_root(stage, pose, targets) if stage.carries else targets[:, stage.columns].copy()
         if stage.bends is not None and stage.bends.plan is not None:
             q, found = bent_naturally(stage.bends, stage.bends.plan, pose, rows, tolerance)
-            updates += found[:, 0]
+            turned, met = found[:, 0], found[:, 1]
         else:
-            if stage.bends is not None:
-                rows = np.concatenate([rows, poles(stage.bends, pose, rows)], axis=1)
-            part = Problem(pose, stage.goals, stage.free_root)
-            answer = answered_in_groups(_ONCE, part, rows, sharp, request)
-            q, updates = answer.q, updates + answer.joint_updates
-        pose = problem.posed_as(q)
-    return pose.flat_q, updates
+            q, turned = _by_engine(stage, pose, rows, tolerance, request)
+        updates, pose = updates + turned, problem.posed_as(q)
+    is_all = len(stages) == 1 and len(stages[0].columns) == targets.shape[1]
+    return _Staged(pose.flat_q, updates, met if is_all else None)
+
+
+def _by_engine(
+    stage: NaturalStage, pose: Pose, rows: Floats, tolerance: Tolerance, request: Request
+) -> tuple[Floats, Ints]:
+    """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned."""
+    if stage.bends is not None:
+        rows = np.concatenate([rows, poles(stage.bends, pose, rows)], axis=1)
+    sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
+    part = Problem(pose, stage.goals, stage.free_root)
+    answer = answered_in_groups(_ONCE, part, rows, sharp, request)
+    return answer.q, answer.joint_updates
 
 
 def _place_of_root(stage: NaturalStage, pose: Pose, targets: Floats) -> Floats:
