@@ -99,7 +99,8 @@ def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
         tree.aims,
         tree.paths,
         tree.row_ranges,
-        *problem.preference,
+        problem.preference.u[0],
+        problem.preference.on,
         tree.limits,
     )
     x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]

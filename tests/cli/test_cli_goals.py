@@ -223,7 +223,6 @@ class TestEveryFrame:
         ("words", "says"),
         [
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--time", "1"), "--every-frame solves a whole clip"),
-            (("--joint", "LeftHand", "--to", "0", "1", "0", "--near"), "to stay near means one pose"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--prefer", "closest"), "takes the first pose found"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--from-clip", "run"), "no clip 'run'"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "-o", "x.urdf"), "a URDF file holds no pose"),
@@ -234,6 +233,14 @@ class TestEveryFrame:
         assert done.returncode == 2
         assert says in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+    def test_near_means_the_pose_of_each_frame(self, clip, tmp_path):
+        out, hand = tmp_path / "out.bvh", ("0", "1.2", "0.1")
+        self.solve("--joint", "LeftHand", "--to", *hand, "--goal", "near joints=Spine weight=0.5", "-o", str(out))
+        near = poise.Near(clip.poses, joints=["Spine"], weight=0.5)
+        want = poise.bake(clip, [poise.Position("LeftHand", [float(x) for x in hand]), near])
+        found = poise.load(out).clips[0].poses.world.positions
+        np.testing.assert_allclose(found, want.poses.world.positions, atol=1e-4)
 
     def test_a_table_of_another_length_is_refused(self, tmp_path):
         np.save(tmp_path / "hand.npy", np.zeros((3, 3)))

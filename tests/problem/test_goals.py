@@ -397,13 +397,10 @@ class TestNear:
         with pytest.raises(InputError, match=r"^the joints of Near are several names, such as .*, not ('j1'|3)$"):
             Near(REST, joints=joints)
 
-    def test_a_batch_of_poses_is_refused(self):
+    def test_a_batch_of_poses_has_its_axes(self):
         poses = poise.Pose(SKELETON, np.tile(SKELETON.rest_q, (4, 1)))
-        with pytest.raises(
-            InputError, match=r"^Near needs a single pose, such as poses\[0\], not a batch of shape \(4,\)"
-        ):
-            Near(poses)
-        assert Near(poses[0]).pose.shape == ()
+        assert Near(poses).shape == (4,)
+        assert Near(poses[0]).shape == ()
 
     @pytest.mark.parametrize("pose", [None, SKELETON.rest_q, SKELETON])
     def test_it_needs_a_pose(self, pose):

@@ -36,9 +36,13 @@ def clip_of(rig: Rig, name: str | None, who: str = "--every-frame", option: str 
 
 
 def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
-    """The goals, with the rows of a table as targets of the first: one for each frame."""
-    if any(isinstance(goal, Near) for goal in goals):
-        raise InputError("--every-frame solves a whole clip: to stay near means one pose, the start")
+    """The goals, with the rows of a table as targets of the first: one for each frame.
+
+    To stay near means each frame's own pose.
+    """
+    goals = tuple(
+        Near(clip.poses, joints=goal.joints, weight=goal.weight) if isinstance(goal, Near) else goal for goal in goals
+    )
     if rows is None:
         return goals
     if rows.count != len(clip):

@@ -74,7 +74,7 @@ def solve(
         typer.Option("--pole", metavar="X Y Z", help="with --to: the knee or elbow above the joint points there"),
     ] = None,
     near: Annotated[
-        bool, typer.Option("--near", help="stay as near to the start pose as the other goals allow")
+        bool, typer.Option("--near", help="stay as near to the start pose, or each frame's own, as other goals allow")
     ] = False,
     goal: Annotated[list[str] | None, typer.Option("--goal", metavar="WORDS", help=HELP)] = None,
     targets: Annotated[

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.model.same import check_same
-from poise.problem.goals import AnyGoal, Near
+from poise.problem.goals import AnyGoal, Goal, Near
 from poise.problem.layout import DOFS, SIZES
 from poise.problem.plan import Plan
 
@@ -17,7 +19,7 @@ _STRONGEST = 2.0  # a step goes half the way times this, and more than all of it
 
 
 class Preference(NamedTuple):
-    """The configuration u (nu,) that is preferred, and how much each degree of freedom prefers it, `on` (nd,)."""
+    """The configurations u (1|k, nu) that are preferred, and how much each degree of freedom does, `on` (nd,)."""
 
     u: Floats
     on: Floats
@@ -25,18 +27,34 @@ class Preference(NamedTuple):
 
 def preference_of(plan: Plan, goals: Sequence[AnyGoal]) -> Preference:
     """What the Near goals prefer; where several speak of a joint, the last one counts."""
-    found = Preference(np.zeros(plan.layout.nu), np.zeros(len(plan.layout.dofs)))
-    for goal in goals:
-        if not isinstance(goal, Near):
-            continue
+    shape = preferred_shape(goals)
+    found = Preference(np.zeros((math.prod(shape), plan.layout.nu)), np.zeros(len(plan.layout.dofs)))
+    for goal in [one.spread(shape) for one in goals if isinstance(one, Near)]:
         check_same(plan.skeleton, goal.pose.skeleton, "the pose of Near")
-        u, weights = plan.u_of(goal.pose.on(plan.skeleton).flat_q)[0], goal.weights(plan.skeleton)
+        u, weights = plan.u_of(goal.pose.on(plan.skeleton).flat_q), goal.weights(plan.skeleton)
         for node in plan.layout.nodes:
             if node.row in weights:
                 numbers = slice(node.at, node.at + SIZES[node.kind])
-                found.u[numbers] = u[numbers]
+                found.u[:, numbers] = u[:, numbers]
                 found.on[node.dof : node.dof + DOFS[node.kind]] = weights[node.row]
     largest = found.on.max(initial=0.0)
     if largest > _STRONGEST:
         found.on[:] *= _STRONGEST / largest
     return found
+
+
+def preferred_shape(goals: Sequence[AnyGoal]) -> tuple[int, ...]:
+    """Batch axes of the poses that Near goals prefer, together; InputError where they do not go together."""
+    shapes = [goal.shape for goal in goals if isinstance(goal, Near) and goal.shape]
+    if not shapes:
+        return ()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        message = f"the poses of Near goals are batches that do not go together: {', '.join(map(str, shapes))}"
+        raise InputError(message) from error
+
+
+def spread(goals: tuple[Goal, ...], shape: tuple[int, ...]) -> tuple[Goal, ...]:
+    """The goals for a batch of targets of this shape: Near with one pose for all, or one for each along one axis."""
+    return tuple(goal.spread(shape) if isinstance(goal, Near) else goal for goal in goals)

@@ -33,7 +33,7 @@ from poise.problem.measure import (
     paths_of,
 )
 from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout, still_part
-from poise.problem.preference import Preference, preference_of
+from poise.problem.preference import Preference, preference_of, preferred_shape, spread
 
 _CHARACTER = 1e-4  # of the chain's length, and [rad]
 _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
@@ -84,19 +84,31 @@ class Problem:
         return own_fields(self)
 
     def part(self, rows: Bools | Ints | slice) -> Problem:
-        """The problem of some of the starts; the same where there is only one for all targets."""
-        return self.at(self.start[rows]) if self.start.shape else self
+        """The problem of some of the starts and preferred poses; the same where there are only one for all targets."""
+        if not self.batched:
+            return self
+        goals = tuple(goal.part(rows) if isinstance(goal, Near) else goal for goal in self.goals)
+        return self.at(self.start[rows] if self.start.shape else self.start, goals)
 
-    def at(self, start: Pose) -> Problem:
-        """The same problem from other starts."""
+    def at(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
+        """The same problem from other starts, also for other goals of these kinds."""
         serves = not len(self.plan.layout.still) and start.translations is None and start.scales is None
-        return self.moved(start) if serves else Problem(start, self.goals, self.free_root, self.kinds)
+        return self.moved(start, goals) if serves else Problem(start, goals or self.goals, self.free_root, self.kinds)
+
+    def spread(self, shape: tuple[int, ...]) -> Problem:
+        """The same for a batch of targets of this shape: a preferred pose for each, if there are several."""
+        return self.at(self.start, spread(self.goals, shape)) if preferred_shape(self.goals) else self
 
     def moved(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """The same, also for other goals of these kinds, where it is known that the plan serves every start."""
         other = Problem(start, goals or self.goals, self.free_root, self.kinds)
         object.__setattr__(other, "plan", self.plan)  # a cached property: it need not be looked for
         return other
+
+    @property
+    def batched(self) -> bool:
+        """Whether what is solved differs from target to target: the start, or a pose that Near prefers."""
+        return bool(self.start.shape or preferred_shape(self.goals))
 
     @cached_property
     def skeleton(self) -> Skeleton:

@@ -11,7 +11,7 @@ import numpy as np
 from poise import solvers
 from poise.errors import InputError
 from poise.model.clip import Clip
-from poise.problem.goals import Goal
+from poise.problem.goals import Goal, Near
 from poise.solving.result import Result
 from poise.solving.solve import checked_goals, solve
 
@@ -70,9 +70,10 @@ def bake(
     frames = len(clip)
     for goal in wanted:
         if goal.shape not in {(), (frames,)}:
+            one, many = ("pose", "poses") if isinstance(goal, Near) else ("target", "targets")
             raise InputError(
-                f"clip {clip.name!r} has {frames} frames; a goal takes one target, or one for each frame; this "
-                f"{type(goal).__name__} has targets of shape {goal.shape}"
+                f"clip {clip.name!r} has {frames} frames; a goal takes one {one}, or one for each frame; this "
+                f"{type(goal).__name__} has {many} of shape {goal.shape}"
             )
     result = solve(
         clip.poses, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root,

@@ -14,6 +14,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Floats, finite
 from poise.model.pose import Pose
 from poise.problem.layout import NUMBERS
+from poise.problem.preference import preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Request
 from poise.solving.judge import can_start, legal_start
@@ -101,7 +102,8 @@ class Prepared:
         if row is not None:
             return self.single.solve(problem, row, moved_inside, began)
         rows = parsed(self.problem.goals, target)
-        shape = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
+        shape = _shape_of(problem, rows)
+        problem = problem.spread(shape)
         targets = problem.target_rows(rows, shape)
         if not shape:
             return self.single.solve(problem, targets, moved_inside, began)
@@ -170,6 +172,17 @@ class Prepared:
             if progress is not None:
                 progress(len(part))
             yield result
+
+
+def _shape_of(problem: Problem, rows: list[Floats]) -> tuple[int, ...]:
+    """Batch axes of targets and of the poses that Near prefers together."""
+    shapes, preferred = [row.shape[:-1] for row in rows], preferred_shape(problem.goals)
+    try:
+        return np.broadcast_shapes(preferred, *shapes)
+    except ValueError as error:
+        what = shapes[0] if len(shapes) == 1 else shapes
+        near = f", nor with a batch of {preferred} poses that Near prefers" if preferred else ""
+        raise InputError(f"targets of shape {what} do not go together{near}") from error
 
 
 def _chunks(targets: Any, chunk: int) -> Iterator[Any]:

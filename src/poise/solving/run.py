@@ -103,7 +103,7 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
     groups = groups_of(problem.still) if problem.start.shape else None
     if groups is not None:
         found = _in_groups(groups, problem, targets, solver, tolerance, request)
-    elif problem.start.shape or len(targets) <= _CHUNK or request.prefer != "first":
+    elif problem.batched or len(targets) <= _CHUNK or request.prefer != "first":
         found = _together(problem, targets, solver, tolerance, request)
     else:
         found = _in_parts(problem, targets, solver, tolerance, request)

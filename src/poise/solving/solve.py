@@ -15,8 +15,9 @@ from poise import solvers
 from poise.errors import InputError
 from poise.maths.remember import remember
 from poise.model.pose import Pose
-from poise.problem.goals import GOALS, NAMES, Goal
+from poise.problem.goals import GOALS, NAMES, Goal, Near
 from poise.problem.plan import kinds_of
+from poise.problem.preference import preferred_shape, spread
 from poise.problem.problem import Problem
 from poise.solvers.base.contract import Prefer, Request, is_own
 from poise.solvers.natural.auto import chosen, whole
@@ -181,7 +182,7 @@ def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _H
     if not math.prod(shape):
         start = _stand_in(start)  # an empty batch: nothing will be solved from it
     start, moved_inside = legal_start(start)
-    problem = Problem(_flattened(start, shape), goals, how.free_root)
+    problem = Problem(_flattened(start, shape), spread(goals, shape), how.free_root)
     rows = [goal.rows() for goal in goals if goal.width]
     if not shape:
         single = _bound(problem, how)
@@ -283,12 +284,14 @@ def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     """The batch axes of the start and the targets together."""
     if len(goals) == 1 and start.q.ndim == 1:
         return goals[0].shape
-    shapes = [goal.shape for goal in goals]
+    preferred, shapes = preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
     try:
-        return np.broadcast_shapes(start.shape, *shapes)
+        return np.broadcast_shapes(start.shape, preferred, *shapes)
     except ValueError as error:
         what = shapes[0] if len(shapes) == 1 else shapes
-        raise InputError(f"a batch of {start.shape} start poses does not go with targets of shape {what}") from error
+        near = f" and a batch of {preferred} poses that Near prefers" if preferred else ""
+        message = f"a batch of {start.shape} start poses{near} does not go with targets of shape {what}"
+        raise InputError(message) from error
 
 
 def _stand_in(start: Pose) -> Pose:

@@ -19,6 +19,7 @@ from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.problem.goals import Goal
 from poise.problem.measure import errors_of_one
+from poise.problem.preference import preferred_shape
 from poise.solvers.base.contract import Request, engine_of, with_engine
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.pace import Approach
@@ -92,6 +93,11 @@ class Tracker:
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
         wanted, free_root = checked_goals(goals), truth("free_root", free_root)
+        if preferred_shape(wanted):
+            raise InputError(
+                "a tracker solves one frame at a time: give Near a single pose, such as poses[0], not a batch of shape "
+                f"{preferred_shape(wanted)}"
+            )
         self.solver = steady(solver, start, wanted, free_root=free_root, natural=natural)
         self._prepared = prepare(
             start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root

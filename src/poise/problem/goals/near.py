@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, short
+from poise.maths.arrays import Bools, Floats, Ints, short
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.goals.base.goal import checked_weight, names_and_weights, refuse_target, set_fields
@@ -23,7 +24,8 @@ class Near:
     Parameters
     ----------
     pose
-        A single Pose, not a batch.
+        A Pose; or a batch of poses, one for each target or frame: its leading axes go with those of the starts and
+        of the targets of other goals.
     joints
         Names of the joints that should stay near, aliases allowed; None: all that move. With a mapping (or pairs) of
         names and weights > 0, stored as pairs, a joint of more weight stays nearer than others.
@@ -33,11 +35,13 @@ class Near:
     Notes
     -----
     It has no target and no error. Where several Near goals name the same joint, the last one counts.
+
+    With a batch each problem stays near a pose of its own, and gives the same bits as alone. So a frame is tied to its
+    source, `bake(clip, [*goals, Near(clip.poses)])`, or to what another solve found.
     """
 
     measures = ()
     width = 0
-    shape = ()
 
     pose: Pose
     joints: tuple[str | tuple[str, float], ...] | None = None
@@ -50,9 +54,30 @@ class Near:
         joints: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
         weight: float = 1.0,
     ) -> None:
-        _check_single(pose)
+        _check_pose(pose)
         names = None if joints is None else _joints(pose.skeleton, joints)
         set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Batch axes of the pose; () for a single one."""
+        return self.pose.shape
+
+    def part(self, rows: Bools | Ints | slice) -> Near:
+        """Return the same for some poses of its batch; itself where there is a single one for all."""
+        return self._of(self.pose[rows]) if self.shape else self
+
+    def spread(self, shape: tuple[int, ...]) -> Near:
+        """Return the same for a batch of this shape, its poses along one axis; itself where there is a single one."""
+        if not self.shape:
+            return self
+        q = np.broadcast_to(self.pose.q, (*shape, self.pose.q.shape[-1]))
+        return self._of(Pose.unchecked(self.pose.skeleton, q.reshape(math.prod(shape), q.shape[-1]), None, None))
+
+    def _of(self, pose: Pose) -> Near:
+        other = object.__new__(type(self))
+        set_fields(other, pose=pose, joints=self.joints, weight=self.weight)
+        return other
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
         """The weight > 0 of each row of the skeleton that should stay near; other rows are left out."""
@@ -74,12 +99,9 @@ class Near:
         refuse_target("Near")
 
 
-def _check_single(pose: Any) -> None:
+def _check_pose(pose: Any) -> None:
     if not isinstance(pose, Pose):
         message = f"Near needs a Pose, such as rig.rest, not {short(pose)}"
-        raise InputError(message)
-    if pose.shape:
-        message = f"Near needs a single pose, such as poses[0], not a batch of shape {pose.shape}"
         raise InputError(message)
 
 

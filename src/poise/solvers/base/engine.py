@@ -6,9 +6,10 @@ A problem's outcome depends on the problem alone: not on its place in a batch, t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,11 +180,16 @@ class TreeEngine:
         settings = _settings(options or self.options, prefers=problem.prefers)
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), for_kernel(starts)
-        rest = self.seeds, *problem.preference, plan.limits, settings
+        preferred, on = problem.preference
+        rest = on, plan.limits, settings
         solve = kernels.tree.many.solve8 if lane_width() == 8 else kernels.tree.many.solve4  # noqa: PLR2004
 
         def work(first: int, last: int) -> None:
-            solve(*packed, targets, starts, *rest, scratch(size), first, last, u, errors, counts, history)
+            for near, begin, end in _alike(preferred, k, first, last):
+                solve(
+                    *packed, targets, starts, self.seeds, near, *rest, scratch(size), begin, end, u, errors, counts,
+                    history,
+                )  # fmt: skip
 
         in_chunks(k, 1 if trace else threads, work, progress)
         return Found(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, :2].sum())] if trace else None)
@@ -208,6 +214,19 @@ class TreeEngine:
         for i, seed in enumerate(mixed(seeds, count - 1), 1):
             out[:, i] = plan.scattered(starts, seed, min(0.25 * i, 2.0))
         return out
+
+
+def _alike(preferred: Floats, count: int, first: int, last: int) -> Iterator[tuple[Floats, int, int]]:
+    """Stretches of the problems first..last of `count` that prefer the same configuration (1|k, nu): it, begin, end.
+
+    The kernels take one for all lanes. Where several attempts are made at each problem, they stand side by side.
+    """
+    if len(preferred) == 1:
+        yield preferred[0], first, last
+        return
+    each = count // max(len(preferred), 1) or 1
+    for begin, end in pairwise(sorted({first, last, *range(first - first % each + each, last, each)})):
+        yield preferred[begin // each], begin, end
 
 
 def packed_tree(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) -> tuple[tuple[Any, ...], int]:
