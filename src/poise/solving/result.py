@@ -126,8 +126,8 @@ class Result(FrozenValue):
         own[name] = found
         return found
 
-    def shown(self, q: Floats, errors: Floats, began: float, *, reached: bool, **known: Any) -> Result:
-        """The same solve, but another pose q (nq,) is shown, with the errors (c,) that this one has."""
+    def shown(self, q: Floats, errors: Floats, began: float, *, reached: bool | Bools, **known: Any) -> Result:
+        """The same solve, but other poses q (..., nq) are shown, with the errors (..., c) that these have."""
         own = self.__dict__
         kept = {name: own[name] for name in (*_FACTS, "later", "goals") if name in own}
         return Result(kept | known | {"q": q, "errors": errors, "reached": reached}, began)

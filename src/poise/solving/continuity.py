@@ -1,0 +1,191 @@
+"""Frames of a clip without leaps: what was solved alone is solved again from the frame before, where that is calmer.
+
+Each frame alone has several answers: knees and elbows on either side, a stretched limb with any twist. Two frames that
+are nearly alike may come to different ones. A frame can also begin where the one before ended, moved on by what the
+clip itself does between them: joints then turn as the clip and the target do. That is done only where a joint leaps,
+and kept only where the leap is gone and the goals are as good as before; all other frames stay as they were, bit for
+bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from poise import solvers
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.model.skeleton import Kind
+from poise.problem.layout import POSITION
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.answers import merged
+from poise.solvers.base.contract import Answer, Request, engine_of
+from poise.solvers.base.engine import Options
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.result import Result
+from poise.solving.run import solved
+
+OWN = 1.5  # times what the clip turns a joint itself is no leap
+SEEN = float(np.radians(1.0))  # nor is what a joint turns by this more
+CALMER = 0.5  # share of a leap that may be left, or it is what the target asks for
+_RESTING = 200  # most iterations until a pose that misses its goals has come to rest
+SPARED = 0.01  # of the chain's length, or [rad]: what a target that is missed anyway may be missed by more
+
+Found: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
+
+
+class Frames(NamedTuple):
+    """The frames of a clip in the order in which they are gone through: the problem, its targets, what is found.
+
+    problem    a start for each frame
+    own        (k - 1, m) how far each joint turns between two frames of the clip
+    allowed    (c,) how much larger the errors of a missed target may be
+    """
+
+    problem: Problem
+    targets: Floats
+    tolerance: Tolerance
+    solver: solvers.Solver
+    own: Floats
+    allowed: Floats
+
+
+def without_leaps(result: Result, solver: solvers.Solver) -> Found | None:
+    """The answers of a clip's frames and their errors (k, c), leaps taken out; None where none can be."""
+    problem, k = result.problem, len(result.q)
+    if k <= 1 or not problem.start.shape or not problem.joints:
+        return None
+    frames = _frames(problem, result.targets, result.tolerances, _calm(solver))
+    none = np.zeros(k, dtype=np.int64)
+    first = Answer(np.array(result.q), np.array(result.reached), none + result.iterations, none + result.joint_updates)
+    best = first, np.array(result.errors)
+    for turn in (slice(None), slice(None, None, -1)):  # back as well: a leap may end at a frame that stays as it is
+        best = _pass(frames, best, turn)
+    return None if best[0] is first else best
+
+
+def _frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> Frames:
+    plan = problem.plan
+    more = np.array([SPARED * (plan.length if m.kind == POSITION else 1.0) for m in problem.measures])
+    return Frames(
+        problem, targets, tolerance, solver, _turned(problem, problem.start_rows[1:], problem.start_rows[:-1]), more
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled(LevenbergMarquardt):
+    """The engine without restarts: of what is missed the nearest pose in the basin of the start, come to rest."""
+
+    @cached_property
+    def arm_options(self) -> Options:
+        """How it iterates on a serial arm."""
+        return replace(super().arm_options, restarts=0, polish=_RESTING)
+
+    @cached_property
+    def tree_options(self) -> Options:
+        """How it iterates on anything else."""
+        return replace(super().tree_options, restarts=0, polish=_RESTING)
+
+
+def _calm(solver: Any) -> Any:
+    """The solver that begins where it is told to and nowhere else."""
+    own: Any = engine_of(solver)
+    if type(own) is LevenbergMarquardt:
+        return Settled(**{each.name: getattr(own, each.name) for each in fields(own)})
+    has_restarts = is_dataclass(own) and any(each.name == "restarts" for each in fields(own))
+    return replace(cast("Any", own), restarts=0) if has_restarts else own
+
+
+def _turned(problem: Problem, q: Floats, before: Floats) -> Floats:
+    """How far (r, m) each joint that moves turns between poses (r, nq)."""
+    plan = problem.plan
+    return plan.differences(plan.u_of(q), plan.u_of(before))
+
+
+def _excess(frames: Frames, rows: Ints, q: Floats, before: Floats) -> Floats:
+    """By how much (r,) a joint turns more than the clip lets it between these frames and those before them."""
+    return (_turned(frames.problem, q, before) - OWN * frames.own[rows - 1]).max(axis=-1)
+
+
+def _pass(frames: Frames, found: Found, turn: slice) -> Found:
+    """Go through the frames in one direction; what was found comes back where that made nothing calmer."""
+    rows = np.arange(len(found[0].q))[turn]
+    there = frames._replace(problem=frames.problem.part(rows), targets=frames.targets[rows], own=frames.own[turn])
+    before = _at(found, rows)
+    after = _followed(there, *before)
+    if after is None or _leaps(there, after[0].q) >= _leaps(there, before[0].q):
+        return found
+    return _at(after, rows)  # rows backwards are their own inverse
+
+
+def _at(found: Found, rows: Ints) -> Found:
+    """Answers and errors of some frames, copied."""
+    answer, errors = found
+    some = Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
+    return some, errors[rows]
+
+
+def _leaps(frames: Frames, q: Floats) -> float:
+    """The sum of all that is too much."""
+    return float(np.maximum(_excess(frames, np.arange(1, len(q)), q[1:], q[:-1]) - SEEN, 0.0).sum())
+
+
+def _followed(frames: Frames, answer: Answer, errors: Floats) -> Found | None:
+    """Each frame that leaps solved from the one before; None where no leap is taken out."""
+    every, stays = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
+    leaps = every[(_excess(frames, every, answer.q[1:], answer.q[:-1]) > SEEN) & ~stays[1:]]
+    if len(leaps):
+        # All at once, each from the frame before as it is: mostly the target asks for it, and nothing is to be done.
+        leaps = leaps[_calmer(frames, leaps, (answer, errors), _again(frames, leaps, answer.q))]
+    if not len(leaps):
+        return None
+    planned, follows = set(leaps.tolist()), False
+    for i in range(int(leaps[0]), len(answer.q)):
+        if not (follows or i in planned):
+            continue
+        row, follows = np.array([i]), False
+        if not stays[i] and _excess(frames, row, answer.q[row], answer.q[row - 1])[0] > SEEN:
+            again = _again(frames, row, answer.q)
+            follows = bool(_calmer(frames, row, (answer, errors), again)[0])
+            if follows:
+                answer, errors[i] = merged(answer, row, again[0]), again[1][0]
+    return answer, errors
+
+
+def _calmer(frames: Frames, rows: Ints, found: Found, again: Found) -> Bools:
+    """Which frames leap less than before, and meet their goals as well as before."""
+    (answer, errors), (other, left) = found, again
+    before = answer.q[rows - 1]
+    leapt, leaps = (_excess(frames, rows, q, before) for q in (answer.q[rows], other.q))
+    met = frames.problem.met(errors[rows], frames.tolerance)
+    as_good = np.where(met, frames.problem.met(left, frames.tolerance), (left <= errors[rows] + frames.allowed).all(-1))
+    return as_good & (leaps < CALMER * leapt)
+
+
+def _again(frames: Frames, rows: Ints, q: Floats) -> Found:
+    """Frames solved from the answer (k, nq) of the frame before, moved on by what the clip does between them."""
+    part = frames.problem.part(rows)
+    start = part.at(part.posed(_carried(frames.problem, rows, q)))
+    return solved(start, frames.targets[rows], frames.solver, frames.tolerance, Request())
+
+
+def _carried(problem: Problem, rows: Ints, q: Floats) -> Floats:
+    """Poses: those of the clip, but the joints that move are where the frame before has them, and turned on.
+
+    A joint's turn between two frames of the clip is taken in its own frame, so that a twist remains one.
+    """
+    s, clip, before = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
+    found = clip[rows].copy()
+    for name in problem.joints:
+        row = s.index(name)
+        at = np.arange(s.q_start[row], s.q_start[row] + Kind(s.kinds[row]).nq)
+        turns = at[-4:] if len(at) >= Kind.BALL.nq else at[:0]
+        straight = at[: len(at) - len(turns)]
+        found[:, straight] += q[rows - 1][:, straight] - before[:, straight]
+        if len(turns):
+            on = rotations.multiply(rotations.inverse(before[:, turns]), found[:, turns])
+            found[:, turns] = rotations.normalised(rotations.multiply(q[rows - 1][:, turns], on))
+    return s.legal(found)[0]
