@@ -115,10 +115,28 @@ def _pass(frames: Frames, found: Found, turn: slice) -> Found:
     rows = np.arange(len(found[0].q))[turn]
     there = frames._replace(problem=frames.problem.part(rows), targets=frames.targets[rows], own=frames.own[turn])
     before = _at(found, rows)
-    after = _followed(there, *before)
-    if after is None or _leaps(there, after[0].q) >= _leaps(there, before[0].q):
+    after = _followed(there, *_at(before, np.arange(len(rows))))
+    better = None if after is None else _worth(there, before[0].q, after[0].q)
+    if after is None or better is None or not better.any():
         return found
-    return _at(after, rows)  # rows backwards are their own inverse
+    q, met = np.where(better[:, None], after[0].q, before[0].q), np.where(better, after[0].met, before[0].met)
+    errors = np.where(better[:, None], after[1], before[1])
+    return _at((after[0]._replace(q=q, met=met), errors), rows)  # rows backwards are their own inverse
+
+
+def _worth(frames: Frames, before: Floats, after: Floats) -> Bools:
+    """Which frames (k,) of poses `after` are taken: of each run that changed all, where it leaps less, or none.
+
+    Other frames do not depend on those of a run.
+    """
+    every = np.arange(1, len(before))
+    was, now = (np.maximum(_excess(frames, every, q[1:], q[:-1]) - SEEN, 0.0) for q in (before, after))
+    taken = (before != after).any(axis=-1)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int64)))
+    for first, last in ends.reshape(-1, 2):
+        steps = slice(max(first - 1, 0), last)
+        taken[first:last] = now[steps].sum() < was[steps].sum() and now[steps].max() <= was[steps].max()
+    return taken
 
 
 def _at(found: Found, rows: Ints) -> Found:
@@ -126,11 +144,6 @@ def _at(found: Found, rows: Ints) -> Found:
     answer, errors = found
     some = Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
     return some, errors[rows]
-
-
-def _leaps(frames: Frames, q: Floats) -> float:
-    """The sum of all that is too much."""
-    return float(np.maximum(_excess(frames, np.arange(1, len(q)), q[1:], q[:-1]) - SEEN, 0.0).sum())
 
 
 def _followed(frames: Frames, answer: Answer, errors: Floats) -> Found | None:
