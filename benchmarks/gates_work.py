@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -126,7 +127,9 @@ def clips(round_: int) -> Found:
 
 
 def _baking(clip: poise.Clip, goal: Any, solver: str) -> Callable[[], poise.Result]:
-    return lambda: poise.bake(clip, goal, solver=solver, threads=1).result
+    # Each frame alone: targets leap. The package beside which it is measured may not know how to ask for that.
+    alone: dict[str, Any] = {"continuous": False} if "continuous" in signature(poise.bake).parameters else {}
+    return lambda: poise.bake(clip, goal, solver=solver, threads=1, **alone).result
 
 
 def _frame_by_frame(clip: poise.Clip, goal: poise.Position, solver: str, *results: poise.Result) -> bool:
