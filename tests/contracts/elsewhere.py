@@ -24,7 +24,7 @@ def in_units(thing, factor):
 
 
 @in_units.register
-def _(goal: poise.Pin, factor):
+def _(goal: poise.Pin, _):
     return goal  # whose `position` says whether it stays
 
 
@@ -103,6 +103,11 @@ def _(pose: poise.Pose, turn, shift):
 @placed.register
 def _(clip: poise.Clip, turn, shift):
     return poise.Clip(clip.times, placed(clip.poses, turn, shift), clip.name)
+
+
+@placed.register
+def _(goal: poise.Pin, *_):
+    return goal
 
 
 @placed.register
