@@ -21,7 +21,9 @@ TRUNK, TRUNK_AT = 0.4346, 0.5514  # from midway between the hips to midway betwe
 HEAD, FOOT = 0.0694, 0.0137
 # Of the shin: from the ankle to the tip of the toes, and to the heel; half the breadth of a foot; the foot's centre.
 TOES_AT, HEEL_AT, HALF_FOOT, FOOT_AT = 0.46, 0.17, 0.11, 0.13
-BULGES = 0.02  # of the limb: less off the line from its root to its tip points nowhere
+BULGES = (
+    0.02  # of the limb: what stands off the line from its root to its tip by less than at rest and this is straight
+)
 
 
 class Posed:
@@ -52,9 +54,8 @@ class Posed:
         return degrees(self.trunk(), self.body.up)
 
     def side_lean(self) -> Floats:
-        """How far the torso leans to a side, seen by the pelvis [degrees]."""
-        left = rotations.rotate(self.turned("hips"), self.body.left)
-        return np.degrees(np.arcsin(np.clip(np.abs((self.trunk() * left).sum(axis=-1)), 0.0, 1.0)))
+        """How far the torso leans to a side of where the body looked at rest [degrees]."""
+        return np.degrees(np.arcsin(np.clip(np.abs(self.trunk() @ self.body.left), 0.0, 1.0)))
 
     def foot_ahead(self, side: str) -> Floats:
         """The direction of a foot, level."""
@@ -67,7 +68,8 @@ class Posed:
         worst = np.zeros(np.shape(self.lean()))
         for side in SIDES:
             out = off_line(*(self.at(side + part) for part in ("UpperLeg", "LowerLeg", "Foot")))
-            is_bent = np.linalg.norm(out, axis=-1) > BULGES * self.body.leg
+            built = off_line(*(self.body.at(side + part) for part in ("UpperLeg", "LowerLeg", "Foot")))
+            is_bent = np.linalg.norm(out, axis=-1) > BULGES * self.body.leg + np.linalg.norm(built)
             astray = degrees(level(self.body, out), self.foot_ahead(side))
             worst = np.maximum(worst, np.where(is_bent, astray, 0.0))
         return worst

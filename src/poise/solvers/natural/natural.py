@@ -24,7 +24,7 @@ from poise.solvers.base.answers import answered_in_groups, merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import bent_naturally, carried, poles
+from poise.solvers.natural.limbs import bent_naturally, bent_spine, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
@@ -116,7 +116,7 @@ def _turned_back(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
 ) -> Floats:
     """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
-    limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
+    limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.closed)
     met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
     if not len(met) or not limbs:
         return q
@@ -134,24 +134,37 @@ def _staged(
     """The poses q (k, nq) that the stages leave, and how many joints they turned."""
     pose, updates = problem.start, np.zeros(len(targets), dtype=np.int64)
     sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
+    lean = None
     for stage in stages:
-        rows = _place_of_root(stage, pose, targets) if stage.carries else targets[:, stage.columns].copy()
-        if stage.bends is not None and stage.bends.plan is not None:
-            q, found = bent_naturally(stage.bends, stage.bends.plan, pose, rows, tolerance)
-            updates += found[:, 0]
-        else:
-            if stage.bends is not None:
-                rows = np.concatenate([rows, poles(stage.bends, pose, rows)], axis=1)
-            part = Problem(pose, stage.goals, stage.free_root)
-            answer = answered_in_groups(_ONCE, part, rows, sharp, request)
-            q, updates = answer.q, updates + answer.joint_updates
-        pose = problem.posed_as(q)
+        if stage.carries:
+            pose, lean = _carried(problem, stage, targets, sharp, request)
+            continue
+        rows = targets[:, stage.columns].copy()
+        bends = stage.bends
+        if bends is not None and not bends.closed:
+            rows = np.concatenate([rows, poles(bends, pose, rows, lean)], axis=1)
+        if bends is not None and bends.plan is not None:
+            q, found = bent_naturally(bends, bends.plan, pose, targets[:, stage.columns], tolerance, lean)
+            pose, updates = (
+                problem.posed_as(problem.skeleton.legal(q)[0] if bends.bounded else q),
+                updates + found[:, 0],
+            )
+        if bends is None or not bends.closed:
+            answer = answered_in_groups(_ONCE, Problem(pose, stage.goals, stage.free_root), rows, sharp, request)
+            pose, updates = problem.posed_as(answer.q), updates + answer.joint_updates
     return pose.flat_q, updates
 
 
-def _place_of_root(stage: NaturalStage, pose: Pose, targets: Floats) -> Floats:
-    """Where (k, 7) the root goes so that the limbs reach their targets."""
-    tips = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1)
-    root = stage.goals[0]
+def _carried(
+    problem: Problem, stage: NaturalStage, targets: Floats, sharp: Tolerance, request: Request
+) -> tuple[Pose, Floats]:
+    """The poses whose root went where the limbs reach their targets, and how it leans (k, 4) for that."""
+    tips, start = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1), problem.start
+    root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
-    return carried([limb.bends for limb in stage.carries if limb.bends is not None], pose, root.joint, tips)
+    found = carried(limbs, start, root.joint, stage.spine, tips)
+    part = Problem(start, stage.goals, stage.free_root)
+    after = problem.posed_as(answered_in_groups(_ONCE, part, found.place, sharp, request).q)
+    if found.bend.any():
+        after = problem.posed_as(bent_spine(found, start, after, stage.spine))
+    return after, found.lean
