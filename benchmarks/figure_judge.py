@@ -64,13 +64,19 @@ class Posed:
         return level(self.body, rotations.rotate(self.turned(side + "Foot"), ahead))
 
     def knees_astray(self) -> Floats:
-        """The most by which a bent knee points to another side than its foot, seen from above [degrees]."""
+        """The most by which a bent knee looks to another side than its foot, seen from above [degrees].
+
+        A knee looks along the line in which the plane of its leg cuts the ground, to the side to which it is bent.
+        """
         worst = np.zeros(np.shape(self.lean()))
         for side in SIDES:
-            out = off_line(*(self.at(side + part) for part in ("UpperLeg", "LowerLeg", "Foot")))
+            hip, knee, foot = (self.at(side + part) for part in ("UpperLeg", "LowerLeg", "Foot"))
+            out, axis = off_line(hip, knee, foot), np.cross(knee - hip, foot - knee)
+            ahead = level(self.body, np.cross(axis, self.body.up))
+            ahead = ahead * np.sign((ahead * out).sum(axis=-1))[..., None]
             built = off_line(*(self.body.at(side + part) for part in ("UpperLeg", "LowerLeg", "Foot")))
             is_bent = np.linalg.norm(out, axis=-1) > BULGES * self.body.leg + np.linalg.norm(built)
-            astray = degrees(level(self.body, out), self.foot_ahead(side))
+            astray = degrees(ahead, self.foot_ahead(side))
             worst = np.maximum(worst, np.where(is_bent, astray, 0.0))
         return worst
 

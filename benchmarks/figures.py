@@ -22,6 +22,7 @@ from figure_rigs import SIDES, Body, Floats, bodies, unit
 import poise
 
 LOWERED = 0.4  # of the leg: how deep a squat is
+LEVEL = 0.25  # legs are asked for places below the hip by at least about this share of the way to them
 LEAN, ASTRAY, DEAR, TURNS, TWIST, LEAST, FACING = 20.0, 20.0, 1.5, 1.2, 5.0, 1e-6, 2.0  # what is asked
 NAMED = ("figure", "pose", "limb", "first", "solver")
 CALLED = ("solve", "prepared", "batch")
@@ -133,6 +134,8 @@ def targets_of(body: Body, side: str, limb: str, count: int) -> Floats:
     rng = np.random.default_rng(SEED)
     middles = list(zones(body, side, limb).values())
     ways = unit(np.array([middles[i % 3] for i in range(count)]) + 0.35 * rng.normal(size=(count, 3)))
+    if limb == "leg":  # a leg that is raised above level bends no knee forward
+        ways = unit(ways - np.maximum(ways @ body.up + LEVEL, 0.0)[:, None] * body.up)
     share = rng.uniform(0.4, 0.7 if limb == "leg" else 0.97, (count, 1)) + (0.27 if limb == "leg" else 0.0)
     share[2::3] *= 0.75 if limb == "leg" else 1.0  # a foot above where it was
     return body.at(side + PARTS[limb][0]) + share * body.length(side, PARTS[limb]) * ways

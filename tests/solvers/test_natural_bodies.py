@@ -118,7 +118,7 @@ class TestTheFloor:
 
 
 class TestRigsThatAreBuiltBent:
-    @pytest.mark.parametrize("amount", [[0, 0, -0.012], [-0.012, 0, -0.006]])
+    @pytest.mark.parametrize("amount", [[0, 0, -0.03], [-0.012, 0, -0.03]])
     def test_knees_that_are_built_backward_bend_forward(self, amount):
         start = built(knees(amount))
         lifted = start.world["LeftFoot"].positions + np.array([[0, 0.2, 0.1], [0.1, 0.3, 0.2], [0, 0.1, -0.1]])
@@ -149,3 +149,13 @@ def test_what_carries_the_hips_stays_where_it_is():
     alone = poise.solve(start, poise.Position("Hips", [0.1, 0.8, -0.4]), free_root=True, natural=False)
     assert alone.joints == ("Hips",)
     np.testing.assert_allclose(trunk(alone.pose), trunk(start), atol=1e-6)
+
+
+def test_knees_follow_feet_that_are_built_pointing_outward():
+    """Toes that point a little outward at rest are how people stand; far outward, and the knees go along."""
+    found = {}
+    for out in (0.0, 0.02, 0.12):
+        start = built({"LeftToe": np.array([out, 0, 0]), "RightToe": np.array([-out, 0, 0])})
+        found[out] = astray(squat(start).pose, "Left")
+    assert found[0.02] == pytest.approx(found[0.0], abs=0.5)
+    assert found[0.12] > found[0.0] + 5

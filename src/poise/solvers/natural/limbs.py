@@ -15,7 +15,7 @@ from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.maths.vectors import units
 from poise.model.anatomy.axes import stance, sure_joints
-from poise.model.anatomy.stance import rest_maps
+from poise.model.anatomy.stance import Stance, rest_maps
 from poise.model.kinematics import Table, flat_given, given_rows, maps_by, table_of
 from poise.model.pose import Pose
 from poise.model.roles.lookup import roles_of
@@ -42,6 +42,9 @@ _GAINS = {"leg": (0.0, 0.5), "arm": (1.5, 0.0)}
 _BUILT_IN = np.radians(15.0)
 _UNSEEN = np.radians(2.0)  # a limb that is bent less does not show to which side
 _AGREES = 0.5  # cosine: a rest pose and the body say the same about a side within 60 degrees
+
+# Feet of people point a little outward from where the knee looks; feet that point further take the knee along.
+_TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are no toes
 
 # What of its length a limb is asked to reach before the whole figure is carried nearer: people stand with straight legs
 # and do not work with straight arms.
@@ -84,7 +87,9 @@ def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
             rows = [skeleton.index(joints[side + part]) for part in parts if side + part in joints]
             if len(rows) == len(parts) and _is_chain(skeleton, rows):
                 carrier = _carrier(skeleton, joints, side, kind, rows[0])
-                numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, carrier, rows)
+                toes = joints.get(side + "Toes") if kind == "leg" else None
+                ahead = figure.forward if toes is None else _ahead_of(skeleton, figure, rows[-1], skeleton.index(toes))
+                numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, ahead, carrier, rows)
                 if numbers is not None:
                     first, middle, tip = rows
                     built_in = _built_in(rest_maps(skeleton)[rows, :3, 3])
@@ -111,7 +116,20 @@ def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, f
     return parent
 
 
-def _numbers(skeleton: Skeleton, kind: str, axes: Floats, carrier: int, rows: list[int]) -> Floats | None:
+def _ahead_of(skeleton: Skeleton, figure: Stance, foot: int, toes: int) -> Floats:
+    """Where the knee above a foot looks at rest, level: where the figure does, unless toes point far from there."""
+    points = rest_maps(skeleton)[:, :3, 3]
+    way = points[toes] - points[foot]
+    turn = float(np.arctan2(way @ np.cross(figure.up, figure.forward), way @ figure.forward))
+    if abs(turn) > _ASTRAY:
+        return figure.forward
+    more = float(np.sign(turn)) * max(abs(turn) - _TOED_OUT, 0.0)
+    return figure.forward * np.cos(more) + np.cross(figure.up, figure.forward) * np.sin(more)
+
+
+def _numbers(
+    skeleton: Skeleton, kind: str, axes: Floats, ahead: Floats, carrier: int, rows: list[int]
+) -> Floats | None:
     maps = rest_maps(skeleton)
     points = maps[:, :3, 3]
     first, middle, tip = points[rows]
@@ -123,7 +141,7 @@ def _numbers(skeleton: Skeleton, kind: str, axes: Floats, carrier: int, rows: li
     if not length > 0.0 or not np.linalg.norm(straight) > 0.0:
         return None
     found = np.zeros(SIDE_ROW)
-    local = (maps[carrier], along), (maps[carrier], bend), (maps[rows[2]], units(straight)), (maps[rows[2]], axes[0])
+    local = (maps[carrier], along), (maps[carrier], bend), (maps[rows[2]], units(straight)), (maps[rows[2]], ahead)
     found[:12] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
     found[12:] = *_GAINS[kind], length
     return found
