@@ -18,13 +18,14 @@ from poise import solvers
 from poise.maths.arrays import Floats, Ints
 from poise.model.pose import Pose
 from poise.problem.goals import Place
+from poise.problem.limb_posed import LimbPlan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.answers import answered_in_groups, merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import bent_naturally, bent_spine, carried, poles
+from poise.solvers.natural.limbs import Bends, bent_naturally, bent_spine, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
@@ -143,16 +144,41 @@ def _staged(
         bends = stage.bends
         if bends is not None and not bends.closed:
             rows = np.concatenate([rows, poles(bends, pose, rows, lean)], axis=1)
-        if bends is not None and bends.plan is not None:
-            q, found = bent_naturally(bends, bends.plan, pose, targets[:, stage.columns], tolerance, lean)
-            pose, updates = (
-                problem.posed_as(problem.skeleton.legal(q)[0] if bends.bounded else q),
-                updates + found[:, 0],
-            )
-        if bends is None or not bends.closed:
-            answer = answered_in_groups(_ONCE, Problem(pose, stage.goals, stage.free_root), rows, sharp, request)
+        if bends is not None and bends.plan is not None and bends.closed:
+            q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
+            pose, updates = problem.posed_as(q), updates + found[:, 0]
+        else:
+            part = Problem(pose, stage.goals, stage.free_root)
+            answer = answered_in_groups(_ONCE, part, rows, sharp, request)
+            if bends is not None and bends.plan is not None:
+                answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean)
             pose, updates = problem.posed_as(answer.q), updates + answer.joint_updates
     return pose.flat_q, updates
+
+
+def _bent_first(
+    bends: Bends, plan: LimbPlan, part: Problem, rows: Floats, tolerance: Tolerance, answer: Answer, lean: Floats | None
+) -> Answer:
+    """The answer for a limb with limits, its misses solved again from where the closed form bends it.
+
+    The engine does not bend a straight limb whose target lies on its own line.
+    """
+    missed = np.flatnonzero(~part.met(part.errors(answer.q, rows), tolerance))
+    if not len(missed):
+        return answer
+    there, own = part.part(missed), rows[missed]
+    turned = None if lean is None else lean[missed]
+    q, _ = bent_naturally(bends, plan, there.start, own[:, :-3].copy(), tolerance, turned)  # the last three: its pole
+    sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
+    found = answered_in_groups(_ONCE, there.at(there.posed(part.skeleton.legal(q)[0])), own, sharp, Request())
+    better = there.met(there.errors(found.q, own), tolerance)
+    if not better.any():
+        return answer
+    kept = found._replace(
+        q=found.q[better], met=found.met[better], iterations=found.iterations[better],
+        joint_updates=found.joint_updates[better],
+    )  # fmt: skip
+    return merged(answer, missed[better], kept)
 
 
 def _carried(
