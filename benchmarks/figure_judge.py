@@ -133,11 +133,11 @@ def degrees(a: Floats, b: Floats) -> Floats:
 
 def circle(first: Floats, targets: Floats, upper: float, lower: float, count: int) -> Floats:
     """Where the middle joint of a limb can be (count, k, 3) while its tip is at the targets (k, 3): all swivels."""
-    way = targets - first
+    way: Floats = targets - first
     size = np.linalg.norm(way, axis=-1, keepdims=True)
-    along = way / size
-    ahead = (upper**2 - lower**2 + size**2) / (2 * size)
-    radius = np.sqrt(np.maximum(upper**2 - ahead**2, 0.0))
+    along: Floats = way / size
+    ahead: Floats = (upper * upper - lower * lower + size * size) / (2 * size)
+    radius = np.sqrt(np.maximum(upper * upper - ahead * ahead, 0.0))
     least = np.eye(3)[np.argmin(np.abs(along), axis=-1)]
     across = unit(np.cross(along, least))
     around = np.cross(along, across)

@@ -100,7 +100,7 @@ def body_of(name: str, rig: poise.Rig | poise.Skeleton) -> Body | None:
     rest = rig.rest if isinstance(rig, poise.Rig) else poise.Pose(rig, rig.rest_q)
     kinds = {int(kind) for kind in rest.skeleton.kinds[1:]}
     is_robot = not kinds & {int(poise.Kind.BALL), int(poise.Kind.FREE)}
-    body = Body(name, rest, joints, *np.eye(3), is_robot)
+    body = Body(name, rest, joints, np.eye(3)[1], np.eye(3)[2], np.eye(3)[0], is_robot)
     legs, arms = (np.array([body.at(side + part) for side in SIDES]) for part in ("UpperLeg", "UpperArm"))
     trunk = unit(arms.mean(axis=0) - legs.mean(axis=0))
     most = int(np.argmax(np.abs(trunk)))
