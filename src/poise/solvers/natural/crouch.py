@@ -70,24 +70,28 @@ class Standing(NamedTuple):
 
 
 class Crouch(NamedTuple):
-    """A crouch of (k, m) figures: places and turns of hips, how far each joint of the spine bends, how short arms are.
+    """A crouch of (k, m) figures: places of hips, how the trunk turns and bends, how short arms are.
 
     hips   (k, m, 3)
-    turn   (k, m, 4)  of the pelvis, about the hips
-    bend   (k, m)     of each joint of the spine, about `axis` before the pelvis turns
-    axis   (k, 3)
+    bow    (k, m)     by what the pelvis turns ahead
+    bend   (k, m)     by what each joint of the spine does
+    aside  (k, m, 4)  how all of that turns then, about the hips
     short  (k, m)     by what the worst arm misses; negative where all reach
     """
 
     hips: Floats
-    turn: Floats
+    bow: Floats
     bend: Floats
-    axis: Floats
+    aside: Floats
     short: Floats
 
 
-def crouched(figures: Standing, low: Floats) -> Crouch:
-    """The crouch (k, 1) with which all arms just reach, for targets as low as `low` (k,) says."""
+def crouched(figures: Standing, low: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The crouch with which all arms just reach, for targets as low as `low` (k,) says.
+
+    Places (k, 3) of the hips, turns (k, 4) of the pelvis about them, by what each joint of the spine bends (k,), and
+    the axis (k, 3) of that before the pelvis turns.
+    """
     steps = np.broadcast_to(np.arange(_STEPS + 1) / _STEPS, (len(low), _STEPS + 1))
     short = _crouch(figures, low[:, None], steps, at_most=True).short
     done, rows = short <= 0.0, np.arange(len(low))
@@ -96,44 +100,52 @@ def crouched(figures: Standing, low: Floats) -> Crouch:
     first, last = short[rows, before], short[rows, after]
     part = np.clip(first / np.where(first > last, first - last, 1.0), 0.0, 1.0)  # nearly linear: poses do not leap
     share = np.where(after > before, (before + part * (after - before)) / _STEPS, 0.0)
-    return _crouch(figures, low[:, None], share[:, None])
+    found, axis = _crouch(figures, low[:, None], share[:, None]), _cross(figures.up, figures.ahead)
+    turn = rotations.multiply(found.aside[:, 0], rotations.about(axis, found.bow[:, 0]))
+    return found.hips[:, 0], turn, found.bend[:, 0], axis
 
 
 def _crouch(figures: Standing, low: Floats, shares: Floats, *, at_most: bool = False) -> Crouch:
     """Crouches by shares (k, m) of the deepest; the trunk leans aside as far as it has to, or `at_most` as it may."""
-    up, ahead = figures.up, figures.ahead[:, None]
-    down = _depth(figures, low) * shares
-    hips = figures.hips[:, None] + down[..., None] * (_BACK * _backward(figures, low) - up)
-    axis = np.broadcast_to(_cross(up, ahead), hips.shape)
-    bow = low * _DEEPEST * shares * shares
-    joints, of_pelvis = figures.spine.shape[1], _OF_PELVIS if figures.spine.shape[1] else 1.0
+    down, joints = _depth(figures, low) * shares, figures.spine.shape[1]
+    hips = figures.hips[:, None] + down[..., None] * (_BACK * _backward(figures, low) - figures.up)
+    bow, of_pelvis = low * _DEEPEST * shares * shares, _OF_PELVIS if joints else 1.0
     bend = bow * (1.0 - of_pelvis) / max(joints, 1)
-    arms = _bowed(figures, axis, of_pelvis * bow, bend)
-    aside = np.zeros((*bow.shape, 4))
-    aside[..., 0] = 1.0
+    arms = _bowed(figures, of_pelvis * bow, bend)
     most = (low * _ASIDE + (1.0 - low) * _ALL) * shares
     size = _size(figures)[:, None]
+    aside = None
     for j, reach in enumerate(figures.reaches):
-        wanted, arm = figures.hands[:, j, None] - hips, rotations.rotate(aside, arms[..., j, :])
+        wanted, arm = figures.hands[:, j, None] - hips, arms[..., j, :]
+        arm = arm if aside is None else rotations.rotate(aside, arm)
         about = _unit(_cross(arm, wanted), size * size)
-        aside = rotations.multiply(
-            rotations.about(about, _angle(about, arm, wanted, 0.0 if at_most else reach, most)), aside
-        )
+        lean = rotations.about(about, _angle(about, arm, wanted, 0.0 if at_most else reach, most))
+        aside = lean if aside is None else rotations.multiply(lean, aside)
+    assert aside is not None
     left = figures.hands[:, None] - hips[:, :, None] - rotations.rotate(aside[:, :, None], arms)
     short = (np.sqrt(_dot(left, left)) - figures.reaches * _JUST).max(axis=-1)
-    turn = rotations.multiply(aside, rotations.about(axis, of_pelvis * bow))
-    return Crouch(hips, turn, bend, axis[:, 0], short)
+    return Crouch(hips, of_pelvis * bow, bend, aside, short)
 
 
-def _bowed(figures: Standing, axis: Floats, angle: Floats, bend: Floats) -> Floats:
-    """Where the arms hang (k, m, a, 3), seen from the hips, when the pelvis turns by an angle and the spine bends."""
-    start, found = figures.hips, np.zeros((*angle.shape, 3))
+def _bowed(figures: Standing, angle: Floats, bend: Floats) -> Floats:
+    """Where the arms hang (k, m, a, 3), seen from the hips, when the pelvis turns by an angle and the spine bends.
+
+    All turns are about one axis, across the figure: what lies along it stays, the rest turns in a plane.
+    """
+    axes = figures.ahead, np.broadcast_to(figures.up, figures.ahead.shape), _cross(figures.up, figures.ahead)
+    start, none = figures.hips, np.zeros((len(angle), 1))
+    found = none, none, none
     for number in range(figures.spine.shape[1]):
         joint = figures.spine[:, number]
-        found = found + rotations.rotate(rotations.about(axis, angle), (joint - start)[:, None])
+        ahead, up, across = (_dot(joint - start, axis)[:, None] for axis in axes)
+        c, s = np.cos(angle), np.sin(angle)
+        found = found[0] + (c * ahead + s * up), found[1] + (c * up - s * ahead), found[2] + across
         start, angle = joint, angle + bend
-    turn = rotations.about(axis, angle)[:, :, None]
-    return found[:, :, None] + rotations.rotate(turn, (figures.arms - start[:, None])[:, None])
+    ahead, up, across = (_dot(figures.arms - start[:, None], axis[:, None])[:, None] for axis in axes)
+    c, s = np.cos(angle)[..., None], np.sin(angle)[..., None]
+    at = (c * ahead + s * up, c * up - s * ahead, across)
+    x, y, z = ((a[..., None] + b)[..., None] * axis[:, None, None] for a, b, axis in zip(found, at, axes, strict=True))
+    return x + y + z
 
 
 def _backward(figures: Standing, low: Floats) -> Floats:
@@ -186,5 +198,6 @@ def _dot(a: Floats, b: Floats) -> Floats:
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
-    ax, ay, az, bx, by, bz = *np.moveaxis(a, -1, 0), *np.moveaxis(b, -1, 0)
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

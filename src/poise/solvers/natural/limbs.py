@@ -311,12 +311,11 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
         if (low < 1.0).any():
             kernels.limb.bends.carried_by(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
         if (is_low := low > 0.0).any():
-            down = crouched(figures.part(is_low), low[is_low])
-            place[is_low] = np.concatenate([down.hips[:, 0], down.turn[:, 0]], axis=1)
-            bend[is_low], axis[is_low] = down.bend[:, 0], down.axis
-    at, lean = world[root], place[:, 3:].copy()
-    place[:, :3] += rotations.rotate(lean, at.positions.reshape(-1, 3) - hips)
-    place[:, 3:] = rotations.multiply(lean, at.rotations.reshape(-1, 4))
+            at, turn, bend[is_low], axis[is_low] = crouched(figures.part(is_low), low[is_low])
+            place[is_low] = np.concatenate([at, turn], axis=1)
+    own, lean = world[root], place[:, 3:].copy()
+    place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - hips)
+    place[:, 3:] = rotations.multiply(lean, own.rotations.reshape(-1, 4))
     return Carried(place, lean, bend, axis)
 
 
