@@ -302,13 +302,14 @@ TITLES = {
 }  # fmt: skip
 NOTE = (
     "As asked: all is reached. Whole figures: the torso within 20 degrees of upright in the squat and the chair, to a "
-    "side in the hand to the floor; a bent knee's plane within 20 degrees of its foot; the centre of mass (de Leva 1996) "
-    "above the feet in the squat; 1 ms a pose, in a batch 30 us x (moving degrees of freedom / 60)^2. Arms and legs: no "
-    "knee behind the line from hip to foot, no elbow above both shoulder and hand, wherever one of 200 swivels allows "
-    "it; the collar bone turned by at most 15 degrees; nothing less reached than without natural poses, at most 1.5 "
-    "times the time. Out of reach by 1.01, 1.5 and 10 times: turns at most 1.2 times those of the straight stretch, "
-    "twist at most 5 degrees, the least error within 1e-6 of the reach. Faces within 2 degrees. Robots and a figure "
-    "whose roles are not sure have no natural poses. The two numbers of a column are the median and the worst."
+    "side in the hand to the floor; a bent knee's plane within 20 degrees of its foot; the centre of mass (de Leva "
+    "1996) above the feet in the squat; 1 ms a pose, in a batch 30 us x (moving degrees of freedom / 60)^2. Arms and "
+    "legs: no knee behind the line from hip to foot, no elbow above both shoulder and hand, wherever one of 200 "
+    "swivels allows it; the collar bone turned by at most 15 degrees; nothing less reached than without natural "
+    "poses, at most 1.5 times the time. Out of reach by 1.01, 1.5 and 10 times: turns at most 1.2 times those of the "
+    "straight stretch, twist at most 5 degrees, the least error within 1e-6 of the reach. Faces within 2 degrees. "
+    "Robots and a figure whose roles are not sure have no natural poses. The two numbers of a column are the median "
+    "and the worst."
 )
 
 

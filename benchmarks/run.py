@@ -24,6 +24,7 @@ NAMES = (
     "full_body",
     "sheared",
     "real_poses",
+    "figures",
     "plant_feet",
     "grounder",
     "terrain",
