@@ -28,7 +28,7 @@ _JUST = 1.0 + 1e-9  # of a reach: what is still within it
 _CLEAR = 1e-9  # of the way from hips to feet: shorter has no direction
 
 
-class Standing(NamedTuple):
+class Stander(NamedTuple):
     """Figures whose legs reach their feet, and what their hands are to reach; lengths in file units.
 
     hips     (k, 3)     about which the pelvis turns
@@ -54,7 +54,7 @@ class Standing(NamedTuple):
     hands: Floats
     reaches: Floats
 
-    def part(self, rows: Bools) -> Standing:
+    def part(self, rows: Bools) -> Stander:
         """Some of them."""
         each = {name: getattr(self, name)[rows] for name in ("hips", "spine", "ahead", "legs", "feet", "arms", "hands")}
         return self._replace(**each)
@@ -86,7 +86,7 @@ class Crouch(NamedTuple):
     short: Floats
 
 
-def crouched(figures: Standing, low: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def crouched(figures: Stander, low: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """The crouch with which all arms just reach, for targets as low as `low` (k,) says.
 
     Places (k, 3) of the hips, turns (k, 4) of the pelvis about them, by what each joint of the spine bends (k,), and
@@ -105,7 +105,7 @@ def crouched(figures: Standing, low: Floats) -> tuple[Floats, Floats, Floats, Fl
     return found.hips[:, 0], turn, found.bend[:, 0], axis
 
 
-def _crouch(figures: Standing, low: Floats, shares: Floats, *, at_most: bool = False) -> Crouch:
+def _crouch(figures: Stander, low: Floats, shares: Floats, *, at_most: bool = False) -> Crouch:
     """Crouches by shares (k, m) of the deepest; the trunk leans aside as far as it has to, or `at_most` as it may."""
     down, joints = _depth(figures, low) * shares, figures.spine.shape[1]
     hips = figures.hips[:, None] + down[..., None] * (_BACK * _backward(figures, low) - figures.up)
@@ -127,7 +127,7 @@ def _crouch(figures: Standing, low: Floats, shares: Floats, *, at_most: bool = F
     return Crouch(hips, of_pelvis * bow, bend, aside, short)
 
 
-def _bowed(figures: Standing, angle: Floats, bend: Floats) -> Floats:
+def _bowed(figures: Stander, angle: Floats, bend: Floats) -> Floats:
     """Where the arms hang (k, m, a, 3), seen from the hips, when the pelvis turns by an angle and the spine bends.
 
     All turns are about one axis, across the figure: what lies along it stays, the rest turns in a plane.
@@ -148,7 +148,7 @@ def _bowed(figures: Standing, angle: Floats, bend: Floats) -> Floats:
     return x + y + z
 
 
-def _backward(figures: Standing, low: Floats) -> Floats:
+def _backward(figures: Stander, low: Floats) -> Floats:
     """The level direction (k, 1, 3) away from what is reached for; the lower that is, the more straight back."""
     ways = _mean(figures.hands)[:, None] - figures.hips[:, None]
     level = ways - _dot(ways, figures.up)[..., None] * figures.up
@@ -156,12 +156,12 @@ def _backward(figures: Standing, low: Floats) -> Floats:
     return -_unit((1.0 - low)[..., None] * level + (low * size)[..., None] * figures.ahead[:, None], size)
 
 
-def _size(figures: Standing) -> Floats:
+def _size(figures: Stander) -> Floats:
     """The height (k,) of the hips above the feet."""
     return _dot(figures.hips - _mean(figures.feet), figures.up)
 
 
-def _depth(figures: Standing, low: Floats) -> Floats:
+def _depth(figures: Stander, low: Floats) -> Floats:
     """How far (k, 1) the hips can go down until the leg that is nearest to its foot is folded."""
     ways = figures.feet - figures.legs
     folded = figures.lengths * (low * _SQUATTING + (1.0 - low) * _FOLDED)

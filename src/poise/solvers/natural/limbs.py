@@ -23,7 +23,7 @@ from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.natural.crouch import Standing, crouched
+from poise.solvers.natural.crouch import Stander, crouched
 from poise.solvers.two_bone import TwoBone, bent
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
@@ -303,7 +303,7 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
     if not is_leg.all():
         moved = place[:, None, :3] - hips[:, None]
         trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
-        figures = Standing(
+        figures = Stander(
             place[:, :3].copy(), trunk + moved, _ahead(bends, pose, count), stance(pose.skeleton).up, hung[:, is_leg],
             targets[:, is_leg], lengths[is_leg], hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg],
         )  # fmt: skip
