@@ -43,7 +43,16 @@ from poise.problem.layout import (
 from poise.problem.lengths import Lengths
 from poise.problem.packing import geometry_of
 
-_OWN = ("joint", "root", "axis", "offset", "looks", "tip", "rotation_weight")  # of a goal, besides its target
+_OWN = (
+    "joint",
+    "root",
+    "axis",
+    "offset",
+    "looks",
+    "tip",
+    "rotation_weight",
+    "optional",
+)  # of a goal, besides its target
 
 
 def plan_of(

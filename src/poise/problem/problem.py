@@ -23,7 +23,7 @@ from poise.model.pose import Pose, rotation_part, unit_turns
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
 from poise.problem.geometry import SIMILAR
-from poise.problem.goals import Goal, Near, Pin, Position
+from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
 from poise.problem.measure import (
     Paths,
@@ -136,6 +136,16 @@ class Problem:
         """Whether it is one Position and nothing else, of a chain whose joints move alone."""
         return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled is None
 
+    @property
+    def spared(self) -> Bools:
+        """(c,) which errors are those of optional goals, and count for nothing."""
+        return np.array([is_optional(self.goals[measure.goal]) for measure in self.measures], dtype=np.bool_)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether some goals come after the others."""
+        return any([is_optional(goal) for goal in self.goals])  # noqa: C419  (a generator is a call for each)
+
     # --- into the frames and units of the plan, and back ------------------------------------------------------------
 
     @cached_property
@@ -235,7 +245,7 @@ class Problem:
     def _pinned(self, goal: Pin) -> Floats:
         at = self.start.world[goal.joint]
         rows = np.concatenate([at.positions, at.rotations], axis=-1).reshape(-1, 7)
-        return rows if goal.rotation else rows[:, :3]
+        return rows[:, 0 if goal.position else 3 : 7 if goal.rotation else 3]
 
     def errors(self, q: Floats, targets: Floats) -> Floats:
         """How far poses q (k, nq) are from targets (k, W): (k, c) distances [file units] and angles [rad]."""
@@ -288,10 +298,11 @@ class Problem:
         return plan_of(rest, self.goals, self.kinds, free_root=self.free_root)
 
     def allowed(self, tolerance: Tolerance) -> Floats:
-        """The largest error (c,) that counts as reached."""
+        """The largest error (c,) that counts as reached; infinite for optional goals."""
 
         def make() -> Floats:
-            return np.array([tolerance.distance if m.kind == POSITION else tolerance.angle for m in self.measures])
+            own = [tolerance.distance if m.kind == POSITION else tolerance.angle for m in self.measures]
+            return np.where(self.spared, np.inf, own)
 
         return remember(self.plan, "allowed", tolerance, make)
 

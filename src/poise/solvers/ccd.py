@@ -27,6 +27,7 @@ from poise.problem.reach import stretches
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, is_own
 from poise.solvers.base.engine import standing_still
+from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
 from poise.solvers.base.stretched import stretched
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
@@ -53,8 +54,8 @@ class CCD:
         finish, and base first, such a sweep is followed by one from the tip; for a Position the change that it made is
         repeated while that pays (a pattern move).
     stiffness
-        mu >= 0 for every joint, or for some by name. The joint turns as if a turn by phi cost mu (1 - cos phi) times
-        the most that it can gain, so that the other joints do more. 0 is no stiffness.
+        mu >= 0 for every joint, or for some by name, role or glob ("spine*"). The joint turns as if a turn by phi cost
+        mu (1 - cos phi) times the most that it can gain, so that the other joints do more. 0 is no stiffness.
     direction_joints
         Names of the joints that serve a Direction goal and nothing else, while the other joints reach: the wrist points
         the tool. None: every joint serves every goal. With names there is no finish, which would turn all joints for
@@ -101,7 +102,7 @@ class CCD:
     iterations: int = 100
     order: Literal["base-first", "tip-first", "window"] = "base-first"
     finish: bool = True
-    stiffness: float | Mapping[str, float] | tuple[tuple[str, float], ...] = 0.0
+    stiffness: Stiffness | Mapping[str, float] = 0.0
     direction_joints: tuple[str, ...] | None = None
     bend: float = math.radians(2)
     hinge: Literal["exact", "project"] = "exact"
@@ -114,7 +115,7 @@ class CCD:
         checked: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
             "finish": truth("finish", self.finish),
-            "stiffness": _stiffness(self.stiffness),
+            "stiffness": checked_stiffness(self.stiffness),
             "direction_joints": _names(self.direction_joints),
             "restarts": None if self.restarts is None else count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
@@ -182,8 +183,8 @@ class CCD:
         where, options = (chain.frames, chain.tips, chain.reach), self._options(problem, chain, tolerance)
         if self._is_alone(problem, chain):
             return kernels.chain.ccd.solve, (*shared, *where), options
-        ease, shares = self._ease(problem, chain), self._shares(problem, chain)
-        return kernels.chain.ccd_goals.solve, (*shared, ease, shares, *where), options
+        ease = eases(problem.skeleton, checked_stiffness(self.stiffness)).take(chain.rows)
+        return kernels.chain.ccd_goals.solve, (*shared, ease, self._shares(problem, chain), *where), options
 
     def _is_alone(self, problem: Problem, chain: Chain) -> bool:
         """Whether the kernel for a point alone will do, which has no cap on what its finish turns."""
@@ -207,13 +208,6 @@ class CCD:
             *([self.hinge == "project"] if alone else [chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 
-    def _ease(self, problem: Problem, chain: Chain) -> Floats:
-        """What its stiffness leaves of each joint's step."""
-        if isinstance(self.stiffness, float):
-            return np.full(len(chain.rows), 1.0 / (1.0 + self.stiffness))
-        of_row = {problem.skeleton.index(name): mu for name, mu in self.stiffness}  # pyright: ignore[reportGeneralTypeIssues]
-        return np.array([1.0 / (1.0 + of_row.get(row, 0.0)) for row in chain.rows])
-
     def _shares(self, problem: Problem, chain: Chain) -> Floats:
         """(m, 3) which of the goals each joint serves."""
         shares = np.ones((len(chain.rows), 3))
@@ -233,23 +227,6 @@ class CCD:
 def _is_lone(problem: Problem, chain: Chain) -> bool:
     """Whether there is a position and nothing else."""
     return len(problem.goals) == 1 and chain.lone
-
-
-def _stiffness(value: Any) -> float | tuple[tuple[str, float], ...]:
-    """One number for all joints, or pairs of name and number."""
-    if not isinstance(value, Mapping | tuple):
-        return _mu(value, "stiffness")
-    pairs: tuple[Any, ...] = tuple(value.items()) if isinstance(value, Mapping) else value
-    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):  # noqa: PLR2004
-        raise InputError(f"stiffness is a number, or joint=number for some joints, not {short(value)}")
-    return tuple((name, _mu(mu, f"stiffness of {name!r}")) for name, mu in pairs)
-
-
-def _mu(value: Any, what: str) -> float:
-    number = real(value, what)
-    if not 0.0 <= number < math.inf:
-        raise InputError(f"{what} must be a finite number from 0 up, not {short(value)}")
-    return number
 
 
 def _names(value: Any) -> tuple[str, ...] | None:

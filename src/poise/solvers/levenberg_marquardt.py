@@ -8,6 +8,7 @@ given up for another start inside the limits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,7 @@ from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, real
 from poise.maths.options import count, truth
-from poise.problem.arm import arm_of
+from poise.problem.arm import Arm, arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.alternatives import closest, every
@@ -26,8 +27,10 @@ from poise.solvers.base.answers import merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
+from poise.solvers.base.stiffness import Stiffness, checked_stiffness
 
 _ARM_RESTARTS, _RESTARTS = 250, 120
+_SETTLING = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,13 @@ class LevenbergMarquardt:
     apart
         Two solutions count as different where some joint differs by more than this [rad, file units]. None: 1e-3, or
         0.5 where there are more degrees of freedom than goals fix and solutions are whole families.
+    settle
+        Whether what misses goes on for 60 cautious iterations, to where the error is least: once from the start's own
+        attempt, once from the best of the others. None: where there are restarts.
+    stiffness
+        mu >= 0 for every joint, or for some by name, role or glob ("spine*"): what such a joint turns or moves in a
+        step is divided by 1 + mu, and the others do more. Of two joints that could do the same, one of mu = 3 does a
+        quarter of what the other does. 0 is no stiffness.
     race
         Of a single target for an arm of hinges and slides: whether the attempt that arrives first wins. Quicker by a
         quarter where the target lies anywhere, but then another pose may be found than in a batch. By default the first
@@ -56,7 +66,8 @@ class LevenbergMarquardt:
     -----
     Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values that stand at a limit and would be pushed
     beyond it take no part in a step. Where more than 16 joints lead to a goal, l is larger and restarts turn the joints
-    less, in proportion to their number.
+    less, in proportion to their number. With stiffness `dq = W J^T (J W J^T + l I)^-1 e`, W the diagonal of
+    1 / (1 + mu): of the steps that do as much, the one with the least sum of (1 + mu) dq^2.
 
     A target beyond the reach of a chain of balls without limits is answered in closed form: the chain is stretched
     towards it. Any other that is missed is answered by the pose nearest to it in the start's own basin, unless another
@@ -75,6 +86,8 @@ class LevenbergMarquardt:
     restarts: int | None = None
     damping: float = 0.04
     apart: float | None = None
+    settle: bool | None = None
+    stiffness: Stiffness | Mapping[str, float] = 0.0
     race: bool = False
 
     def __post_init__(self) -> None:
@@ -85,7 +98,10 @@ class LevenbergMarquardt:
             value: Any = getattr(self, name)
             if value is not None and not 0 < real(value, name) < np.inf:
                 raise InputError(f"{name} must be a finite number above 0, not {value!r}")
+        if self.settle is not None:
+            object.__setattr__(self, "settle", truth("settle", self.settle))
         object.__setattr__(self, "race", truth("race", self.race))
+        object.__setattr__(self, "stiffness", checked_stiffness(self.stiffness))
 
     @property
     def name(self) -> str:
@@ -109,15 +125,20 @@ class LevenbergMarquardt:
 
     def _options(self, usual: int) -> Options:
         restarts = usual if self.restarts is None else self.restarts
-        polish = 60 if self.iterations and restarts else 0
+        settles = restarts > 0 if self.settle is None else self.settle
+        polish = _SETTLING if self.iterations and settles else 0
         return Options(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
+
+    def arm(self, problem: Problem) -> Arm | None:
+        """The problem as one of a serial arm, or None: its kernels know no stiffness."""
+        return arm_of(problem) if self.stiffness in (0.0, ()) else None
 
     def engine(self, problem: Problem, tolerance: Tolerance) -> ArmEngine | TreeEngine:
         """The kernels that fit the problem."""
-        arm = arm_of(problem)
+        arm = self.arm(problem)
         if arm is not None:
             return ArmEngine(problem, arm, tolerance, self.arm_options)
-        return TreeEngine(problem, tolerance, self.tree_options)
+        return TreeEngine(problem, tolerance, self.tree_options, checked_stiffness(self.stiffness))
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""

@@ -16,7 +16,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import lane_width
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
-from poise.problem.arm import arm_of, reach_in_q
+from poise.problem.arm import reach_in_q
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.engine import arm_settings
@@ -48,7 +48,7 @@ def quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance, set
     if type(solver) is not LevenbergMarquardt or settings.prefer != "first" or settings.trace:
         return None
     plan, start = problem.plan, problem.start
-    if arm_of(problem) is None or start.translations is not None or start.scales is not None:
+    if problem.ranked or solver.arm(problem) is None or start.translations is not None or start.scales is not None:
         return None
     return remember(plan, "quick", (solver, tolerance), lambda: _packed(problem, solver, tolerance))
 
@@ -59,7 +59,7 @@ def _stands_still(plan: Plan) -> bool:
 
 
 def _packed(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) -> Quick | None:
-    arm, paths = arm_of(problem), problem.paths
+    arm, paths = solver.arm(problem), problem.paths
     skeleton, plan = problem.skeleton, problem.plan
     if arm is None or paths is None or plan.sheared or len(problem.goals) != 1 or not problem.goals[0].width:
         return None

@@ -21,6 +21,7 @@ from poise.problem.goals import Goal
 from poise.problem.layout import NUMBERS, POSITION, TERMS
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.ranking import required_of
 from poise.solvers.base.contract import Trace
 from poise.solvers.base.status import Status as Status
 from poise.solving.judge import largest_violation, why
@@ -308,6 +309,9 @@ def _codes(result: Result) -> Ints:
     codes = np.full(len(reached), int(Status.reached))
     missed = np.flatnonzero(~reached)
     problem, targets, q = result.problem, result.targets, _flat_q(result)
+    needed = required_of(problem) if problem.ranked else None
+    if needed is not None:
+        problem, targets = needed.problem, targets[:, needed.targets]
     for rows in _sharing(problem, missed):
         of_rows = targets if len(targets) == 1 else targets[rows]
         codes[rows] = why(problem.part(rows), q[rows], of_rows, result.tolerances)

@@ -22,6 +22,7 @@ from poise.solvers.base.contract import Answer, Prefer, Request
 from poise.solvers.base.corrected import corrected
 from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_request
+from poise.solving.ranked import ranked
 from poise.solving.result import Result
 
 _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
@@ -114,6 +115,9 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
 def _together(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
+    if problem.ranked:
+        answer = ranked(problem, targets, solver, tolerance, request, solved)
+        return Judged(answer, problem.errors(answer.q, targets))
     answer = answered(solver, problem, targets, tolerance, request)
     if problem.plan.sheared:
         answer = corrected(problem, solver, targets, tolerance, replace(request, progress=None), answer)

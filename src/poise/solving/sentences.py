@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import listed
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
@@ -16,6 +16,7 @@ from poise.model.ways import FLAT, is_flat
 from poise.problem.goals import LookAt, Near, Place
 from poise.problem.layout import POSITION
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.ranking import required_of
 from poise.problem.reach import beyond_reach, reaches
 from poise.solvers.base.status import Status
 from poise.solving.judge import standing
@@ -38,7 +39,19 @@ class Ended(NamedTuple):
 
 def sentence(ended: Ended) -> str:
     """Say how it ended, and why."""
-    status, left = ended.status, _left(ended)
+    needed = required_of(ended.problem) if ended.problem.ranked else None
+    if needed is None:
+        return _sentence(ended)
+    spared = ended.problem.spared
+    of_spared = _left(ended.problem, ended.errors, spared)
+    ended = ended._replace(
+        problem=needed.problem, target=ended.target[:, needed.targets], errors=ended.errors[needed.errors]
+    )
+    return f"{_sentence(ended)}; of optional goals {of_spared}"
+
+
+def _sentence(ended: Ended) -> str:
+    status, left = ended.status, _left(ended.problem, ended.errors)
     if status == Status.out_of_reach:
         return f"out of reach: {_beyond(ended)}; {left} left{_left_out(ended.problem)}"
     if status == Status.limited:
@@ -59,14 +72,15 @@ def length_in_words(skeleton: Skeleton, value: float) -> str:
     return f"{m * 1000:.3g} mm" if m < _METRE_FROM else f"{m:.4g} m"
 
 
-def _left(ended: Ended) -> str:
-    """The largest distance and the largest angle left, as far as they are asked for."""
-    is_position = np.array([m.kind == POSITION for m in ended.problem.measures], dtype=bool)
+def _left(problem: Problem, errors: Floats, which: Bools | None = None) -> str:
+    """The largest distance and the largest angle left, as far as they are asked for; `which` of the errors count."""
+    which = np.ones(len(errors), dtype=np.bool_) if which is None else which
+    is_position = np.array([m.kind == POSITION for m in problem.measures], dtype=np.bool_)
     parts: list[str] = []
-    if is_position.any():
-        parts.append(length_in_words(ended.problem.skeleton, float(ended.errors[is_position].max())))
-    if not is_position.all():
-        parts.append(_angle(float(ended.errors[~is_position].max())))
+    if (which & is_position).any():
+        parts.append(length_in_words(problem.skeleton, float(errors[which & is_position].max())))
+    if (which & ~is_position).any():
+        parts.append(_angle(float(errors[which & ~is_position].max())))
     return " and ".join(parts) or "nothing"
 
 

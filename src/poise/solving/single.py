@@ -39,7 +39,8 @@ class Single:
         self.request = request
         self.bounds = problem.bounds(tolerance)
         # What stands on these paths has uniform scale, and so have the plans of all starts without scales of their own.
-        self.paths = None if problem.plan.sheared or settings.progress is not None else problem.paths
+        plain = not problem.ranked and not problem.plan.sheared and settings.progress is None
+        self.paths = problem.paths if plain else None
         self.shape = 1, problem.skeleton.nq
         # Who goes round another solver may hand on what that one found. (`is_own` would be a call more.)
         self._is_own = type(solver).__module__.startswith(OWN) and not hasattr(solver, "inner")

@@ -14,7 +14,7 @@ from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
-from poise.problem.goals import Goal, JointGoal, Near, Orientation, Place, Position
+from poise.problem.goals import Goal, JointGoal, Near, Orientation, Place, Position, is_optional
 from poise.solvers.base.contract import Prefer
 from poise.solving.result import Result
 
@@ -78,6 +78,7 @@ def _goal(result: Result, i: int) -> dict[str, Any]:
         "joint": None if isinstance(goal, Near) else goal.joint,
         "target": goal.rows().tolist() if goal.width else None,
         "weight": goal.weight,
+        "optional": is_optional(goal),
         "position_error": _number(result.position_errors[i]),
         "angle_error": _number(result.angle_errors[i]),
     }

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from poise.problem.goals.aim import Aim as Aim
 from poise.problem.goals.base.goal import AnyGoal as AnyGoal
 from poise.problem.goals.base.goal import JointGoal as JointGoal
+from poise.problem.goals.base.goal import is_optional as is_optional
 from poise.problem.goals.base.targets import FARTHEST as FARTHEST
 from poise.problem.goals.direction import Direction as Direction
 from poise.problem.goals.look_at import LookAt as LookAt

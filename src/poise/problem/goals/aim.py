@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -31,6 +31,8 @@ class Aim(PointTarget):
         The first joint that may move; by default the first of the limb (see Skeleton.chain).
     weight
         A factor > 0 of the residual, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -49,6 +51,7 @@ class Aim(PointTarget):
     offset: tuple[float, float, float] = ORIGIN
     root: str | None = None
     weight: float = 1.0
+    optional: bool = False
 
     def __init__(
         self,
@@ -59,11 +62,20 @@ class Aim(PointTarget):
         offset: ArrayLike = ORIGIN,
         root: str | None = None,
         weight: float = 1.0,
+        optional: bool = False,
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
-        set_fields(self, root=root, weight=checked_weight(weight, repr(joint)))
+        set_fields(self, root=root, weight=checked_weight(weight, repr(joint)), optional=optional)
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        return type(self)(self.joint, value, axis=self.axis, offset=self.offset, root=self.root, weight=self.weight)
+        return type(self)(
+            self.joint,
+            value,
+            axis=self.axis,
+            offset=self.offset,
+            root=self.root,
+            weight=self.weight,
+            **rank_of(self),
+        )

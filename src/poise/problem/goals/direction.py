@@ -7,10 +7,13 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
+from poise.errors import InputError
+from poise.maths import rotations
 from poise.maths.arrays import Floats, frozen
 from poise.maths.remember import FrozenValue
 from poise.model.limits import unit_axis
-from poise.problem.goals.base.goal import checked_weight, set_fields
+from poise.model.pose import Pose
+from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
 from poise.problem.goals.base.targets import directions
 
 
@@ -30,6 +33,8 @@ class Direction(FrozenValue):
         The first joint that may move; by default the first of the limb (see Skeleton.chain).
     weight
         A factor > 0 of the residual, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -44,6 +49,7 @@ class Direction(FrozenValue):
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
     root: str | None = None
     weight: float = 1.0
+    optional: bool = False
 
     def __init__(
         self,
@@ -53,11 +59,56 @@ class Direction(FrozenValue):
         axis: ArrayLike = (0.0, 0.0, 1.0),
         root: str | None = None,
         weight: float = 1.0,
+        optional: bool = False,
     ) -> None:
-        set_fields(self, joint=joint, axis=unit_axis(axis), root=root, weight=checked_weight(weight, repr(joint)))
+        set_fields(
+            self,
+            joint=joint,
+            axis=unit_axis(axis),
+            root=root,
+            weight=checked_weight(weight, repr(joint)),
+            optional=optional,
+        )
         rows = self.parse(direction)
         frozen(rows)
         set_fields(self, direction=rows)
+
+    @classmethod
+    def kept(
+        cls,
+        joint: str,
+        direction: ArrayLike,
+        pose: Pose,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        optional: bool = False,
+    ) -> Self:
+        """Make the goal that what points along a world direction in a pose goes on doing so: a torso stays upright.
+
+        Parameters
+        ----------
+        joint
+            Name of the joint.
+        direction
+            (3,) in world axes, of any length but zero, such as the world's up.
+        pose
+            A single pose, such as the rest pose: what of the joint points along `direction` there is the goal's `axis`.
+        root, weight, optional
+            As in the constructor.
+
+        Raises
+        ------
+        InputError
+            For a batch of poses or of directions, and for a direction of length zero.
+        """
+        if pose.shape:
+            raise InputError(f"kept() takes a single pose, not a batch of shape {pose.shape}")
+        way = directions(direction, f"the direction of {joint!r}")
+        if way.ndim != 1:
+            raise InputError(f"kept() takes one direction (3,), not an array of shape {way.shape}")
+        axis = rotations.rotate(rotations.inverse(pose.world[joint].rotations), way)
+        return cls(joint, way, axis=axis, root=root, weight=weight, optional=optional)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -74,4 +125,4 @@ class Direction(FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other directions."""
-        return type(self)(self.joint, value, axis=self.axis, root=self.root, weight=self.weight)
+        return type(self)(self.joint, value, axis=self.axis, root=self.root, weight=self.weight, **rank_of(self))

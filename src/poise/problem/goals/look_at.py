@@ -12,7 +12,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class LookAt(PointTarget):
         Where the ray begins, such as between the eyes: a point in the frame of `joint`.
     weight
         A factor > 0 of the residual, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -65,6 +67,7 @@ class LookAt(PointTarget):
     over: tuple[tuple[str, float], ...] | None = None
     offset: tuple[float, float, float] = ORIGIN
     weight: float = 1.0
+    optional: bool = False
 
     def __init__(
         self,
@@ -75,18 +78,23 @@ class LookAt(PointTarget):
         over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
         offset: ArrayLike = ORIGIN,
         weight: float = 1.0,
+        optional: bool = False,
     ) -> None:
         shares = None if over is None else _shares(over, joint)
         by_face = axis is None or axis is AHEAD  # which dataclasses.replace() hands on
         set_fields(self, joint=joint, axis=AHEAD if axis is None or by_face else unit_axis(axis), over=shares)
         set_fields(self, looks=(shares, by_face))
-        set_fields(self, offset=checked_offset(offset, joint), weight=checked_weight(weight, repr(joint)))
+        set_fields(
+            self, offset=checked_offset(offset, joint), weight=checked_weight(weight, repr(joint)), optional=optional
+        )
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
         axis = None if self.looks[1] else self.axis
-        return type(self)(self.joint, value, axis=axis, over=self.over, offset=self.offset, weight=self.weight)
+        return type(self)(
+            self.joint, value, axis=axis, over=self.over, offset=self.offset, weight=self.weight, **rank_of(self)
+        )
 
     def sight(self, skeleton: Skeleton) -> Sight:
         """The axis that looks on a skeleton, and what says so.

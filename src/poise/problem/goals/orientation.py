@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats, frozen
 from poise.maths.remember import FrozenValue
-from poise.problem.goals.base.goal import checked_weight, set_fields
+from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
 from poise.problem.goals.base.targets import quaternions
 
 
@@ -28,6 +28,8 @@ class Orientation(FrozenValue):
         The first joint that may move; by default the first of the limb (see Skeleton.chain).
     weight
         A factor > 0 of the residual, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -41,9 +43,12 @@ class Orientation(FrozenValue):
     rotation: Floats
     root: str | None = None
     weight: float = 1.0
+    optional: bool = False
 
-    def __init__(self, joint: str, rotation: ArrayLike, *, root: str | None = None, weight: float = 1.0) -> None:
-        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)))
+    def __init__(
+        self, joint: str, rotation: ArrayLike, *, root: str | None = None, weight: float = 1.0, optional: bool = False
+    ) -> None:
+        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, repr(joint)), optional=optional)
         rows = self.parse(rotation)
         frozen(rows)
         set_fields(self, rotation=rows)
@@ -63,4 +68,4 @@ class Orientation(FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other rotations."""
-        return type(self)(self.joint, value, root=self.root, weight=self.weight)
+        return type(self)(self.joint, value, root=self.root, weight=self.weight, **rank_of(self))

@@ -8,6 +8,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.maths.options import truth
 from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fields
@@ -22,16 +23,20 @@ class Pin:
     joint
         Name of the joint.
     rotation
-        Whether its rotation stays too; otherwise only its position does.
+        Whether its rotation stays.
+    position
+        Whether its position stays; False holds the rotation alone.
     root
         The first joint that may move; by default the first of the limb (see Skeleton.chain).
     weight
         A factor > 0 of the residuals, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
     It has no target: the start pose of each solve says where the joint stays. Errors: the distance [file units] from
-    there and, with `rotation`, the angle [rad], 0 to pi, of the rotation that is left.
+    there, where the position stays, and the angle [rad], 0 to pi, of the rotation that is left, where that stays.
     """
 
     width = 0
@@ -39,17 +44,39 @@ class Pin:
 
     joint: str
     rotation: bool = True
+    position: bool = True
     root: str | None = None
     weight: float = 1.0
+    optional: bool = False
 
-    def __init__(self, joint: str, *, rotation: bool = True, root: str | None = None, weight: float = 1.0) -> None:
-        keeps = truth(f"the rotation of the Pin of {joint!r}", rotation)
-        set_fields(self, joint=joint, rotation=keeps, root=root, weight=checked_weight(weight, repr(joint)))
+    def __init__(
+        self,
+        joint: str,
+        *,
+        rotation: bool = True,
+        position: bool = True,
+        root: str | None = None,
+        weight: float = 1.0,
+        optional: bool = False,
+    ) -> None:
+        turns = truth(f"the rotation of the Pin of {joint!r}", rotation)
+        stays = truth(f"the position of the Pin of {joint!r}", position)
+        if not (turns or stays):
+            raise InputError(f"the Pin of {joint!r} holds nothing: rotation and position are both False")
+        set_fields(
+            self,
+            joint=joint,
+            rotation=turns,
+            position=stays,
+            root=root,
+            weight=checked_weight(weight, repr(joint)),
+            optional=optional,
+        )
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is held: the position, and the rotation where it stays too."""
-        return ("position", "rotation") if self.rotation else ("position",)
+        """What is held: the position, the rotation or both."""
+        return ("position",) * self.position + ("rotation",) * self.rotation
 
     def rows(self) -> Floats:
         """Return no numbers (0,)."""

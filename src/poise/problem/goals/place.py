@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, frozen
 from poise.maths.remember import FrozenValue
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.targets import parted, places
 
 _PAIR = 2
@@ -39,6 +39,8 @@ class Place(FrozenValue):
     rotation_weight
         A further factor > 0 of the rotation's residual. Joints that cannot meet both (an arm of five axes) share what
         is left between position (in units of the rig's size) and rotation [rad]; with 0.01 the position comes first.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -56,6 +58,7 @@ class Place(FrozenValue):
     weight: float = 1.0
     offset: tuple[float, float, float] = ORIGIN
     rotation_weight: float = 1.0
+    optional: bool = False
 
     def __init__(
         self,
@@ -67,10 +70,19 @@ class Place(FrozenValue):
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
         rotation_weight: float = 1.0,
+        optional: bool = False,
     ) -> None:
         weight, offset = checked_weight(weight, repr(joint)), checked_offset(offset, joint)
         rotation_weight = checked_weight(rotation_weight, f"the rotation of {joint!r}")
-        set_fields(self, joint=joint, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight)
+        set_fields(
+            self,
+            joint=joint,
+            root=root,
+            weight=weight,
+            offset=offset,
+            rotation_weight=rotation_weight,
+            optional=optional,
+        )
         rows = places(position, rotation, joint)
         frozen(rows)
         set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
@@ -85,6 +97,7 @@ class Place(FrozenValue):
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
         rotation_weight: float = 1.0,
+        optional: bool = False,
     ) -> Self:
         """Make the goal from rigid transforms.
 
@@ -94,7 +107,7 @@ class Place(FrozenValue):
             Name of the joint.
         matrices
             (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
-        root, weight, offset, rotation_weight
+        root, weight, offset, rotation_weight, optional
             As in the constructor.
 
         Raises
@@ -103,7 +116,9 @@ class Place(FrozenValue):
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
         parts = parted(matrices, f"the target of {joint!r}")
-        return cls(joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight)
+        return cls(
+            joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight, optional=optional
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -129,7 +144,7 @@ class Place(FrozenValue):
         """Return the same goal for other places; see `parse`."""
         return type(self)(
             self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset,
-            rotation_weight=self.rotation_weight,
+            rotation_weight=self.rotation_weight, **rank_of(self),
         )  # fmt: skip
 
     def _parts(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:

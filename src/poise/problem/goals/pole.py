@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Skeleton
-from poise.problem.goals.base.goal import checked_weight, set_fields
+from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -39,6 +39,8 @@ class Pole(PointTarget):
         The joint at the limb's end; by default the only child of `joint`.
     weight
         A factor > 0 of the residual, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -58,6 +60,7 @@ class Pole(PointTarget):
     root: str | None = None
     tip: str | None = None
     weight: float = 1.0
+    optional: bool = False
 
     def __init__(
         self,
@@ -67,13 +70,14 @@ class Pole(PointTarget):
         root: str | None = None,
         tip: str | None = None,
         weight: float = 1.0,
+        optional: bool = False,
     ) -> None:
-        set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, repr(joint)))
+        set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, repr(joint)), optional=optional)
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        return type(self)(self.joint, value, root=self.root, tip=self.tip, weight=self.weight)
+        return type(self)(self.joint, value, root=self.root, tip=self.tip, weight=self.weight, **rank_of(self))
 
     def limb(self, skeleton: Skeleton) -> LimbRows:
         """The limb on a skeleton; InputError where `joint` does not stand inside it."""

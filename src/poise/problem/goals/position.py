@@ -8,7 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -30,6 +30,8 @@ class Position(PointTarget):
     offset
         The point, in the frame of `joint`, such as a heel or the tip of a tool, in the units in which the joint's
         children are placed. Where it is not zero, `joint` itself turns too.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
 
     Notes
     -----
@@ -44,6 +46,7 @@ class Position(PointTarget):
     root: str | None = None
     weight: float = 1.0
     offset: tuple[float, float, float] = ORIGIN
+    optional: bool = False
 
     def __init__(
         self,
@@ -53,12 +56,13 @@ class Position(PointTarget):
         root: str | None = None,
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
+        optional: bool = False,
     ) -> None:
         weight = checked_weight(weight, repr(joint))
         offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
-        set_fields(self, joint=joint, root=root, weight=weight, offset=offset)
+        set_fields(self, joint=joint, root=root, weight=weight, offset=offset, optional=optional)
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        return type(self)(self.joint, value, root=self.root, weight=self.weight, offset=self.offset)
+        return type(self)(self.joint, value, root=self.root, weight=self.weight, **rank_of(self), offset=self.offset)

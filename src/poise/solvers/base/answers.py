@@ -10,7 +10,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, finite
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.contract import Answer, Request, is_own
+from poise.solvers.base.contract import Answer, Request, Trace, is_own
 
 _COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64}  # of an answer, beside q
 
@@ -50,6 +50,13 @@ def merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
     iterations[rows] += again.iterations
     joint_updates[rows] += again.joint_updates
     return Answer(q, is_met, iterations, joint_updates, again.trace, again.solutions)
+
+
+def before_and_after(problem: Problem, q: Floats, targets: Floats) -> Trace:
+    """The trace of what has no iterations of one kind: the start and the answer, each with what it leaves."""
+    rows = np.concatenate([problem.start_rows[:1], q[:1]])
+    errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
+    return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
 
 
 def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:

@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.codes import REACH_EACH, REACH_TOLD
+from poise.kernels.codes import DOF_EASE, REACH_EACH, REACH_TOLD
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
 from poise.problem.arm import Arm, ArmArrays, reach_in_u
-from poise.problem.layout import POSITION, SLIDE
+from poise.problem.layout import DOFS, FIXED, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.stiffness import Stiffness, eases
 
 _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
@@ -165,6 +166,7 @@ class TreeEngine:
     problem: Problem
     tolerance: Tolerance
     options: Options
+    stiffness: Stiffness = 0.0
 
     def first(
         self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
@@ -173,7 +175,7 @@ class TreeEngine:
         """Solve kernel targets (k, width) from u (1|k, nu)."""
         problem, plan = self.problem, self.problem.plan
         k, nu = len(targets), plan.layout.nu
-        packed, size = packed_tree(plan, self.tolerance)
+        packed, size = packed_tree(plan, self.tolerance, self.stiffness)
         settings = _settings(options or self.options, prefers=problem.prefers)
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), for_kernel(starts)
@@ -208,17 +210,17 @@ class TreeEngine:
         return out
 
 
-def packed_tree(plan: Plan, tolerance: Tolerance) -> tuple[tuple[Any, ...], int]:
+def packed_tree(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) -> tuple[tuple[Any, ...], int]:
     """What kernels/tree/many.py and steps.py read of a plan, and how many numbers they need to work in."""
 
     def make() -> tuple[tuple[Any, ...], int]:
         from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
 
-        dofs, aims = eased(plan), aims_within(plan, tolerance)
+        dofs, aims = eased(plan, stiffness), aims_within(plan, tolerance)
         packed = plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges
         return packed, work_size(len(plan.nodes), len(dofs), plan.layout.nu, 3 * len(plan.terms), plan.width)
 
-    return remember(plan, "tree", tolerance, make)
+    return remember(plan, "tree", (tolerance, stiffness), make)
 
 
 @lru_cache(_KEPT)
@@ -254,16 +256,23 @@ def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
     return remember(plan, "aims", tolerance, make)
 
 
-def eased(plan: Plan) -> Floats:
-    """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter."""
+def eased(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
+    """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter.
+
+    Those of stiff joints take less of a step; of joints that share a number the one that leads counts.
+    """
 
     def make() -> Floats:
         dofs = plan.layout.dofs.copy()
         for dof in {node.dof for node in plan.layout.nodes if node.kind == SLIDE}:
-            dofs[dof, 3] *= plan.size**2
+            dofs[dof, DOF_EASE] *= plan.size**2
+        stiff = eases(plan.skeleton, stiffness)
+        leading = {node.dof: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
+        for node in leading.values():
+            dofs[node.dof : node.dof + DOFS[node.kind], DOF_EASE] *= stiff[node.row]
         return dofs
 
-    return remember(plan, "eased", None, make)
+    return remember(plan, "eased", stiffness, make)
 
 
 def mixed(seeds: Floats, count: int) -> Floats:

@@ -21,9 +21,9 @@ from poise.problem.goals import Place
 from poise.problem.limb_posed import LimbPlan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
-from poise.solvers.base.answers import answered_in_groups, merged
+from poise.solvers.base.answers import answered_in_groups, before_and_after, merged
 from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace
+from poise.solvers.base.contract import Answer, Request
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import Bends, bent_naturally, bent_spine, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
@@ -62,7 +62,7 @@ class Natural:
             return self.finisher.run(problem, targets, tolerance, request)
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
-            return answer._replace(trace=_before_and_after(problem, answer.q, targets))
+            return answer._replace(trace=before_and_after(problem, answer.q, targets))
         silent = replace(request, progress=None)
         q = np.array(np.broadcast_to(problem.start_rows, (len(targets), problem.skeleton.nq)))
         missed = ~problem.met(problem.errors(q, targets), tolerance)
@@ -104,13 +104,6 @@ class Natural:
 
 _ONCE = LevenbergMarquardt(restarts=0)
 _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the pose that all of them lead to
-
-
-def _before_and_after(problem: Problem, q: Floats, targets: Floats) -> Trace:
-    """Stages have no iterations: the start and the answer, each with what it leaves."""
-    rows = np.concatenate([problem.start_rows[:1], q[:1]])
-    errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
-    return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
 
 
 def _turned_back(

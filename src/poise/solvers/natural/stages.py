@@ -19,10 +19,12 @@ from poise.model.limits import is_soft
 from poise.model.pose import Pose
 from poise.model.roles.lookup import row_of_role
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Goal, JointGoal, Near, Pin, Place, Pole, Position
+from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position
 from poise.problem.layout import NUMBERS, TERMS
 from poise.problem.problem import Problem
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
+
+_IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 class NaturalStage(NamedTuple):
@@ -136,6 +138,8 @@ def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
     if not isinstance(goal, Position | Place | Pin) or any(getattr(goal, "offset", ())):
         return False
+    if "position" not in goal.measures:
+        return False
     chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
     return limb.first in chain and limb.middle in chain
 
@@ -185,13 +189,15 @@ def _without_pin(goal: JointGoal) -> JointGoal:
     """A Pin has no target; in a stage it stays where it was before the stages began."""
     if not isinstance(goal, Pin):
         return goal
+    if not goal.position:
+        return Orientation(goal.joint, _IDENTITY, root=goal.root, weight=goal.weight)
     return _to_be_given(goal.joint, turns=goal.rotation, root=goal.root, weight=goal.weight)
 
 
 def _to_be_given(joint: str, *, turns: bool, root: str | None = None, weight: float = 1.0) -> Position | Place:
     """A goal whose target comes with the rows of targets."""
     if turns:
-        return Place(joint, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), root=root, weight=weight)
+        return Place(joint, np.zeros(3), _IDENTITY, root=root, weight=weight)
     return Position(joint, np.zeros(3), root=root, weight=weight)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, real, short
+from poise.maths.options import truth
 from poise.problem.goals.base.targets import FARTHEST
 
 _PAIR = 2
@@ -67,7 +68,8 @@ class JointGoal(AnyGoal, Protocol):
     -----
     A goal that measures a position or an aim may have an `offset`: the point, in the frame of its joint, that it speaks
     of. One that measures a direction or an aim has an `axis`: the direction in that frame that points. One that
-    measures a rotation may have a `rotation_weight`: a further factor of that residual. Fields of other names are not
+    measures a rotation may have a `rotation_weight`: a further factor of that residual. A goal with a true `optional`
+    comes after the others, and does not count for what is reached. Fields of other names are not
     packed: they may only change what the targets are.
     """
 
@@ -80,6 +82,16 @@ class JointGoal(AnyGoal, Protocol):
     def root(self) -> str | None:
         """The first joint that may move for it; None is the first of the limb (see Skeleton.chain)."""
         ...
+
+
+def is_optional(goal: AnyGoal) -> bool:
+    """Whether a goal is met only as far as that costs the others nothing."""
+    return getattr(goal, "optional", False)
+
+
+def rank_of(goal: AnyGoal) -> dict[str, bool]:
+    """What makes a copy of a goal optional, too; nothing where it is not, for classes that do not know the word."""
+    return {"optional": True} if is_optional(goal) else {}
 
 
 def set_fields(goal: object, **values: object) -> None:
@@ -96,6 +108,8 @@ def set_fields(goal: object, **values: object) -> None:
         if name in _JOINTS and not isinstance(value, str) and (value is not None or name == "joint"):
             message = f"the {name} of {type(goal).__name__} is the name of a joint, not {short(value)}"
             raise InputError(message)
+        if name == "optional" and type(value) is not bool:
+            value = truth(f"`optional` of {type(goal).__name__}", value)  # noqa: PLW2901
         object.__setattr__(goal, name, value)
 
 
