@@ -25,6 +25,7 @@ NAMES = (
     "sheared",
     "real_poses",
     "continuity",
+    "figures",
     "plant_feet",
     "grounder",
     "terrain",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -102,6 +103,44 @@ def test_figures_that_shear_are_judged_by_matrices(data):
     assert figures == 1
     assert {row["chain"] for row in rows} == {what for _, what, _ in sheared.LIMBS}
     assert all(row["reached [%]"] == 100 and row["lengths off by, most [%]"] > 1 for row in rows)
+
+
+def test_figures_are_posed_and_judged(data):
+    from figure_rigs import body_of, in_another_guise, loaded
+
+    spec = importlib.util.spec_from_file_location("benchmark_of_figures", FOLDER / "figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    figures = importlib.util.module_from_spec(spec)  # the documentation has a package of that name
+    spec.loader.exec_module(figures)
+    rig = loaded(data / "glb/mixamo_human_makehuman.glb")
+    guise = in_another_guise(rig, up="z", scale=100.0)
+    two = [body for body in (body_of("one", rig), body_of("other", guise)) if body is not None]
+    found = figures.run(two, [1, 2, 3, 4], 12)
+    assert [len(found[proof]) for proof in (1, 2, 3, 4)] == [8, 8, 56, 2]
+    late = {"time", "batch", "cost", ""}
+    assert {what for rows in found.values() for row in rows for what in figures.misses(row).split(", ")} <= late
+
+
+def test_figures_judge_sees_what_is_wrong():
+    import figure_judge as judge
+    from figure_rigs import body_of
+
+    rig = poise.load(poise.samples.path("humanoid.glb"))
+    body = body_of("sample", rig)
+    assert body is not None
+    assert judge.Posed(body, rig.rest).lean() < 1
+    hips = rig.rest.world["Hips"]
+    for angle, axis in ((50.0, body.left), (-35.0, body.forward)):
+        turn = rotations.multiply(rotations.about(axis, np.radians(angle)), hips.rotations)
+        place = poise.Place("Hips", hips.positions, turn)
+        tilted = judge.Posed(body, poise.solve(rig.rest, place, free_root=True, natural=False).pose)
+        assert tilted.lean() == pytest.approx(abs(angle), abs=1)
+        assert tilted.side_lean() == pytest.approx(35 if angle < 0 else 0, abs=1)
+    points = judge.circle(np.zeros(3), np.array([[0.5, 0.2, 0.1], [0.0, -0.8, 0.0]]), 0.5, 0.45, 16)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=-1), 0.5, rtol=1e-12)
+    reach = np.linalg.norm(points - np.array([[0.5, 0.2, 0.1], [0.0, -0.8, 0.0]]), axis=-1)
+    np.testing.assert_allclose(reach, 0.45, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("data")

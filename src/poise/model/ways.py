@@ -46,7 +46,8 @@ def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], dep
 
     Of a robot (`is_robot`): all from the base to the tip, whatever forks lie between. Of a figure: up to, not
     including, the first joint that leads on to other limbs too; fixed joints next to the tip, such as the frames of
-    tools, are passed first. A free joint above which nothing moves is left out of both.
+    tools, are passed first. A free joint above which nothing moves is left out of both, and what carries a free joint
+    that is a figure's root, on to which limbs lead and beside which none hangs, does not move for that root.
 
     kinds, parents  (n,) of the joints, parents first
     children        rows of the children of each
@@ -64,4 +65,6 @@ def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], dep
         passed = rows.copy() if limbs and passed is None else passed
         rows.append(row)
         row, below = int(parents[row]), row
+    if row < 0 and kinds[tip] == Kind.FREE and sum(depth[child] >= LIMB for child in children[tip]) > 1:
+        return []
     return (rows if moved or passed is None else passed)[::-1]

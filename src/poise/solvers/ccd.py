@@ -23,10 +23,12 @@ from poise.maths.options import count, one_of, truth
 from poise.maths.remember import remember
 from poise.problem.chain import Chain, chain_of
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.reach import stretches
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, is_own
 from poise.solvers.base.engine import standing_still
 from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
+from poise.solvers.base.stretched import stretched
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
 _DIRECTION = 2  # column of the weights
@@ -79,6 +81,9 @@ class CCD:
     -----
     It takes at most one goal each for the position, the rotation and the direction of one joint: a Position and a
     Direction, or a Place. Soft limits are refused.
+
+    Targets of a Position beyond the reach of balls without limits are not swept for: with a finish, and without
+    stiffness, direction joints or a cap of turns, the chain is stretched towards them in closed form.
 
     Each step lowers `p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2`, or leaves it: p, o and d are the squared
     weights of the goals, `|t - e|` the distance in units of the chain's size (the power of two above its longest bone),
@@ -142,6 +147,9 @@ class CCD:
         """Solve for the targets (k, W), see `Solver.run`."""
         if not problem.joints:
             return standing_still(problem, targets, tolerance, request)
+        far = stretches(problem, targets, tolerance) if self._finishes else None
+        if far is not None:
+            return stretched(self, problem, targets, tolerance, request, far)
         chain = chain_of(problem, self.name)
         k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
@@ -158,6 +166,11 @@ class CCD:
             history = Trace(trace_error[:done] * scale, path)
         q = chain.q_of(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
+
+    @property
+    def _finishes(self) -> bool:
+        """Whether the end of a solve is that of damped steps without a wish: of a free chain out of reach, a line."""
+        return self.finish and not self.stiffness and self.max_turn == math.inf and self.direction_joints is None
 
     def _remembered(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         if not is_own(self):

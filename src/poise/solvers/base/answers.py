@@ -42,6 +42,11 @@ def answered_in_groups(
     )
 
 
+def rows_of(answer: Answer, rows: Bools | Ints) -> Answer:
+    """The answer for some of the targets."""
+    return Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
+
+
 def merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
     """The answer with some rows solved again; what both took counts."""
     q, is_met = answer.q.copy(), answer.met.copy()

@@ -18,11 +18,9 @@ from poise.problem.goals import Goal, Near, Place, Pole, Position
 from poise.problem.layout import NUMBERS
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request
-from poise.solvers.natural.limbs import limbs_of
+from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import Natural
 from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
-
-_STRAIGHT = float(np.cos(np.radians(2.0)))  # a limb that is bent less at rest does not show to which side
 
 
 def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) -> solvers.Solver:
@@ -82,11 +80,7 @@ def _straight(problem: Problem) -> bool:
     skeleton = problem.skeleton
     tips = [skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Position | Place)]
     limb = next((limb for limb in limbs_of(skeleton) if limb.tip in tips), None)
-    if limb is None:
-        return False
-    first, middle, tip = Pose(skeleton, skeleton.rest_q).world.positions[[limb.first, limb.middle, limb.tip]]
-    upper, lower = middle - first, tip - middle
-    return float(upper @ lower) > _STRAIGHT * float(np.linalg.norm(upper) * np.linalg.norm(lower))
+    return limb is not None and not shows_its_side(skeleton, limb)
 
 
 def _bends_two(problem: Problem) -> bool:

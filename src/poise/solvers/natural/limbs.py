@@ -9,13 +9,13 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import SIDE_LENGTH, SIDE_ROW
+from poise.kernels.codes import SIDE_BEND, SIDE_LENGTH, SIDE_ROW
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
 from poise.maths.vectors import units
 from poise.model.anatomy.axes import stance, sure_joints
-from poise.model.anatomy.stance import rest_maps
+from poise.model.anatomy.stance import Stance, rest_maps
 from poise.model.kinematics import Table, flat_given, given_rows, maps_by, table_of
 from poise.model.pose import Pose
 from poise.model.roles.lookup import roles_of
@@ -24,6 +24,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.corrected import ROUNDED
+from poise.solvers.natural.crouch import Stander, crouched
 from poise.solvers.two_bone import TwoBone, bent
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
@@ -37,6 +38,15 @@ _USUAL = {"leg": ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0)), "arm": ((1.0, -1.0, 0.5), 
 # and for feet where the toes point. A knee follows the toes, an elbow spares the wrist.
 _GAINS = {"leg": (0.0, 0.5), "arm": (1.5, 0.0)}
 
+# Rigs are built with knees and elbows a little bent, to any side, some to the wrong one: that is no pose that somebody
+# chose. What a limb is bent beyond it is.
+_BUILT_IN = np.radians(15.0)
+_UNSEEN = np.radians(2.0)  # a limb that is bent less does not show to which side
+_AGREES = 0.5  # cosine: a rest pose and the body say the same about a side within 60 degrees
+
+# Feet of people point a little outward from where the knee looks; feet that point further take the knee along.
+_TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are no toes
+
 # What of its length a limb is asked to reach before the whole figure is carried nearer: people stand with straight legs
 # and do not work with straight arms.
 _SPENT = {"leg": 0.9995, "arm": 0.95}
@@ -48,6 +58,7 @@ class RoleLimb(NamedTuple):
 
     carrier  the row that its side goes with: of a leg what carries both, of an arm what carries its collar bone
     numbers  (SIDE_ROW,)
+    built_in how far its middle stands off its line because the rig is built so
     """
 
     kind: str
@@ -56,6 +67,7 @@ class RoleLimb(NamedTuple):
     middle: int
     tip: int
     numbers: Floats
+    built_in: float
 
 
 def limbs_of(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
@@ -76,10 +88,13 @@ def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
             rows = [skeleton.index(joints[side + part]) for part in parts if side + part in joints]
             if len(rows) == len(parts) and _is_chain(skeleton, rows):
                 carrier = _carrier(skeleton, joints, side, kind, rows[0])
-                numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, carrier, rows)
+                toes = joints.get(side + "Toes") if kind == "leg" else None
+                ahead = figure.forward if toes is None else _ahead_of(skeleton, figure, rows[-1], skeleton.index(toes))
+                numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, ahead, carrier, rows)
                 if numbers is not None:
                     first, middle, tip = rows
-                    found.append(RoleLimb(kind, carrier, first, middle, tip, numbers))
+                    built_in = _built_in(rest_maps(skeleton)[rows, :3, 3])
+                    found.append(RoleLimb(kind, carrier, first, middle, tip, numbers, built_in))
     return tuple(found)
 
 
@@ -102,7 +117,20 @@ def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, f
     return parent
 
 
-def _numbers(skeleton: Skeleton, kind: str, axes: Floats, carrier: int, rows: list[int]) -> Floats | None:
+def _ahead_of(skeleton: Skeleton, figure: Stance, foot: int, toes: int) -> Floats:
+    """Where the knee above a foot looks at rest, level: where the figure does, unless toes point far from there."""
+    points = rest_maps(skeleton)[:, :3, 3]
+    way = points[toes] - points[foot]
+    turn = float(np.arctan2(way @ np.cross(figure.up, figure.forward), way @ figure.forward))
+    if abs(turn) > _ASTRAY:
+        return figure.forward
+    more = float(np.sign(turn)) * max(abs(turn) - _TOED_OUT, 0.0)
+    return figure.forward * np.cos(more) + np.cross(figure.up, figure.forward) * np.sin(more)
+
+
+def _numbers(
+    skeleton: Skeleton, kind: str, axes: Floats, ahead: Floats, carrier: int, rows: list[int]
+) -> Floats | None:
     maps = rest_maps(skeleton)
     points = maps[:, :3, 3]
     first, middle, tip = points[rows]
@@ -114,17 +142,44 @@ def _numbers(skeleton: Skeleton, kind: str, axes: Floats, carrier: int, rows: li
     if not length > 0.0 or not np.linalg.norm(straight) > 0.0:
         return None
     found = np.zeros(SIDE_ROW)
-    local = (maps[carrier], along), (maps[carrier], bend), (maps[rows[2]], units(straight)), (maps[rows[2]], axes[0])
+    local = (maps[carrier], along), (maps[carrier], bend), (maps[rows[2]], units(straight)), (maps[rows[2]], ahead)
     found[:12] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
     found[12:] = *_GAINS[kind], length
     return found
 
 
+def _built_in(points: Floats) -> float:
+    """How far the second of three points at rest stands off the line through the others; 0 where that is a pose."""
+    bulge, bend = _bend(points)
+    return float(np.linalg.norm(bulge)) if _UNSEEN < bend < _BUILT_IN else 0.0
+
+
+def _bend(points: Floats) -> tuple[Floats, float]:
+    """How the second of three points stands off the line through the others, and the angle that they bend by."""
+    upper, lower = points[1] - points[0], points[2] - points[1]
+    along = units(points[2] - points[0])
+    angle = np.arctan2(np.linalg.norm(np.cross(upper, lower)), upper @ lower)
+    return upper - along * float(upper @ along), float(angle)
+
+
+def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
+    """Whether the rest pose of a limb says to which side it bends: clearly, and as limbs of people do."""
+    points = rest_maps(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
+    bulge, bend = _bend(points)
+    if bend <= _UNSEEN or bend >= _BUILT_IN:
+        return bend > _UNSEEN
+    maps = rest_maps(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
+    maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
+    out = np.empty((1, 3))
+    kernels.limb.bends.poles(maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], out)
+    return float(units(bulge) @ units(out[0] - maps[2, :, 3])) > _AGREES
+
+
 class Bends(NamedTuple):
     """How a limb is bent: the way to its tip for `poles`, the last rows of it that are needed, and which are which.
 
-    plan  of the limb, for the closed form; None where that cannot be had: its joints have limits, or scale is not
-          uniform
+    plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
+    bounded  whether its joints have limits: the closed form is then where the engine begins
     """
 
     limb: RoleLimb
@@ -132,16 +187,23 @@ class Bends(NamedTuple):
     needed: int
     places: Ints
     plan: LimbPlan | None
+    bounded: bool
+
+    @property
+    def closed(self) -> bool:
+        """Whether the closed form alone bends it."""
+        return self.plan is not None and not self.bounded
 
 
 def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
     """How the limb of a problem with one goal for its tip and a Pole is bent."""
     start, rows = problem.start, problem.skeleton.way(limb.tip)
+    bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
     moved, scaled = start.translations is not None, start.scales is not None
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = table_of(problem.skeleton, rows, moved=moved, scaled=scaled)
-    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb))
+    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb), bounded)
 
 
 def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
@@ -155,15 +217,48 @@ def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
     return plan if plan.uniform or problem.plan.stretch <= ROUNDED else None
 
 
-def poles(bends: Bends, pose: Pose, targets: Floats) -> Floats:
-    """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip."""
-    return _poles(bends, _maps(bends, pose), targets)
+def poles(bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None) -> Floats:
+    """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip.
+
+    lean  (k, 4) by what the body was turned to get nearer to them: the knees of a figure that bows do not see it
+    """
+    return _poles(bends, _maps(bends, pose), targets, lean)
 
 
-def _poles(bends: Bends, maps: Floats, targets: Floats) -> Floats:
+def _poles(bends: Bends, maps: Floats, targets: Floats, lean: Floats | None) -> Floats:
     out = np.empty((len(targets), 3))
+    if bends.limb.built_in:
+        maps = _as_chosen(bends, maps)
+    if lean is not None and bends.limb.kind == "leg":
+        maps = _without(lean, bends, maps)
     kernels.limb.bends.poles(maps, bends.places, bends.limb.numbers, targets, out)
     return out
+
+
+def _as_chosen(bends: Bends, maps: Floats) -> Floats:
+    """The same maps, the limb bent less by what the rig is built with."""
+    maps = maps.copy()
+    at = maps.reshape(len(maps), -1, 3, 4)
+    first, middle, tip = (at[:, place, :, 3] for place in bends.places[1:].tolist())
+    chord, out = tip - first, middle - first
+    size = np.maximum(_dots(chord, chord), np.finfo(float).tiny)
+    bulge = out - chord * (_dots(out, chord) / size)[:, None]
+    off = np.maximum(np.sqrt(_dots(bulge, bulge)), np.finfo(float).tiny)
+    middle -= bulge * np.minimum(bends.limb.built_in / off, 1.0)[:, None]
+    return maps
+
+
+def _without(lean: Floats, bends: Bends, maps: Floats) -> Floats:
+    """Maps (k, 12 n), the body's turned back by a lean (k, 4)."""
+    maps = np.array(np.broadcast_to(maps, (len(lean), maps.shape[1])))
+    turn = maps.reshape(len(maps), -1, 3, 4)[:, bends.places[0], :, :3]
+    turn[:] = np.swapaxes(rotations.rotate(rotations.inverse(lean)[:, None], np.swapaxes(turn, 1, 2)), 1, 2)
+    return maps
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """a . b (k,), number by number: one row and many are the same bit for bit."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
 def _maps(bends: Bends, pose: Pose) -> Floats:
@@ -173,28 +268,93 @@ def _maps(bends: Bends, pose: Pose) -> Floats:
 
 
 def bent_naturally(
-    bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance
+    bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None
 ) -> tuple[Floats, Bools]:
     """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.bent`."""
     maps = _maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.needed :]) if bends.needed >= plan.needed else None
     posed = in_poses(plan, pose, shared)
-    return bent(posed, targets, _poles(bends, maps, targets), _BEND.settings(tolerance, poled=True))
+    return bent(posed, targets, _poles(bends, maps, targets, lean), _BEND.settings(tolerance, poled=True))
 
 
 _BEND = TwoBone()
 
 
-def carried(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats) -> Floats:
-    """The place (k, 7) of a root from which its limbs reach the places (k, l, 3) of their tips."""
-    firsts, at = np.empty(targets.shape), pose.world[root]
+class Carried(NamedTuple):
+    """How a root is carried nearer to what its limbs reach for.
+
+    place  (k, 7)  of the root
+    lean   (k, 4)  by what it turned
+    bend   (k,)    by what each joint of the spine bends, about an axis before the root turns
+    axis   (k, 3)
+    """
+
+    place: Floats
+    lean: Floats
+    bend: Floats
+    axis: Floats
+
+
+def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int], targets: Floats) -> Carried:
+    """Where a root goes so that its limbs reach the places (k, l, 3) of their tips.
+
+    Legs come first. Where an arm is still too short, the figure crouches and bows.
+    """
+    firsts, world, count = np.empty(targets.shape), pose.world, len(targets)
     for j, one in enumerate(bends):
         firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
     lengths = np.array([one.limb.numbers[SIDE_LENGTH] for one in bends])
     is_leg = np.array([one.limb.kind == "leg" for one in bends])
     reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
-    out, roots = np.empty((len(targets), 7)), np.empty((len(targets), 3))
-    roots[:] = at.positions.reshape(-1, 3)
-    kernels.limb.bends.carried_by(roots, firsts, targets, is_leg, lengths * _FOLDED, reaches, out)
-    out[:, 3:] = rotations.multiply(out[:, 3:], at.rotations.reshape(-1, 4))
-    return out
+    hips, place, hung = _middle(firsts[:, is_leg]), np.empty((count, 7)), firsts.copy()
+    no_arms = np.where(is_leg, reaches, np.inf)
+    kernels.limb.bends.carried_by(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
+    bend, axis = np.zeros(count), np.zeros((count, 3))
+    if not is_leg.all():
+        moved = place[:, None, :3] - hips[:, None]
+        trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
+        figures = Stander(
+            place[:, :3].copy(), trunk + moved, _ahead(bends, pose, count), stance(pose.skeleton).up, hung[:, is_leg],
+            targets[:, is_leg], lengths[is_leg], hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg],
+        )  # fmt: skip
+        low = figures.lowness()
+        if (low < 1.0).any():
+            kernels.limb.bends.carried_by(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
+        if (is_low := low > 0.0).any():
+            at, turn, bend[is_low], axis[is_low] = crouched(figures.part(is_low), low[is_low])
+            place[is_low] = np.concatenate([at, turn], axis=1)
+    own, lean = world[root], place[:, 3:].copy()
+    place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - hips)
+    place[:, 3:] = rotations.multiply(lean, own.rotations.reshape(-1, 4))
+    return Carried(place, lean, bend, axis)
+
+
+def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) -> Floats:
+    """The configurations (k, nq) of poses whose root was carried, with the joints of the spine bent, too.
+
+    before  the poses in which the axis of the bend stands
+    """
+    s, q, rows = before.skeleton, after.flat_q.copy(), np.flatnonzero(found.bend)
+    for row in spine:
+        own = np.arange(4) + int(s.q_start[row])
+        turn = np.broadcast_to(before.world.rotations.reshape(-1, len(s), 4)[:, row], (len(q), 4))[rows]
+        axis = rotations.rotate(rotations.inverse(turn), found.axis[rows])
+        q[np.ix_(rows, own)] = rotations.multiply(q[np.ix_(rows, own)], rotations.about(axis, found.bend[rows]))
+    q[rows] = s.legal(q[rows])[0]
+    return q
+
+
+def _middle(points: Floats) -> Floats:
+    """The mean (k, 3) of points (k, l, 3), added up one by one."""
+    return np.add.accumulate(points, axis=1)[:, -1] / points.shape[1]
+
+
+def _ahead(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:
+    """Where (count, 3) the pelvis looks, level: a leg's own numbers say so in the pelvis' frame."""
+    leg, up = next(one for one in bends if one.limb.kind == "leg"), stance(pose.skeleton).up
+    turn = _maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
+    bend = leg.limb.numbers[SIDE_BEND : SIDE_BEND + 3]
+    ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
+    ahead = ahead - _dots(ahead, up)[:, None] * up
+    size = np.sqrt(_dots(ahead, ahead))
+    return np.broadcast_to(ahead / np.where(size > 0.0, size, 1.0)[:, None], (count, 3))

@@ -19,14 +19,15 @@ from poise import solvers
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.problem.goals import Place
+from poise.problem.limb_posed import LimbPlan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
-from poise.solvers.base.answers import answered_in_groups, before_and_after, merged
+from poise.solvers.base.answers import answered_in_groups, before_and_after, merged, rows_of
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.corrected import ROUNDED
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import bent_naturally, carried, poles
+from poise.solvers.natural.limbs import Bends, bent_naturally, bent_spine, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
@@ -114,7 +115,7 @@ def _turned_back(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
 ) -> Floats:
     """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
-    limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.plan is not None)
+    limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.closed)
     met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
     if not len(met) or not limbs:
         return q
@@ -146,34 +147,72 @@ def _staged(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
 ) -> _Staged:
     """Pose a batch of starts stage by stage."""
-    pose, updates, met = problem.start, np.zeros(len(targets), dtype=np.int64), None
+    pose, updates, met, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None, None
     for stage in stages:
-        rows = _place_of_root(stage, pose, targets) if stage.carries else targets[:, stage.columns].copy()
-        if stage.bends is not None and stage.bends.plan is not None:
-            q, found = bent_naturally(stage.bends, stage.bends.plan, pose, rows, tolerance)
+        if stage.carries:
+            pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
+            continue
+        rows, bends = targets[:, stage.columns].copy(), stage.bends
+        if bends is not None and bends.plan is not None and bends.closed:
+            q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
             turned, met = found[:, 0], found[:, 1]
         else:
-            q, turned = _by_engine(stage, pose, rows, tolerance, request)
+            q, turned = _by_engine(stage, pose, rows, tolerance, request, lean)
         updates, pose = updates + turned, problem.posed_as(q)
     is_all = len(stages) == 1 and len(stages[0].columns) == targets.shape[1]
     return _Staged(pose.flat_q, updates, met if is_all else None)
 
 
+def _sharp(tolerance: Tolerance) -> Tolerance:
+    """How near a stage comes to what it is for."""
+    return Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
+
+
 def _by_engine(
-    stage: NaturalStage, pose: Pose, rows: Floats, tolerance: Tolerance, request: Request
+    stage: NaturalStage, pose: Pose, rows: Floats, tolerance: Tolerance, request: Request, lean: Floats | None
 ) -> tuple[Floats, Ints]:
     """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned."""
-    if stage.bends is not None:
-        rows = np.concatenate([rows, poles(stage.bends, pose, rows)], axis=1)
-    sharp = Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
+    bends = stage.bends
+    if bends is not None:
+        rows = np.concatenate([rows, poles(bends, pose, rows, lean)], axis=1)
     part = Problem(pose, stage.goals, stage.free_root)
-    answer = answered_in_groups(_ONCE, part, rows, sharp, request)
+    answer = answered_in_groups(_ONCE, part, rows, _sharp(tolerance), request)
+    if bends is not None and bends.plan is not None:
+        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean)
     return answer.q, answer.joint_updates
 
 
-def _place_of_root(stage: NaturalStage, pose: Pose, targets: Floats) -> Floats:
-    """Where (k, 7) the root goes so that the limbs reach their targets."""
-    tips = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1)
-    root = stage.goals[0]
+def _bent_first(
+    bends: Bends, plan: LimbPlan, part: Problem, rows: Floats, tolerance: Tolerance, answer: Answer, lean: Floats | None
+) -> Answer:
+    """The answer for a limb with limits, its misses solved again from where the closed form bends it.
+
+    The engine does not bend a straight limb whose target lies on its own line.
+    """
+    missed = np.flatnonzero(~part.met(part.errors(answer.q, rows), tolerance))
+    if not len(missed):
+        return answer
+    there, own = part.part(missed), rows[missed]
+    turned = None if lean is None else lean[missed]
+    q, _ = bent_naturally(bends, plan, there.start, own[:, :-3].copy(), tolerance, turned)  # the last three: its pole
+    there_first = there.at(there.posed(part.skeleton.legal(q)[0]))
+    found = answered_in_groups(_ONCE, there_first, own, _sharp(tolerance), Request())
+    better = there.met(there.errors(found.q, own), tolerance)
+    if not better.any():
+        return answer
+    return merged(answer, missed[better], rows_of(found, better))
+
+
+def _carried(
+    problem: Problem, stage: NaturalStage, targets: Floats, sharp: Tolerance, request: Request
+) -> tuple[Pose, Floats]:
+    """The poses whose root went where the limbs reach their targets, and how it leans (k, 4) for that."""
+    tips, start = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1), problem.start
+    root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
-    return carried([limb.bends for limb in stage.carries if limb.bends is not None], pose, root.joint, tips)
+    found = carried(limbs, start, root.joint, stage.spine, tips)
+    part = Problem(start, stage.goals, stage.free_root)
+    after = problem.posed_as(answered_in_groups(_ONCE, part, found.place, sharp, request).q)
+    if found.bend.any():
+        after = problem.posed_as(bent_spine(found, start, after, stage.spine))
+    return after, found.lean

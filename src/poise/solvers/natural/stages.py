@@ -33,6 +33,7 @@ class NaturalStage(NamedTuple):
     columns  which numbers of a row of targets are theirs
     bends    of a limb: how it is bent
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
+    spine    of the same: the rows between it and the arms that bend when it bows
     """
 
     goals: tuple[Goal, ...]
@@ -40,6 +41,7 @@ class NaturalStage(NamedTuple):
     free_root: bool
     bends: Bends | None = None
     carries: tuple[NaturalStage, ...] = ()
+    spine: tuple[int, ...] = ()
 
 
 def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
@@ -82,7 +84,7 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
     if root is not None and of_root:
         first.append(_together(of_root, free_root=True))
     elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
-        first.append(_carried(skeleton, root[0], tuple(found)))
+        first.append(_carried(problem, root[0], tuple(found), held))
     if of_trunk and (found or first) and (root is None or of_root):
         first.append(_together(of_trunk, free_root=False))
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
@@ -157,11 +159,20 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -
     return NaturalStage(goals, columns, free_root=False, bends=bends)
 
 
-def _carried(skeleton: Skeleton, root: int, limbs: tuple[NaturalStage, ...]) -> NaturalStage:
+def _carried(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> NaturalStage:
     """The stage of a root that stands on legs and has no goals: it goes where the limbs can reach, and leans."""
-    return NaturalStage(
-        (_to_be_given(skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64), free_root=True, carries=limbs
-    )
+    goals, none = (_to_be_given(problem.skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64)
+    return NaturalStage(goals, none, free_root=True, carries=limbs, spine=_spine(problem, root, limbs, held))
+
+
+def _spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> tuple[int, ...]:
+    """The balls between the root and what carries the arms that may turn, and of which nobody says how."""
+    skeleton, moving = problem.skeleton, set(problem.joints)
+    carriers = {limb.bends.limb.carrier for limb in limbs if limb.bends and limb.bends.limb.kind == "arm"}
+    ways = [[row for row in skeleton.way(carrier) if root in skeleton.way(row)] for carrier in carriers]
+    shared = [row for row in (ways[0] if ways else ()) if all(row in way for way in ways)]
+    free = [row for row in shared if skeleton.names[row] in moving and row not in held]
+    return tuple(row for row in free if skeleton.kinds[row] == Kind.BALL and not is_soft(skeleton.limits[row]))
 
 
 def _single(start: Pose) -> Pose:

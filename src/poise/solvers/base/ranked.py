@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Floats, Ints
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import counting_all, required_of
-from poise.solvers.base.answers import before_and_after, merged
+from poise.solvers.base.answers import before_and_after, merged, rows_of
 from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 
@@ -67,13 +67,9 @@ def _in_order(
     again = solve(first.part(left), wanted[left], solver, tolerance, request).answer
     on = slid(left, again.q, _SHARES[-1:])
     kept = first.met(first.errors(on.q, wanted[left]), tolerance)
-    again = merged(again, kept, _rows(on, kept))
+    again = merged(again, kept, rows_of(on, kept))
     gains = _left(first, again.q, wanted[left], tolerance) < _left(first, answer.q[left], wanted[left], tolerance)
-    return merged(answer, left[gains], _rows(again, gains))
-
-
-def _rows(answer: Answer, rows: Bools) -> Answer:
-    return Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
+    return merged(answer, left[gains], rows_of(again, gains))
 
 
 def _steady(solver: Any) -> LevenbergMarquardt:

@@ -1,0 +1,28 @@
+"""Targets beyond the reach of a chain that may turn anyhow: stretched towards them in closed form, without twist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from poise import solvers
+from poise.maths.arrays import Bools, Floats
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.answers import merged
+from poise.solvers.base.contract import Answer, Request
+
+
+def stretched(
+    solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, far: Bools
+) -> Answer:
+    """The answer of a solver where some targets (k, W) are `far` (k,): of those the straight line."""
+    line = solvers.named("fabrik")
+    if far.all():
+        return line.run(problem, targets, tolerance, request)
+    silent, none = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)
+    answer = Answer(np.empty((len(targets), problem.skeleton.nq)), far, none, none)
+    for rows, method in ((far, line), (~far, solver)):
+        if rows.any():
+            answer = merged(answer, rows, method.run(problem.part(rows), targets[rows], tolerance, silent))
+    return answer

@@ -1,0 +1,161 @@
+"""Whole figures that crouch, and rigs that are built a little wrong: knees, trunks and roots as people have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.io import samples
+from poise.solvers.natural.limbs import limbs_of, shows_its_side
+from tests.model.turned_rigs import in_another_guise
+
+FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
+FIGURE = poise.load(samples.path("humanoid.glb"))
+FEET = ("LeftFoot", "RightFoot")
+
+
+def built(moved=None, *, under=False):
+    """The sample with joints in other places at rest (name -> shift), perhaps under one more ball on the floor."""
+    s, points = FIGURE.skeleton, FIGURE.rest.world.positions.copy()
+    for name, shift in (moved or {}).items():
+        points[s.index(name)] += shift
+    names, parents = list(s.names), s.parents.tolist()
+    kinds = [poise.Kind.FIXED if kind == poise.Kind.FIXED else poise.Kind.BALL for kind in s.kinds]
+    if under:
+        names, kinds, points = ["floor", *names], [poise.Kind.BALL, *kinds], np.concatenate([[[0.0] * 3], points])
+        parents = [-1, *(parent + 1 for parent in parents)]
+    offsets = [points[row] - (points[parent] if parent >= 0 else 0.0) for row, parent in enumerate(parents)]
+    skeleton = poise.Skeleton.build(names, parents, kinds, offsets=np.array(offsets), up="y")
+    return poise.Pose(skeleton, skeleton.rest_q)
+
+
+def knees(amount):
+    """Shifts of both knees."""
+    return {"LeftLeg": np.asarray(amount), "RightLeg": np.asarray(amount) * [-1, 1, 1]}
+
+
+def bulge(pose, first, middle, tip):
+    """How the middle joint stands off the line from the first to the tip (..., 3)."""
+    a, b, c = (pose.world[name].positions for name in (first, middle, tip))
+    along = (c - a) / np.linalg.norm(c - a, axis=-1, keepdims=True)
+    return (b - a) - along * ((b - a) * along).sum(axis=-1, keepdims=True)
+
+
+def astray(pose, side):
+    """How far a knee points from straight ahead, seen from above [degrees]."""
+    out = bulge(pose, f"{side}UpLeg", f"{side}Leg", f"{side}Foot")
+    return np.degrees(np.arctan2(np.abs(out @ LEFT), out @ FORWARD))
+
+
+def trunk(pose):
+    """The direction from the hips to the shoulders."""
+    a, b = (
+        (pose.world[f"Left{name}"].positions + pose.world[f"Right{name}"].positions) / 2 for name in ("UpLeg", "Arm")
+    )
+    return (b - a) / np.linalg.norm(b - a)
+
+
+def squat(start, depth=0.3):
+    """Both feet held, the hips lower."""
+    down = start.world["Hips"].positions - depth * UP
+    return poise.solve(start, [*(poise.Pin(foot) for foot in FEET), poise.Position("Hips", down)], free_root=True)
+
+
+class TestTheFloor:
+    beside = FIGURE.rest.world["LeftFoot"].positions + 0.17 * LEFT
+
+    def goals(self, *shifts):
+        places = np.array([self.beside + np.asarray(shift) for shift in shifts])
+        return [*(poise.Pin(foot) for foot in FEET), poise.Position("LeftHand", places)]
+
+    def test_a_hand_beside_the_foot_bends_the_trunk_ahead_and_not_aside(self):
+        result = poise.solve(FIGURE.rest, self.goals([0, 0, 0]), free_root=True)
+        assert result.reached.all()
+        assert result.natural
+        found = trunk(result.pose[0])
+        assert found @ FORWARD > 0.8
+        assert abs(found @ LEFT) < np.sin(np.radians(20))
+        for side in ("Left", "Right"):
+            assert bulge(result.pose[0], f"{side}UpLeg", f"{side}Leg", f"{side}Foot") @ FORWARD > 0.1
+            assert astray(result.pose[0], side) < 20
+
+    def test_hips_go_down_and_back(self):
+        hips, before = (
+            pose.world["Hips"].positions
+            for pose in (poise.solve(FIGURE.rest, self.goals([0, 0, 0]), free_root=True).pose[0], FIGURE.rest)
+        )
+        assert (before - hips) @ UP > 0.25
+        assert (before - hips) @ FORWARD > 0.05
+
+    def test_one_is_as_many(self):
+        shifts = np.random.default_rng(5).uniform(-0.1, 0.5, (40, 3))
+        many = poise.solve(FIGURE.rest, self.goals(*shifts), free_root=True)
+        assert many.reached.all()
+        for k in range(0, 40, 7):
+            one = poise.solve(FIGURE.rest, self.goals(shifts[k]), free_root=True)
+            assert one.q[0].tobytes() == many.q[k].tobytes()
+
+    def test_targets_that_rise_leave_the_pose_where_it_was(self):
+        """From the floor to above the hips the pose goes without a leap."""
+        shifts = np.linspace(0.0, 0.9, 181)[:, None] * UP + 0.35 * LEFT
+        poses = poise.solve(FIGURE.rest, self.goals(*shifts), free_root=True).pose
+        steps = np.linalg.norm(np.diff(poses.world["Neck"].positions, axis=0), axis=1)
+        assert steps.max() < 0.03
+
+    @pytest.mark.parametrize("both", [False, True])
+    def test_in_another_guise(self, both):
+        skeleton = in_another_guise(FIGURE, up="z", scale=100.0)
+        start = poise.Pose(skeleton, skeleton.rest_q)
+        sides = ("Left", "Right") if both else ("Left",)
+        goals = [*(poise.Pin(foot) for foot in FEET)]
+        for side in sides:
+            foot = start.world[f"{side}Foot"].positions
+            goals.append(poise.Position(f"{side}Hand", foot + 17.0 * (1 if side == "Left" else -1) * np.eye(3)[0]))
+        result = poise.solve(start, goals, free_root=True)
+        assert result.reached
+        assert trunk(result.pose) @ -np.eye(3)[1] > 0.8
+
+
+class TestRigsThatAreBuiltBent:
+    @pytest.mark.parametrize("amount", [[0, 0, -0.03], [-0.012, 0, -0.03]])
+    def test_knees_that_are_built_backward_bend_forward(self, amount):
+        start = built(knees(amount))
+        lifted = start.world["LeftFoot"].positions + np.array([[0, 0.2, 0.1], [0.1, 0.3, 0.2], [0, 0.1, -0.1]])
+        result = poise.solve(start, poise.Position("LeftFoot", lifted, root="LeftUpLeg"))
+        assert result.reached.all()
+        assert result.natural
+        assert (bulge(result.pose, "LeftUpLeg", "LeftLeg", "LeftFoot") @ FORWARD > 0).all()
+
+    def test_knees_that_are_built_aside_follow_the_feet(self):
+        result = squat(built(knees([0.025, 0, 0.0])))
+        assert result.reached
+        for side in ("Left", "Right"):
+            assert astray(result.pose, side) < 20
+
+    def test_a_rest_that_agrees_stays_with_two_bone(self):
+        start = built(knees([0, 0, 0.02]))
+        assert not poise.solve(start, poise.Position("LeftFoot", [0.1, 0.3, 0.2], root="LeftUpLeg")).natural
+        assert all(shows_its_side(start.skeleton, limb) for limb in limbs_of(start.skeleton) if limb.kind == "leg")
+
+
+def test_what_carries_the_hips_stays_where_it_is():
+    """A joint on the floor under everything, as in game rigs: hips that are brought somewhere go there themselves."""
+    start = built(under=True)
+    result = squat(start)
+    assert result.reached
+    assert "floor" not in result.joints
+    np.testing.assert_allclose(trunk(result.pose), trunk(start), atol=1e-6)
+    alone = poise.solve(start, poise.Position("Hips", [0.1, 0.8, -0.4]), free_root=True, natural=False)
+    assert alone.joints == ("Hips",)
+    np.testing.assert_allclose(trunk(alone.pose), trunk(start), atol=1e-6)
+
+
+def test_knees_follow_feet_that_are_built_pointing_outward():
+    """Toes that point a little outward at rest are how people stand; far outward, and the knees go along."""
+    found = {}
+    for out in (0.0, 0.02, 0.12):
+        start = built({"LeftToe": np.array([out, 0, 0]), "RightToe": np.array([-out, 0, 0])})
+        found[out] = astray(squat(start).pose, "Left")
+    assert found[0.02] == pytest.approx(found[0.0], abs=0.5)
+    assert found[0.12] > found[0.0] + 5
