@@ -77,15 +77,15 @@ if TYPE_CHECKING:
     from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
     from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
     from poise.solvers.two_bone import TwoBone as TwoBone
-    from poise.solving.bake import Baked as Baked
-    from poise.solving.bake import bake as bake
     from poise.solving.fit import Fitted as Fitted
     from poise.solving.fit import fit as fit
+    from poise.solving.frames.bake import Baked as Baked
+    from poise.solving.frames.bake import bake as bake
+    from poise.solving.frames.track import Tracker as Tracker
     from poise.solving.prepared import Prepared as Prepared
     from poise.solving.result import Result as Result
     from poise.solving.solve import prepare as prepare
     from poise.solving.solve import solve as solve
-    from poise.solving.track import Tracker as Tracker
     from poise.viewer.view import View as View
     from poise.viewer.view import view as view
 
@@ -96,7 +96,7 @@ _PLACES = {
     "Aim": "problem.goals",
     "Anneal": "solvers.anneal",
     "Autodiff": "solvers.autodiff",
-    "Baked": "solving.bake",
+    "Baked": "solving.frames.bake",
     "CCD": "solvers.ccd",
     "Clip": "model.clip",
     "Comparison": "comparison.comparison",
@@ -143,13 +143,13 @@ _PLACES = {
     "Terrain": "ground.terrain.terrain",
     "Trace": "solvers.base.contract",
     "Track": "model.clip",
-    "Tracker": "solving.track",
+    "Tracker": "solving.frames.track",
     "Transforms": "model.pose",
     "TwoBone": "solvers.two_bone",
     "UnknownNameError": "errors",
     "UnsupportedError": "errors",
     "View": "viewer.view",
-    "bake": "solving.bake",
+    "bake": "solving.frames.bake",
     "bone_end": "io.bone_end",
     "compare": "comparison.compare",
     "fit": "solving.fit",

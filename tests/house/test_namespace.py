@@ -142,7 +142,7 @@ def test_no_room_hides_a_function():
     rooms = {module.name for module in pkgutil.iter_modules(poise.__path__)}
     assert rooms & set(poise.__all__) <= MODULES
     code = (
-        "import poise.viewer.view, poise.solving.solve, poise.solving.bake, poise.comparison.compare, poise\n"
+        "import poise.viewer.view, poise.solving.solve, poise.solving.frames.bake, poise.comparison.compare, poise\n"
         "print(*(callable(found) for found in (poise.view, poise.solve, poise.bake, poise.compare)))"
     )
     assert fresh(code) == ["True"] * 4

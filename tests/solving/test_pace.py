@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import poise
 from poise import EulerBox, Range, SwingTwist, kernels
 from poise.maths import rotations
+from poise.solving.frames.pace import Approach
 from poise.solving.judge import largest_violation
-from poise.solving.pace import Approach
 from tests.conftest import ROOT
 from tests.reference import slow_pace
 from tests.reference.slow_pace import rotation_angle

@@ -20,7 +20,7 @@ from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.problem.goals import Goal, Near
 from poise.solvers.base.status import Status
-from poise.solving.bake import Baked, bake
+from poise.solving.frames.bake import Baked, bake
 
 
 def clip_of(rig: Rig, name: str | None, who: str = "--every-frame", option: str = "--from-clip") -> Clip:

@@ -70,7 +70,7 @@ ASK_VECTOR = (
 )
 ASK_POINT = 5  # POSITION, AIM: a point in the joint's frame
 
-# --- how joints go from one configuration towards another (j, PACE_ROW): solving/pace.py, kernels/pace.py -------------
+# --- how joints go from one configuration towards another (j, PACE_ROW): solving/frames/pace.py, kernels/pace.py ------
 
 PACE_ROW = 8
 PACE_KIND = (

@@ -6,7 +6,7 @@
     goal  (nq,)          where they go
     out   (nq,)          where they are so many seconds later; numbers of no row are those of the goal
 
-A distance shrinks at the rate min(speed, distance ln 2 / half-life); solving/pace.py says more.
+A distance shrinks at the rate min(speed, distance ln 2 / half-life); solving/frames/pace.py says more.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import answered
 from poise.solvers.base.contract import Answer, Prefer, Request
 from poise.solvers.base.corrected import corrected
-from poise.solvers.base.ranked import ranked
 from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_request
+from poise.solving.ranked import ranked
 from poise.solving.result import Result
 
 _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together

@@ -207,9 +207,7 @@ def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
 
 
 def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
-    """The limb for the closed form, which knows no limits, nor scale that is not uniform but for a file's rounding."""
-    if any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip)):
-        return None
+    """The limb for the closed form, which knows no scale that is not uniform but for a file's rounding."""
     try:
         plan = limb_plan(problem, LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest"))
     except UnsupportedError:

@@ -15,7 +15,7 @@ from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.problem.goals import Goal, Near
 from poise.solvers.natural.auto import chosen
-from poise.solving.continuity import without_leaps
+from poise.solving.frames.continuity import without_leaps
 from poise.solving.result import Result
 from poise.solving.solve import checked_goals, solve
 

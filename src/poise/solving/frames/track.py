@@ -22,7 +22,7 @@ from poise.problem.measure import errors_of_one
 from poise.problem.preference import preferred_shape
 from poise.solvers.base.contract import Request, engine_of, with_engine
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solving.pace import Approach
+from poise.solving.frames.pace import Approach
 from poise.solving.result import Result
 from poise.solving.run import run
 from poise.solving.solve import checked_goals, chosen_solver, prepare
