@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import InputError, Near, Place, Position
+from poise import InputError, Near, Place, Position, samples
 from poise.solving import run as running
 from tests.contracts.clips import FRAMES, grown, stretched, walk
 from tests.contracts.problems import legal_poses, rest
@@ -55,6 +55,20 @@ def free_figure(count):
     s = figure(free=True)
     feet = poise.Pose(s, legal_poses(s, count, share=0.3)).world["r_foot"]
     return s, Place("r_foot", feet.positions, feet.rotations), poise.Pose(s, legal_poses(s, count, share=0.2))
+
+
+def test_a_free_root_goes_by_the_translations_of_its_pose():
+    """Poses that say their translations beside q: with a free root, that is where Near wants the root to be."""
+    rig = poise.load(samples.path("humanoid.glb"))
+    poses = rig.clips[0].poses[ROWS]
+    moved = np.array(poses.translations)
+    moved[:, 0] += [0.0, 0.0, 5.0]
+    starts = poise.Pose(poses.skeleton, poses.q, moved)
+    hand = np.add(starts.world["LeftHand"].positions, [0.0, 0.1, 0.1])
+    many = poise.solve(starts, [Position("LeftHand", hand, root="Hips"), Near(starts)], free_root=True)
+    for i in range(len(ROWS)):
+        goals = [Position("LeftHand", hand[i], root="Hips"), Near(starts[i])]
+        np.testing.assert_array_equal(many.q[i], poise.solve(starts[i], goals, free_root=True).q)
 
 
 class TestOneStart:

@@ -67,6 +67,8 @@ class TestDirectionKept:
     def test_what_cannot_be_kept_is_told(self):
         with pytest.raises(poise.InputError, match="single pose"):
             poise.Direction.kept("Chest", UP, FIGURE.clips[0].poses)
+        with pytest.raises(poise.InputError, match="needs a Pose"):
+            poise.Direction.kept("Chest", UP, FIGURE)
         with pytest.raises(poise.InputError, match="one direction"):
             poise.Direction.kept("Chest", [UP, UP], FIGURE.rest)
         with pytest.raises(poise.InputError, match="Chest"):

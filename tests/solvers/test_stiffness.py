@@ -93,3 +93,9 @@ def test_what_cannot_be_used_is_told(solver):
     for unknown in ("NoSuchJoint", "Nothing*"):
         with pytest.raises(poise.UnknownNameError, match="LeftForeArm"):
             poise.solve(FIGURE.rest, HAND, solver=solver(stiffness={unknown: 1.0}))
+
+
+def test_an_unknown_name_is_told_even_out_of_reach():
+    far = HAND.with_target([9.0, 9.0, 9.0])
+    with pytest.raises(poise.UnknownNameError, match="LeftForeArm"):
+        poise.solve(FIGURE.rest, far, solver=LevenbergMarquardt(stiffness={"NoSuchJoint": 1.0}))

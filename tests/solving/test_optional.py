@@ -148,3 +148,49 @@ def test_other_ways_of_preferring_are_refused():
 def test_a_trace_ends_with_the_answer():
     result = poise.solve(FIGURE.rest, [LEFT, FAR], trace=True)
     np.testing.assert_array_equal(result.trace.q[-1], result.q)
+
+
+class TestWhereMoreIsInTheWay:
+    """What a review of the first version found."""
+
+    def test_a_wish_counts_where_the_required_goal_is_out_of_reach(self):
+        """Two arms that share no joint: the reachable wish is met, whatever becomes of the other."""
+        wish = np.add(WORLD["RightArm"].positions, [-0.25, -0.2, 0.25])
+        goals = [
+            poise.Position("LeftHand", WORLD["LeftHand"].positions, root="LeftArm"),
+            poise.Position("RightHand", wish, root="RightArm", optional=True),
+        ]
+        ways = np.random.default_rng(0).normal(size=(40, 3))
+        far = WORLD["LeftArm"].positions + 2.0 * ways / np.linalg.norm(ways, axis=1)[:, None]
+        result = poise.solve(FIGURE.rest, [goals[0].with_target(far), goals[1]])
+        alone = poise.solve(FIGURE.rest, goals[0].with_target(far))
+        assert not result.reached.any()
+        np.testing.assert_allclose(result.position_errors[:, 0], alone.position_errors[:, 0], atol=1e-6)
+        assert (result.position_errors[:, 1] <= 2 * result.tolerance).all()
+
+    def test_clips_with_translations_and_targets_out_of_reach(self):
+        """Starts with places of their own, of which some miss what is required."""
+        starts = FIGURE.clips[0].poses[:3]
+        far = np.array([[9.0, 9, 9], [0.3, 1.3, 0.4], [8.0, 0, 0]])
+        goals = [poise.Position("LeftHand", far, root="Spine"), FAR]
+        many = poise.solve(starts, goals)
+        assert many.reached.tolist() == [False, True, False]
+        for i in range(3):
+            one = poise.solve(starts[i], [goals[0].with_target(far[i]), FAR])
+            np.testing.assert_array_equal(many.q[i], one.q)
+        assert poise.bake(FIGURE.clips[0], [LEFT, FAR]).result.position_errors.shape[1] == 2
+
+    @pytest.mark.parametrize("joints", [None, ["Spine"]])
+    def test_near_comes_after_wishes(self, joints):
+        without = poise.solve(FIGURE.rest, [LEFT, FAR], natural=False)
+        near = poise.Near(FIGURE.rest, joints=joints)
+        found = poise.solve(FIGURE.rest, [LEFT, FAR, near], natural=False)
+        assert found.reached
+        assert found.position_errors[1] <= without.position_errors[1] + 0.02
+
+    def test_prepare_refuses_what_solve_does(self):
+        with pytest.raises(poise.UnsupportedError, match="optional"):
+            poise.prepare(FIGURE.rest, [LEFT, FAR], prefer="closest")
+
+    def test_where_all_are_optional_the_words_say_so(self):
+        assert poise.solve(FIGURE.rest, FAR).message().startswith("reached: every goal is optional, ")

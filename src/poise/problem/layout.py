@@ -67,7 +67,7 @@ class Term(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The tree of a set of goals. `base` is the row that everything hangs in, -1 for the world.
+    """The tree of a set of goals, and what they measure. `base` is the row that everything hangs in, -1 for the world.
 
     terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
     move each term for its goal. `below` are the rows between the base and what moves or is measured, `offset` those of
@@ -76,6 +76,7 @@ class Layout(NamedTuple):
     """
 
     nodes: tuple[Node, ...]
+    measures: tuple[Measure, ...]
     terms: tuple[Term, ...]
     base: int
     nu: int
@@ -113,10 +114,10 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
     measures = measures_of(skeleton, goals)
     tips = [_tip(skeleton, goal) for _, goal in aimed]
     moving = _moving_rows(skeleton, [goal for _, goal in aimed], tips, free_root=free_root)
-    stands = [*tips, *(row for measure in measures for row in measure.limb)]
+    stands = tips + [row for measure in measures for row in measure.limb]
     nodes, of_row = _nodes(skeleton, moving, stands, free_root=free_root)
     terms = [
-        Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple([of_row[row] for row in m.limb]))
+        Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple(map(of_row.__getitem__, m.limb)))
         for m in measures
     ]
     order = _depth_first(nodes)
@@ -125,6 +126,7 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
     below = _rows_below(skeleton, nodes, terms, base)
     return Layout(
         nodes=nodes,
+        measures=measures,
         terms=terms,
         base=base,
         nu=max([node.at + SIZES[node.kind] for node in nodes], default=0),
@@ -173,6 +175,8 @@ def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
 
 def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
     """Joints on the way to a goal that share their numbers with one that moves."""
+    if not any(skeleton.couplings):
+        return set()
     starts = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
     ways = {row for tip in tips for row in skeleton.way(tip)}
     ratios = skeleton.coupling_rows[:, 0]

@@ -38,7 +38,6 @@ from poise.problem.layout import (
     Node,
     columns,
     layout_of,
-    measures_of,
 )
 from poise.problem.lengths import Lengths
 from poise.problem.packing import geometry_of
@@ -117,8 +116,7 @@ def groups_of(still: Floats | None) -> list[Ints] | None:
 def _packed(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
     skeleton = start.skeleton
     found = geometry_of(start, layout, goals)
-    measures = measures_of(skeleton, goals)
-    return Plan(skeleton, layout, measures, found.frames, found.aims, found.size, found.scale, found.stretch)
+    return Plan(skeleton, layout, layout.measures, found.frames, found.aims, found.size, found.scale, found.stretch)
 
 
 class Doors(NamedTuple):

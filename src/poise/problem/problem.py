@@ -138,7 +138,7 @@ class Problem:
         """Names of the joints that can move."""
         return self.plan.joints
 
-    @property
+    @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """What is measured: the columns of the errors."""
         return self.plan.measures
@@ -153,10 +153,13 @@ class Problem:
         """(c,) which errors are those of optional goals, and count for nothing."""
         return np.array([is_optional(self.goals[measure.goal]) for measure in self.measures], dtype=np.bool_)
 
-    @property
+    @cached_property
     def ranked(self) -> bool:
         """Whether some goals come after the others."""
-        return any([is_optional(goal) for goal in self.goals])  # noqa: C419  (a generator is a call for each)
+        for goal in self.goals:  # noqa: SIM110  (in every solve: a comprehension would be one call more)
+            if getattr(goal, "optional", False):
+                return True
+        return False
 
     # --- into the frames and units of the plan, and back ------------------------------------------------------------
 
@@ -313,8 +316,8 @@ class Problem:
         """The largest error (c,) that counts as reached; infinite for optional goals."""
 
         def make() -> Floats:
-            own = [tolerance.distance if m.kind == POSITION else tolerance.angle for m in self.measures]
-            return np.where(self.spared, np.inf, own)
+            own = [tolerance.distance if m.kind == POSITION else tolerance.angle for m in self.plan.measures]
+            return np.where(self.spared, np.inf, own) if self.ranked else np.array(own)
 
         return remember(self.plan, "allowed", tolerance, make)
 

@@ -112,7 +112,8 @@ def _usual(name: str) -> Solver:
 def check(solver: Solver, problem: Problem, request: Request) -> None:
     """Raise UnsupportedError, with the reason, for a problem that the solver does not handle."""
     handles = solver.handles
-    key = (solver.name, handles, request.prefer)
-    refusal = remember(problem.plan, "refusals", key, lambda: handles.refusal(solver.name, problem, request))
+    name = solver.name
+    key = (name, handles, request.prefer)
+    refusal = remember(problem.plan, "refusals", key, lambda: handles.refusal(name, problem, request))
     if refusal is not None:
         raise UnsupportedError(refusal)

@@ -54,8 +54,9 @@ class CCD:
         finish, and base first, such a sweep is followed by one from the tip; for a Position the change that it made is
         repeated while that pays (a pattern move).
     stiffness
-        mu >= 0 for every joint, or for some by name, role or glob ("spine*"). The joint turns as if a turn by phi cost
-        mu (1 - cos phi) times the most that it can gain, so that the other joints do more. 0 is no stiffness.
+        mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"). The joint turns as if a turn
+        by phi cost mu (1 - cos phi) times the most that it can gain, so that the other joints do more. 0 is no
+        stiffness.
     direction_joints
         Names of the joints that serve a Direction goal and nothing else, while the other joints reach: the wrist points
         the tool. None: every joint serves every goal. With names there is no finish, which would turn all joints for

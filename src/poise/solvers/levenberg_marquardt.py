@@ -27,10 +27,9 @@ from poise.solvers.base.answers import merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
-from poise.solvers.base.stiffness import Stiffness, checked_stiffness
+from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
 
 _ARM_RESTARTS, _RESTARTS = 250, 120
-_SETTLING = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +49,10 @@ class LevenbergMarquardt:
     apart
         Two solutions count as different where some joint differs by more than this [rad, file units]. None: 1e-3, or
         0.5 where there are more degrees of freedom than goals fix and solutions are whole families.
-    settle
-        Whether what misses goes on for 60 cautious iterations, to where the error is least: once from the start's own
-        attempt, once from the best of the others. None: where there are restarts.
     stiffness
-        mu >= 0 for every joint, or for some by name, role or glob ("spine*"): what such a joint turns or moves in a
-        step is divided by 1 + mu, and the others do more. Of two joints that could do the same, one of mu = 3 does a
-        quarter of what the other does. 0 is no stiffness.
+        mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"): what such a joint turns or
+        moves in a step is divided by 1 + mu, and the others do more. Of two joints that could do the same, one of
+        mu = 3 does a quarter of what the other does. 0 is no stiffness.
     race
         Of a single target for an arm of hinges and slides: whether the attempt that arrives first wins. Quicker by a
         quarter where the target lies anywhere, but then another pose may be found than in a batch. By default the first
@@ -86,7 +82,6 @@ class LevenbergMarquardt:
     restarts: int | None = None
     damping: float = 0.04
     apart: float | None = None
-    settle: bool | None = None
     stiffness: Stiffness | Mapping[str, float] = 0.0
     race: bool = False
 
@@ -98,8 +93,6 @@ class LevenbergMarquardt:
             value: Any = getattr(self, name)
             if value is not None and not 0 < real(value, name) < np.inf:
                 raise InputError(f"{name} must be a finite number above 0, not {value!r}")
-        if self.settle is not None:
-            object.__setattr__(self, "settle", truth("settle", self.settle))
         object.__setattr__(self, "race", truth("race", self.race))
         object.__setattr__(self, "stiffness", checked_stiffness(self.stiffness))
 
@@ -125,8 +118,7 @@ class LevenbergMarquardt:
 
     def _options(self, usual: int) -> Options:
         restarts = usual if self.restarts is None else self.restarts
-        settles = restarts > 0 if self.settle is None else self.settle
-        polish = _SETTLING if self.iterations and settles else 0
+        polish = 60 if self.iterations and restarts else 0
         return Options(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
 
     def arm(self, problem: Problem) -> Arm | None:
@@ -142,6 +134,8 @@ class LevenbergMarquardt:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
+        if self.stiffness not in (0.0, ()):
+            eases(problem.skeleton, checked_stiffness(self.stiffness))  # an unknown name is told, whatever the target
         if not problem.joints:
             return standing_still(problem, targets, tolerance, request)
         engine = self.engine(problem, tolerance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,6 @@ from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
 from poise.maths.arrays import Bools, Floats, finite, real
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.options import one_of, truth
-from poise.maths.remember import remember
 from poise.model.skeleton import Kind
 from poise.problem.layout import POSITION
 from poise.problem.limb_posed import Bend, LimbOptions, LimbPlan, PosedLimb, posed_limb
@@ -117,7 +116,7 @@ class TwoBone:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        plan, rows, starts = self.packed(problem)
+        plan, rows, starts = posed_limb(problem, self.packing)
         poled = plan.pole >= 0 or self.pole is not None
         if poled or self.swivel != 0.0:
             self._refuse_poles(plan)
@@ -146,10 +145,10 @@ class TwoBone:
         pole = slice(plan.pole, plan.pole + 3)
         return np.delete(targets, pole, axis=1), np.ascontiguousarray(targets[:, pole])
 
-    def packed(self, problem: Problem) -> PosedLimb:
-        """The limb in the start poses; remembered, because long batches come in parts."""
-        options = LimbOptions(self.mid, self.keep_tip, self.bend, self.branch)
-        return remember(problem, "limbs", options, lambda: posed_limb(problem, options))
+    @cached_property
+    def packing(self) -> LimbOptions:
+        """What is decided of the limb before there is a target."""
+        return LimbOptions(self.mid, self.keep_tip, self.bend, self.branch)
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
         """The options as the kernels take them; see kernels/limb/two_bone.py."""

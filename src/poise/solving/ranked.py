@@ -18,10 +18,11 @@ from poise.maths.arrays import Floats, Ints
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import counting_all, required_of
 from poise.solvers.base.answers import before_and_after, merged, rows_of
-from poise.solvers.base.contract import Answer, Request, engine_of
-from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.base.contract import Answer, Request
+from poise.solving.settled import settled
 
 _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of their weight that optional goals keep, one after the other
+_AS_GOOD = 1.0  # tolerances: what is missed anyway may be missed by so much more for the sake of what is optional
 
 Solve = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # run.solved, which imports this
 
@@ -30,8 +31,7 @@ def ranked(
     problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance, request: Request, solve: Solve
 ) -> Answer:
     """Solve for targets (k, W) of goals some of which are optional; `solve` does so where all goals count."""
-    if request.prefer != "first":
-        raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
+    check_order(request)
     silent, every = replace(request, trace=False, progress=None), counting_all(problem)
     answer = solve(every, targets, solver, tolerance, silent).answer
     missed = np.flatnonzero(~every.met(every.errors(answer.q, targets), tolerance))
@@ -52,33 +52,37 @@ def _in_order(
 
     def slid(rows: Ints, q: Floats, shares: tuple[float, ...]) -> Answer:
         """From q (r, nq) to the least error of all goals, the optional ones losing weight, then to the others' own."""
-        steady, part = _steady(solver), problem.part(rows)
-        for share in shares:
-            lighter = counting_all(part, share)
-            q = solve(lighter.at(lighter.posed(q)), targets[rows], steady, tolerance, request).answer.q
-        alone = first.part(rows)
-        return solve(alone.at(alone.posed(q)), wanted[rows], steady, tolerance, request).answer
+        part, alone = problem.part(rows), first.part(rows)
+        steps = [(counting_all(part, share), targets[rows], settled(solver)) for share in shares]
+        steps.append((alone, wanted[rows], settled(solver, pulled=False)))
+        iterations = updates = np.zeros(len(rows), dtype=np.int64)
+        for step, aims, engine in steps:
+            found = solve(step.at(step.posed(q)), aims, engine, tolerance, request).answer
+            q, iterations, updates = found.q, iterations + found.iterations, updates + found.joint_updates
+        return Answer(q, alone.met(alone.errors(q, wanted[rows]), tolerance), iterations, updates)
 
     answer = slid(np.arange(len(q)), q, _SHARES)
-    left = np.flatnonzero(~first.met(first.errors(answer.q, wanted), tolerance))
+    left = np.flatnonzero(~answer.met)
     if not len(left):
         return answer
-    # What is optional has led astray: the others alone, from the start, and from there on with as little of it.
-    again = solve(first.part(left), wanted[left], solver, tolerance, request).answer
+    # What is optional may have led astray: the others alone, from the start, and from there on with as little of it.
+    part, aims = first.part(left), wanted[left]
+    again = solve(part, aims, solver, tolerance, request).answer
     on = slid(left, again.q, _SHARES[-1:])
-    kept = first.met(first.errors(on.q, wanted[left]), tolerance)
+    missed = [_missed_by(part, each, aims, tolerance) for each in (answer.q[left], again.q, on.q)]
+    kept = on.met | (~again.met & (missed[2] < missed[1] + _AS_GOOD))
     again = merged(again, kept, rows_of(on, kept))
-    gains = _left(first, again.q, wanted[left], tolerance) < _left(first, answer.q[left], wanted[left], tolerance)
+    gains = again.met | (np.where(kept, missed[2], missed[1]) + _AS_GOOD < missed[0])
     return merged(answer, left[gains], rows_of(again, gains))
 
 
-def _steady(solver: Any) -> LevenbergMarquardt:
-    """The engine, which goes on from a pose and stays near it."""
-    engine = engine_of(solver)
-    return replace(engine if isinstance(engine, LevenbergMarquardt) else LevenbergMarquardt(), restarts=0, settle=True)
+def check_order(request: Request) -> None:
+    """UnsupportedError where goals are optional and not the first pose is wanted."""
+    if request.prefer != "first":
+        raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
 
 
-def _left(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
-    """What poses q (k, nq) leave of all goals, in tolerances, squared (k,)."""
+def _missed_by(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
+    """What poses q (k, nq) leave of all goals, in tolerances (k,)."""
     allowed = problem.allowed(tolerance)
-    return ((problem.errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1)
+    return np.sqrt(((problem.errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))

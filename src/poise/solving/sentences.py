@@ -39,9 +39,11 @@ class Ended(NamedTuple):
 
 def sentence(ended: Ended) -> str:
     """Say how it ended, and why."""
-    needed = required_of(ended.problem) if ended.problem.ranked else None
-    if needed is None:
+    if not ended.problem.ranked:
         return _sentence(ended)
+    needed = required_of(ended.problem)
+    if needed is None:
+        return f"reached: every goal is optional, {_left(ended.problem, ended.errors)} left"
     spared = ended.problem.spared
     of_spared = _left(ended.problem, ended.errors, spared)
     ended = ended._replace(

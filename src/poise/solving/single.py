@@ -85,10 +85,11 @@ class Single:
             answer = own_answer(answer, self.solver.name, self.shape)
         elif answer.q.shape != self.shape or not np.isfinite(answer.q).all():
             check_answer(answer, self.solver.name, self.shape)
-        errors = self._errors(problem, answer.q, targets)
-        if self.paths is None and answer.met[0] and not (errors <= self.bounds).all():
+        paths = self.paths
+        errors = problem.errors(answer.q, targets) if paths is None else errors_by_paths(paths, answer.q, targets)
+        if paths is None and answer.met[0] and not (errors <= self.bounds).all():
             answer = corrected(problem, self.solver, targets, self.tolerance, self.request, answer)
-            errors = self._errors(problem, answer.q, targets)
+            errors = problem.errors(answer.q, targets)
         told = {
             "q": answer.q[0],
             "errors": errors[0],
@@ -97,10 +98,6 @@ class Single:
             **known,
         }
         return Result(told, began)
-
-    def _errors(self, problem: Problem, q: Floats, targets: Floats) -> Floats:
-        """The errors (1, c) of a pose, by the paths that serve every start where there are some."""
-        return problem.errors(q, targets) if self.paths is None else errors_by_paths(self.paths, q, targets)
 
     def facts(self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, answer: Answer) -> dict[str, Any]:
         """What a Result holds besides, found when somebody asks."""

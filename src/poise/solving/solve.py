@@ -25,6 +25,7 @@ from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_arguments
 from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
+from poise.solving.ranked import check_order
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
 from poise.solving.single import Single
@@ -265,6 +266,8 @@ def chosen_solver(
 
 def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
     """The solver that is meant; UnsupportedError for what it cannot do."""
+    if problem.ranked:
+        check_order(request)
     found = chosen(how.solver, problem, request.prefer, how.natural)
     if how.solver != "auto" or found.name != "two_bone":  # which was asked already
         solvers.check(found, problem, request)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, frozen
+from poise.maths.arrays import Floats, frozen, short
 from poise.maths.remember import FrozenValue
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
@@ -101,7 +101,11 @@ class Direction(FrozenValue):
         ------
         InputError
             For a batch of poses or of directions, and for a direction of length zero.
+        UnknownNameError
+            For a joint that does not exist.
         """
+        if not isinstance(pose, Pose):
+            raise InputError(f"kept() needs a Pose, such as rig.rest, not {short(pose)}")
         if pose.shape:
             raise InputError(f"kept() takes a single pose, not a batch of shape {pose.shape}")
         way = directions(direction, f"the direction of {joint!r}")

@@ -71,8 +71,13 @@ class Near:
         """Return the same for a batch of this shape, its poses along one axis; itself where there is a single one."""
         if not self.shape:
             return self
-        q = np.broadcast_to(self.pose.q, (*shape, self.pose.q.shape[-1]))
-        return self._of(Pose.unchecked(self.pose.skeleton, q.reshape(math.prod(shape), q.shape[-1]), None, None))
+        pose, k = self.pose, math.prod(shape)
+        q = np.broadcast_to(pose.q, (*shape, pose.q.shape[-1])).reshape(k, pose.q.shape[-1])
+        given = [
+            v if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in (pose.translations, pose.scales)
+        ]
+        rows = [v if v is None else v.reshape(k, *v.shape[-2:]) for v in given]
+        return self._of(Pose.unchecked(pose.skeleton, q, *rows))
 
     def _of(self, pose: Pose) -> Near:
         other = object.__new__(type(self))

@@ -47,6 +47,7 @@ class Options:
     candidates: int
     polish: int
     race: bool = False
+    pull: float = _PULL
 
 
 class Found(NamedTuple):
@@ -245,7 +246,7 @@ def packed_tree(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) ->
 @lru_cache(_KEPT)
 def _settings(options: Options, *, prefers: bool) -> Floats:
     """The settings that kernels/tree/many.py reads."""
-    pull, iterations = _PULL if prefers else 0.0, _iterations(options, prefers=prefers)
+    pull, iterations = options.pull if prefers else 0.0, _iterations(options, prefers=prefers)
     return np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
 
 

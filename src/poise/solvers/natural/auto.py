@@ -15,12 +15,13 @@ from poise.model.roles.vrm import REQUIRED
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
 from poise.problem.goals import Goal, Near, Place, Pole, Position
-from poise.problem.layout import NUMBERS
-from poise.problem.problem import Problem, Tolerance
+from poise.problem.limb_posed import posed_limb
+from poise.problem.problem import Problem
 from poise.solvers.base.contract import Prefer, Request
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import Natural
 from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
+from poise.solvers.two_bone import TwoBone
 
 
 def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) -> solvers.Solver:
@@ -84,18 +85,18 @@ def _straight(problem: Problem) -> bool:
 
 
 def _bends_two(problem: Problem) -> bool:
-    """Whether two_bone takes the problem: found by asking it to solve for no targets, once for a plan."""
-    tips = [type(goal) for goal in problem.goals if not isinstance(goal, Pole)]
-    if tips not in ([Position], [Place]):
+    """Whether two_bone takes the problem: found by packing it, once for a plan."""
+    kinds = list(map(type, problem.goals))
+    if kinds not in ([Position], [Place]) and set(kinds) not in ({Position, Pole}, {Place, Pole}):
         return False
-    return remember(problem.plan, "bends two", None, lambda: _takes("two_bone", problem))
+    return remember(problem.plan, "bends two", None, lambda: _is_taken(problem))
 
 
-def _takes(name: str, problem: Problem) -> bool:
-    solver, nothing = solvers.named(name), np.zeros((0, sum([NUMBERS[measure.kind] for measure in problem.measures])))
+def _is_taken(problem: Problem) -> bool:
+    two_bone = TwoBone()
     try:
-        solvers.check(solver, problem, Request())
-        solver.run(problem, nothing, Tolerance(1.0, 1.0), Request())  # which is for no target
+        solvers.check(two_bone, problem, Request())
+        posed_limb(problem, two_bone.packing)
     except UnsupportedError:
         return False
     return True

@@ -80,6 +80,7 @@ def bake(
     What is left is what the target asks for: it leaps itself, or comes within reach, where an elbow opens with a speed
     that has no bound. `Near(clip.poses)` among the goals ties each frame to its source pose besides.
     """
+    goes_on = truth("continuous", continuous)
     if not isinstance(clip, Clip):
         what: Any = type(clip).__name__
         raise InputError(f"give a Clip, such as rig.clips[0], not a {what}")
@@ -97,7 +98,7 @@ def bake(
         clip.poses, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root,
         threads=threads, progress=progress, natural=natural,
     )  # fmt: skip
-    if truth("continuous", continuous):
+    if goes_on:
         result = _without_leaps(result, chosen(solver, result.problem, "first", natural), began)
     return Baked(np.array(clip.times), result.pose, clip.name, result=result)
 

@@ -9,8 +9,7 @@ bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -19,19 +18,18 @@ from poise import solvers
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.skeleton import Kind
-from poise.problem.layout import POSITION
+from poise.problem.layout import FIXED, POSITION, SLIDE
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import merged
 from poise.solvers.base.contract import Answer, Request, engine_of
-from poise.solvers.base.engine import Options
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result
 from poise.solving.run import solved
+from poise.solving.settled import settled
 
 OWN = 1.5  # times what the clip turns a joint itself is no leap
 SEEN = float(np.radians(1.0))  # nor is what a joint turns by this more
 CALMER = 0.5  # share of a leap that may be left, or it is what the target asks for
-_RESTING = 200  # most iterations until a pose that misses its goals has come to rest
 SPARED = 0.01  # of the chain's length, or [rad]: what a target that is missed anyway may be missed by more
 
 Found: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
@@ -75,34 +73,21 @@ def _frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: sol
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled(LevenbergMarquardt):
-    """The engine without restarts: of what is missed the nearest pose in the basin of the start, come to rest."""
-
-    @cached_property
-    def arm_options(self) -> Options:
-        """How it iterates on a serial arm."""
-        return replace(super().arm_options, restarts=0, polish=_RESTING)
-
-    @cached_property
-    def tree_options(self) -> Options:
-        """How it iterates on anything else."""
-        return replace(super().tree_options, restarts=0, polish=_RESTING)
-
-
 def _calm(solver: Any) -> Any:
     """The solver that begins where it is told to and nowhere else."""
     own: Any = engine_of(solver)
     if type(own) is LevenbergMarquardt:
-        return Settled(**{each.name: getattr(own, each.name) for each in fields(own)})
+        return settled(own)
     has_restarts = is_dataclass(own) and any(each.name == "restarts" for each in fields(own))
     return replace(cast("Any", own), restarts=0) if has_restarts else own
 
 
 def _turned(problem: Problem, q: Floats, before: Floats) -> Floats:
-    """How far (r, m) each joint that moves turns between poses (r, nq)."""
+    """How far (r, m) each joint that moves turns between poses (r, nq); how far slides go, in lengths of the rig."""
     plan = problem.plan
-    return plan.differences(plan.u_of(q), plan.u_of(before))
+    nodes = dict.fromkeys(node._replace(row=0, parent=0) for node in plan.layout.nodes if node.kind != FIXED)
+    gains = np.array([1.0 / plan.size if node.kind == SLIDE else 1.0 for node in nodes])
+    return plan.differences(plan.u_of(q), plan.u_of(before)) * gains
 
 
 def _excess(frames: Frames, rows: Ints, q: Floats, before: Floats) -> Floats:
