@@ -120,14 +120,15 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
         Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple(map(of_row.__getitem__, m.limb)))
         for m in measures
     ]
-    order = _depth_first(nodes)
-    terms = tuple(sorted(terms, key=lambda term: order[term.node]))
+    if len(terms) > 1:
+        order = _depth_first(nodes)
+        terms.sort(key=lambda term: order[term.node])
     base = _base(skeleton, nodes)
     below = _rows_below(skeleton, nodes, terms, base)
     return Layout(
         nodes=nodes,
         measures=measures,
-        terms=terms,
+        terms=tuple(terms),
         base=base,
         nu=max([node.at + SIZES[node.kind] for node in nodes], default=0),
         dofs=_eased(skeleton, nodes, goals),
