@@ -18,6 +18,7 @@ import poise
 from poise import kernels
 from poise.kernels.codes import LIMB_WORK
 from poise.maths.lanes import aligned, lane_width
+from poise.problem.limb_posed import posed_limb
 from poise.problem.problem import Problem, Tolerance
 
 Floats = NDArray[np.float64]
@@ -66,7 +67,7 @@ def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
 def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) -> tuple[Callable[[], object], Floats]:
     """Return a call that fills q (k, 12) by Poise's kernel alone, and the row that the limb is packed in."""
     problem = Problem(start, (poise.Position("foot", wanted[0]),))
-    plan, rows, starts = solver.packed(problem)
+    plan, rows, starts = posed_limb(problem, solver.packing)
     settings = solver.settings(Tolerance(0.0, 0.0))
     width = lane_width()
     solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4

@@ -129,6 +129,12 @@ class TwoBone:
         history = _before_and_after(problem, starts, q, targets) if request.trace else None
         return Answer(q, found[:, 1], moved, (3 if plan.limb.turns else 2) * moved, history)
 
+    def refuse(self, problem: Problem) -> None:
+        """UnsupportedError with a sentence where there is no limb of two bones, or no side to choose."""
+        plan = posed_limb(problem, self.packing).plan
+        if plan.pole >= 0 or self.pole is not None or self.swivel != 0.0:
+            self._refuse_poles(plan)
+
     def _refuse_poles(self, plan: LimbPlan) -> None:
         """UnsupportedError where the pole or the swivel that there is has no use."""
         if plan.pole >= 0 and self.pole is not None:

@@ -15,7 +15,6 @@ from poise.model.roles.vrm import REQUIRED
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
 from poise.problem.goals import Goal, Near, Place, Pole, Position
-from poise.problem.limb_posed import posed_limb
 from poise.problem.problem import Problem
 from poise.solvers.base.contract import Prefer, Request
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
@@ -96,7 +95,7 @@ def _is_taken(problem: Problem) -> bool:
     two_bone = TwoBone()
     try:
         solvers.check(two_bone, problem, Request())
-        posed_limb(problem, two_bone.packing)
+        two_bone.refuse(problem)
     except UnsupportedError:
         return False
     return True

@@ -35,7 +35,7 @@ SPARED = 0.01  # of the chain's length, or [rad]: what a target that is missed a
 Found: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
 
 
-class Frames(NamedTuple):
+class ClipFrames(NamedTuple):
     """The frames of a clip in the order in which they are gone through: the problem, its targets, what is found.
 
     problem    a start for each frame
@@ -65,10 +65,10 @@ def without_leaps(result: Result, solver: solvers.Solver) -> Found | None:
     return None if best[0] is first else best
 
 
-def _frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> Frames:
+def _frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> ClipFrames:
     plan = problem.plan
     more = np.array([SPARED * (plan.length if m.kind == POSITION else 1.0) for m in problem.measures])
-    return Frames(
+    return ClipFrames(
         problem, targets, tolerance, solver, _turned(problem, problem.start_rows[1:], problem.start_rows[:-1]), more
     )
 
@@ -90,12 +90,12 @@ def _turned(problem: Problem, q: Floats, before: Floats) -> Floats:
     return plan.differences(plan.u_of(q), plan.u_of(before)) * gains
 
 
-def _excess(frames: Frames, rows: Ints, q: Floats, before: Floats) -> Floats:
+def _excess(frames: ClipFrames, rows: Ints, q: Floats, before: Floats) -> Floats:
     """By how much (r,) a joint turns more than the clip lets it between these frames and those before them."""
     return (_turned(frames.problem, q, before) - OWN * frames.own[rows - 1]).max(axis=-1)
 
 
-def _pass(frames: Frames, found: Found, turn: slice) -> Found:
+def _pass(frames: ClipFrames, found: Found, turn: slice) -> Found:
     """Go through the frames in one direction; what was found comes back where that made nothing calmer."""
     rows = np.arange(len(found[0].q))[turn]
     there = frames._replace(problem=frames.problem.part(rows), targets=frames.targets[rows], own=frames.own[turn])
@@ -109,7 +109,7 @@ def _pass(frames: Frames, found: Found, turn: slice) -> Found:
     return _at((after[0]._replace(q=q, met=met), errors), rows)  # rows backwards are their own inverse
 
 
-def _worth(frames: Frames, before: Floats, after: Floats) -> Bools:
+def _worth(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
     """Which frames (k,) of poses `after` are taken: of each run that changed all, where it leaps less, or none.
 
     Other frames do not depend on those of a run.
@@ -131,7 +131,7 @@ def _at(found: Found, rows: Ints) -> Found:
     return some, errors[rows]
 
 
-def _followed(frames: Frames, answer: Answer, errors: Floats) -> Found | None:
+def _followed(frames: ClipFrames, answer: Answer, errors: Floats) -> Found | None:
     """Each frame that leaps solved from the one before; None where no leap is taken out."""
     every, stays = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
     leaps = every[(_excess(frames, every, answer.q[1:], answer.q[:-1]) > SEEN) & ~stays[1:]]
@@ -153,7 +153,7 @@ def _followed(frames: Frames, answer: Answer, errors: Floats) -> Found | None:
     return answer, errors
 
 
-def _calmer(frames: Frames, rows: Ints, found: Found, again: Found) -> Bools:
+def _calmer(frames: ClipFrames, rows: Ints, found: Found, again: Found) -> Bools:
     """Which frames leap less than before, and meet their goals as well as before."""
     (answer, errors), (other, left) = found, again
     before = answer.q[rows - 1]
@@ -163,7 +163,7 @@ def _calmer(frames: Frames, rows: Ints, found: Found, again: Found) -> Bools:
     return as_good & (leaps < CALMER * leapt)
 
 
-def _again(frames: Frames, rows: Ints, q: Floats) -> Found:
+def _again(frames: ClipFrames, rows: Ints, q: Floats) -> Found:
     """Frames solved from the answer (k, nq) of the frame before, moved on by what the clip does between them."""
     part = frames.problem.part(rows)
     start = part.at(part.posed(_carried(frames.problem, rows, q)))
