@@ -34,6 +34,8 @@ class Near:
 
     Notes
     -----
+    A batch of poses takes several times as long as one for all: problems that prefer the same pose are solved together.
+
     It has no target and no error. Where several Near goals name the same joint, the last one counts.
 
     With a batch each problem stays near a pose of its own, and gives the same bits as alone. So a frame is tied to its
