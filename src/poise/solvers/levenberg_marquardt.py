@@ -9,25 +9,24 @@ given up for another start inside the limits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats, real
+from poise.maths.arrays import Floats, real
 from poise.maths.options import count, truth
 from poise.problem.arm import Arm, arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.alternatives import closest, every
-from poise.solvers.base.answers import merged
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
 from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
+from poise.solvers.base.stretched import stretched
 
 _ARM_RESTARTS, _RESTARTS = 250, 120
 
@@ -145,26 +144,13 @@ class LevenbergMarquardt:
             return every(engine, targets, request, self.apart)
         far = stretches(problem, targets, tolerance)
         if far is not None:
-            return self._stretched(problem, targets, tolerance, request, far)
+            return stretched(self, problem, targets, tolerance, request, far)
         rows = trace_rows(problem, engine.options) if request.trace else 0
         found = engine.first(
             engine.kernel_targets(targets), problem.starts, threads=request.threads, trace=rows,
             progress=request.progress,
         )  # fmt: skip
         return answer_of(problem, found)
-
-    def _stretched(
-        self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, far: Bools
-    ) -> Answer:
-        """The same where some targets are beyond the reach of a free chain: stretched towards them in closed form."""
-        if far.all():
-            return solvers.named("fabrik").run(problem, targets, tolerance, request)
-        silent, none = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)
-        answer = Answer(np.empty((len(targets), problem.skeleton.nq)), far, none, none)
-        for rows, solver in ((far, solvers.named("fabrik")), (~far, self)):
-            if rows.any():
-                answer = merged(answer, rows, solver.run(problem.part(rows), targets[rows], tolerance, silent))
-        return answer
 
 
 Solver = LevenbergMarquardt

@@ -62,8 +62,8 @@ class Stander(NamedTuple):
     def lowness(self) -> Floats:
         """How low (k,) the lowest target is that an arm does not reach: 0 above the hips, 1 far below."""
         ways = self.hands - self.arms
-        short = np.sqrt(_dot(ways, ways)) > self.reaches
-        below = _dot(self.hips[:, None] - self.hands, self.up)
+        short = np.sqrt(dots(ways, ways)) > self.reaches
+        below = dots(self.hips[:, None] - self.hands, self.up)
         depth = _LOW * _size(self)[:, None]
         share = np.clip(below / np.maximum(depth, np.finfo(float).tiny), 0.0, 1.0)
         return np.where(short & (depth > 0.0), share * share * (3.0 - 2.0 * share), 0.0).max(axis=1, initial=0.0)
@@ -123,7 +123,7 @@ def _crouch(figures: Stander, low: Floats, shares: Floats, *, at_most: bool = Fa
         aside = lean if aside is None else rotations.multiply(lean, aside)
     assert aside is not None
     left = figures.hands[:, None] - hips[:, :, None] - rotations.rotate(aside[:, :, None], arms)
-    short = (np.sqrt(_dot(left, left)) - figures.reaches * _JUST).max(axis=-1)
+    short = (np.sqrt(dots(left, left)) - figures.reaches * _JUST).max(axis=-1)
     return Crouch(hips, of_pelvis * bow, bend, aside, short)
 
 
@@ -137,11 +137,11 @@ def _bowed(figures: Stander, angle: Floats, bend: Floats) -> Floats:
     found = none, none, none
     for number in range(figures.spine.shape[1]):
         joint = figures.spine[:, number]
-        ahead, up, across = (_dot(joint - start, axis)[:, None] for axis in axes)
+        ahead, up, across = (dots(joint - start, axis)[:, None] for axis in axes)
         c, s = np.cos(angle), np.sin(angle)
         found = found[0] + (c * ahead + s * up), found[1] + (c * up - s * ahead), found[2] + across
         start, angle = joint, angle + bend
-    ahead, up, across = (_dot(figures.arms - start[:, None], axis[:, None])[:, None] for axis in axes)
+    ahead, up, across = (dots(figures.arms - start[:, None], axis[:, None])[:, None] for axis in axes)
     c, s = np.cos(angle)[..., None], np.sin(angle)[..., None]
     at = (c * ahead + s * up, c * up - s * ahead, across)
     x, y, z = ((a[..., None] + b)[..., None] * axis[:, None, None] for a, b, axis in zip(found, at, axes, strict=True))
@@ -151,21 +151,21 @@ def _bowed(figures: Stander, angle: Floats, bend: Floats) -> Floats:
 def _backward(figures: Stander, low: Floats) -> Floats:
     """The level direction (k, 1, 3) away from what is reached for; the lower that is, the more straight back."""
     ways = _mean(figures.hands)[:, None] - figures.hips[:, None]
-    level = ways - _dot(ways, figures.up)[..., None] * figures.up
+    level = ways - dots(ways, figures.up)[..., None] * figures.up
     size = _size(figures)[:, None]
     return -_unit((1.0 - low)[..., None] * level + (low * size)[..., None] * figures.ahead[:, None], size)
 
 
 def _size(figures: Stander) -> Floats:
     """The height (k,) of the hips above the feet."""
-    return _dot(figures.hips - _mean(figures.feet), figures.up)
+    return dots(figures.hips - _mean(figures.feet), figures.up)
 
 
 def _depth(figures: Stander, low: Floats) -> Floats:
     """How far (k, 1) the hips can go down until the leg that is nearest to its foot is folded."""
     ways = figures.feet - figures.legs
     folded = figures.lengths * (low * _SQUATTING + (1.0 - low) * _FOLDED)
-    return np.maximum((np.sqrt(_dot(ways, ways)) - folded).min(axis=1), 0.0)[:, None]
+    return np.maximum((np.sqrt(dots(ways, ways)) - folded).min(axis=1), 0.0)[:, None]
 
 
 def _angle(axis: Floats, arm: Floats, wanted: Floats, reach: float, most: Floats) -> Floats:
@@ -173,10 +173,10 @@ def _angle(axis: Floats, arm: Floats, wanted: Floats, reach: float, most: Floats
 
     Where none does, the one that brings it nearest. |wanted - R(t) arm|^2 = c - 2 h cos(t - top).
     """
-    along = _dot(arm, axis) * _dot(wanted, axis)
-    cosine, sine = _dot(arm, wanted) - along, _dot(_cross(axis, arm), wanted)
+    along = dots(arm, axis) * dots(wanted, axis)
+    cosine, sine = dots(arm, wanted) - along, dots(_cross(axis, arm), wanted)
     high, top = np.sqrt(cosine * cosine + sine * sine), np.arctan2(sine, cosine)
-    least = (_dot(arm, arm) + _dot(wanted, wanted) - reach * reach) / 2.0 - along
+    least = (dots(arm, arm) + dots(wanted, wanted) - reach * reach) / 2.0 - along
     share = np.clip(least / np.maximum(high, np.finfo(float).tiny), -1.0, 1.0)
     angle = np.where(least > cosine, top - np.arccos(share), 0.0)
     return np.clip(angle, 0.0, np.maximum(most, 0.0))
@@ -184,7 +184,7 @@ def _angle(axis: Floats, arm: Floats, wanted: Floats, reach: float, most: Floats
 
 def _unit(v: Floats, size: Floats) -> Floats:
     """v with length 1; zero where it is no longer than a trace of `size`."""
-    length = np.sqrt(_dot(v, v))
+    length = np.sqrt(dots(v, v))
     return np.where((length > _CLEAR * size)[..., None], v / np.where(length > 0.0, length, 1.0)[..., None], 0.0)
 
 
@@ -193,7 +193,8 @@ def _mean(v: Floats) -> Floats:
     return np.add.accumulate(v, axis=1)[:, -1] / v.shape[1]
 
 
-def _dot(a: Floats, b: Floats) -> Floats:
+def dots(a: Floats, b: Floats) -> Floats:
+    """a . b (...), number by number: one row and many are the same bit for bit."""
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 

@@ -24,7 +24,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.corrected import ROUNDED
-from poise.solvers.natural.crouch import Stander, crouched
+from poise.solvers.natural.crouch import Stander, crouched, dots
 from poise.solvers.two_bone import TwoBone, bent
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
@@ -239,9 +239,9 @@ def _as_chosen(bends: Bends, maps: Floats) -> Floats:
     at = maps.reshape(len(maps), -1, 3, 4)
     first, middle, tip = (at[:, place, :, 3] for place in bends.places[1:].tolist())
     chord, out = tip - first, middle - first
-    size = np.maximum(_dots(chord, chord), np.finfo(float).tiny)
-    bulge = out - chord * (_dots(out, chord) / size)[:, None]
-    off = np.maximum(np.sqrt(_dots(bulge, bulge)), np.finfo(float).tiny)
+    size = np.maximum(dots(chord, chord), np.finfo(float).tiny)
+    bulge = out - chord * (dots(out, chord) / size)[:, None]
+    off = np.maximum(np.sqrt(dots(bulge, bulge)), np.finfo(float).tiny)
     middle -= bulge * np.minimum(bends.limb.built_in / off, 1.0)[:, None]
     return maps
 
@@ -252,11 +252,6 @@ def _without(lean: Floats, bends: Bends, maps: Floats) -> Floats:
     turn = maps.reshape(len(maps), -1, 3, 4)[:, bends.places[0], :, :3]
     turn[:] = np.swapaxes(rotations.rotate(rotations.inverse(lean)[:, None], np.swapaxes(turn, 1, 2)), 1, 2)
     return maps
-
-
-def _dots(a: Floats, b: Floats) -> Floats:
-    """a . b (k,), number by number: one row and many are the same bit for bit."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
 def _maps(bends: Bends, pose: Pose) -> Floats:
@@ -353,6 +348,6 @@ def _ahead(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:
     turn = _maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
     bend = leg.limb.numbers[SIDE_BEND : SIDE_BEND + 3]
     ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
-    ahead = ahead - _dots(ahead, up)[:, None] * up
-    size = np.sqrt(_dots(ahead, ahead))
+    ahead = ahead - dots(ahead, up)[:, None] * up
+    size = np.sqrt(dots(ahead, ahead))
     return np.broadcast_to(ahead / np.where(size > 0.0, size, 1.0)[:, None], (count, 3))

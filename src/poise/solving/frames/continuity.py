@@ -20,7 +20,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.skeleton import Kind
 from poise.problem.layout import FIXED, POSITION, SLIDE
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.answers import merged
+from poise.solvers.base.answers import merged, rows_of
 from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result
@@ -127,8 +127,7 @@ def _worth(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
 def _at(found: Found, rows: Ints) -> Found:
     """Answers and errors of some frames, copied."""
     answer, errors = found
-    some = Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
-    return some, errors[rows]
+    return rows_of(answer, rows), errors[rows]
 
 
 def _followed(frames: ClipFrames, answer: Answer, errors: Floats) -> Found | None:
