@@ -24,7 +24,9 @@ class Room(NamedTuple):
 SOLVING = ("tests/solving", "tests/solvers", "tests/problem", "tests/contracts")
 ROOMS = (
     Room("solvers", ("solvers",), ("tests/solvers", "tests/solving", "tests/contracts", "tests/problem")),
-    Room("judge", ("solving/judge.py", "solving/result.py", "solving/checks.py", "problem/measure.py"), SOLVING),
+    Room(
+        "judge", ("solving/judge.py", "solving/result.py", "solving/checks.py", "problem/measuring/measure.py"), SOLVING
+    ),
     Room("limits", ("model/limits", "kernels/limits"), ("tests/model", "tests/kernels", *SOLVING, "tests/io")),
     Room("readers", ("io",), ("tests/io", "tests/contracts", "tests/model")),
     Room("ground", ("ground",), ("tests/ground", "tests/terrain", "tests/contracts")),

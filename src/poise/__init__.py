@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
+    from poise.model.mass import BodyMass as BodyMass
+    from poise.model.mass import centre_of_mass as centre_of_mass
+    from poise.model.mass import masses as masses
     from poise.model.pose import Pose as Pose
     from poise.model.pose import Transforms as Transforms
     from poise.model.rig import Rig as Rig
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from poise.model.skeleton import Kind as Kind
     from poise.model.skeleton import Skeleton as Skeleton
     from poise.problem.goals import Aim as Aim
+    from poise.problem.goals import Balance as Balance
     from poise.problem.goals import Direction as Direction
     from poise.problem.goals import LookAt as LookAt
     from poise.problem.goals import Near as Near
@@ -96,7 +100,9 @@ _PLACES = {
     "Aim": "problem.goals",
     "Anneal": "solvers.anneal",
     "Autodiff": "solvers.autodiff",
+    "Balance": "problem.goals",
     "Baked": "solving.frames.bake",
+    "BodyMass": "model.mass",
     "CCD": "solvers.ccd",
     "Clip": "model.clip",
     "Comparison": "comparison.comparison",
@@ -151,12 +157,14 @@ _PLACES = {
     "View": "viewer.view",
     "bake": "solving.frames.bake",
     "bone_end": "io.bone_end",
+    "centre_of_mass": "model.mass",
     "compare": "comparison.compare",
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
+    "masses": "model.mass",
     "prepare": "solving.solve",
     "read_contacts": "ground.contact.contact_files",
     "read_values": "io.values.read",

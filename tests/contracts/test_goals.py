@@ -12,7 +12,7 @@ import poise
 from poise.cli.given.goals import HELP, word_of
 from poise.problem import goals
 from poise.problem.layout import NUMBERS, POSITION, TERMS
-from poise.problem.measure import errors_by_world
+from poise.problem.measuring.measure import errors_by_world
 from poise.solvers.base import capabilities as handles
 from poise.solvers.base.parameters import parameters
 from tests.contracts.cases import goal_for, limb, posed, rest

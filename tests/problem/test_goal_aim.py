@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Aim, Coupling, InputError, Pose, Position, Range, Status
 from poise.maths import rotations
-from poise.problem.measure import errors_by_world
+from poise.problem.measuring.measure import errors_by_world
 from tests.strategies import figure, rng_of, seeds, straight_chain
 
 CHAIN = straight_chain(3)

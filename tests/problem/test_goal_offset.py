@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Place, Pose, Position, Status
 from poise.io import samples
-from poise.problem.measure import errors_by_world
+from poise.problem.measuring.measure import errors_by_world
 from tests.strategies import (
     figure,
     generic_arm,

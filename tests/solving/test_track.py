@@ -13,7 +13,7 @@ import poise
 from poise import Direction, Place, Position
 from poise.io import samples
 from poise.maths import rotations
-from poise.problem.measure import errors_of_one
+from poise.problem.measuring.measure import errors_of_one
 from poise.solving.frames.track import steady
 from tests.reference.slow_pace import rotation_angle
 from tests.strategies import figure, generic_arm, random_q, rng_of, seeds, straight_chain, unit_quaternions

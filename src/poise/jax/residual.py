@@ -16,7 +16,7 @@ from poise.jax.forward import Frames, as_q, forward
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.goals import AnyGoal, Goal
-from poise.problem.layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.layout import AIM, BALANCE, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure
 from poise.problem.packing import axis_in, offset_of, weight_of
 from poise.problem.problem import Problem
 
@@ -55,8 +55,9 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     if pose.shape:
         raise InputError("pose must be a single pose; q may have leading axes")
     problem = Problem(pose, wanted)
-    if any(measure.kind == POLE for measure in problem.measures):
-        raise UnsupportedError("poise.jax has no residual for Pole goals")
+    for measure in problem.measures:
+        if measure.kind in (POLE, BALANCE):
+            raise UnsupportedError(f"poise.jax has no residual for {type(wanted[measure.goal]).__name__} goals")
     names = tuple(dict.fromkeys(pose.skeleton.names[measure.row] for measure in problem.measures))
     asked = [
         (names.index(pose.skeleton.names[measure.row]), measure, goal, _axis(pose, measure, goal))

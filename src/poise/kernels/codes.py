@@ -55,7 +55,7 @@ FK_AFTER = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B 
 JACOBIAN_ROW = 13  # of the rows that only Jacobians need, kernels/jacobian.py
 JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_WAYS = 0, 1, 4  # first column of the Jacobian, A's translation, three axes
 
-# --- the judge's paths (r, PATH_ROW) and what is asked of their ends (c, ASK_ROW): problem/measure.py, kernels/paths.py
+# --- the judge's paths (r, PATH_ROW), what is asked of their ends (c, ASK_ROW): problem/measuring, kernels/paths.py
 
 PATH_ROW = 23
 PATH_KIND, PATH_AXIS = 0, 1  # how the joint moves, and its axis

@@ -22,7 +22,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.maths.lanes import aligned, lane_width
 from poise.maths.remember import remember
 from poise.problem.layout import HINGE, NUMBERS, POSITION, ROTATION, SLIDE
-from poise.problem.measure import Paths
+from poise.problem.measuring.measure import Paths
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 

@@ -18,10 +18,14 @@ from poise.kernels.codes import AIM, BALL, DIRECTION, FIXED, HINGE, MOVE, POLE, 
 from poise.maths.arrays import Floats, Ints
 from poise.model.limits import Range, hinge_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import AnyGoal, JointGoal, LookAt, Near, Pole
+from poise.problem.goals import AnyGoal, Balance, JointGoal, LookAt, Pole, is_of_joint
 
-TERMS = {"position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE}
-NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3}  # of a target
+BALANCE = -1  # a measure that is no term: kernels do not know it
+TERMS = {
+    "position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE, "balance": BALANCE,
+}  # fmt: skip
+LENGTHS = (POSITION, BALANCE)  # what is measured in file units; all else in radians
+NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3, BALANCE: 0}  # of a target
 FIXES = {POSITION: 3, ROTATION: 3, DIRECTION: 2, AIM: 2, POLE: 1}  # how many degrees of freedom a target takes
 SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
@@ -41,7 +45,8 @@ class Node(NamedTuple):
 class Measure(NamedTuple):
     """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target.
 
-    A pole's row is that of its tip, and `limb` has the rows of the first joint and of the one that bends.
+    A pole's row is that of its tip, and `limb` has the rows of the first joint and of the one that bends. A balance's
+    row is that of the first joint that bears, and `limb` has the others.
     """
 
     kind: int
@@ -110,15 +115,16 @@ def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
 
 def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """The layout of these goals. UnsupportedError for a free root where there is none."""
-    aimed: list[tuple[int, JointGoal]] = [(i, goal) for i, goal in enumerate(goals) if not isinstance(goal, Near)]  # pyright: ignore[reportAssignmentType]
+    aimed = [goal for goal in goals if is_of_joint(goal)]
     measures = measures_of(skeleton, goals)
-    tips = [_tip(skeleton, goal) for _, goal in aimed]
-    moving = _moving_rows(skeleton, [goal for _, goal in aimed], tips, free_root=free_root)
-    stands = tips + [row for measure in measures for row in measure.limb]
+    tips = [_tip(skeleton, goal) for goal in aimed]
+    moving = _moving_rows(skeleton, goals, aimed, tips, free_root=free_root)
+    stands = tips + [row for measure in measures for row in measure.limb if measure.kind != BALANCE]
     nodes, of_row = _nodes(skeleton, moving, stands, free_root=free_root)
     terms = [
         Term(m.kind, m.goal, m.row, of_row[m.row], m.column, m.limb, tuple(map(of_row.__getitem__, m.limb)))
         for m in measures
+        if m.kind != BALANCE
     ]
     if len(terms) > 1:
         order = _depth_first(nodes)
@@ -142,10 +148,18 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
 # --- which joints move -------------------------------------------------------------------------------------------
 
 
-def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[int], *, free_root: bool) -> set[int]:
-    """Rows that move: each goal's chain; its own joint where that counts; what is coupled to them."""
+def _moving_rows(
+    skeleton: Skeleton, goals: Sequence[AnyGoal], aimed: Sequence[JointGoal], tips: Sequence[int], *, free_root: bool
+) -> set[int]:
+    """Rows that move: each goal's chain; its own joint where that counts; what is coupled to them.
+
+    `aimed` are those of the goals that speak of a joint, in the row of `tips`.
+    """
     rows: set[int] = set()
-    for goal, tip in zip(goals, tips, strict=True):
+    balances = [goal for goal in goals if isinstance(goal, Balance)]
+    for goal in balances:
+        rows.update(goal.moving(skeleton))
+    for goal, tip in zip(aimed, tips, strict=True):
         if isinstance(goal, LookAt):
             rows.update(goal.shares(skeleton))
             continue
@@ -154,7 +168,7 @@ def _moving_rows(skeleton: Skeleton, goals: Sequence[JointGoal], tips: Sequence[
             rows.add(tip)
         if not (counts and goal.root is not None and skeleton.index(goal.root) == tip):
             rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
-    if not goals:
+    if not aimed and not balances:
         rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
     rows |= _free_rows(skeleton, tips) if free_root else set()
     ratios = skeleton.coupling_rows[:, 0]
@@ -243,17 +257,25 @@ def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, 
     for i, goal in enumerate(goals):
         for measure in goal.measures:
             kind = TERMS[measure]
-            limb = goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
-            found.append(Measure(kind, i, _tip(skeleton, goal), column, limb))
+            row, *limb = _rows_of(skeleton, goal)
+            found.append(Measure(kind, i, row, column, tuple(limb)))
             column += NUMBERS[kind]
     return tuple(found)
+
+
+def _rows_of(skeleton: Skeleton, goal: AnyGoal) -> tuple[int, ...]:
+    """The rows of what a goal measures, as a Measure has them."""
+    if isinstance(goal, Balance):
+        return tuple([row for row, _ in goal.support(skeleton)])
+    limb = goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
+    return (_tip(skeleton, goal), *limb)
 
 
 def _tip(skeleton: Skeleton, goal: AnyGoal) -> int:
     """The row that a goal's chain leads to."""
     if isinstance(goal, Pole):
         return goal.limb(skeleton).tip
-    return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (Near measures nothing)
+    return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (others speak of no joint)
 
 
 def _depth_first(nodes: Sequence[Node]) -> list[int]:

@@ -48,6 +48,7 @@ _OWN = (
     "axis",
     "offset",
     "looks",
+    "stands",
     "tip",
     "rotation_weight",
     "optional",

@@ -24,8 +24,8 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
 from poise.problem.geometry import SIMILAR
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
-from poise.problem.layout import AIM, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
-from poise.problem.measure import (
+from poise.problem.layout import AIM, BALANCE, LENGTHS, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
+from poise.problem.measuring.measure import (
     Paths,
     Places,
     errors_by_paths,
@@ -160,6 +160,11 @@ class Problem:
             if getattr(goal, "optional", False):
                 return True
         return False
+
+    @cached_property
+    def balances(self) -> bool:
+        """Whether the figure is to stand; see Balance."""
+        return any([measure.kind == BALANCE for measure in self.measures])  # noqa: C419  (a generator is a call for each)
 
     # --- into the frames and units of the plan, and back ------------------------------------------------------------
 
@@ -316,7 +321,7 @@ class Problem:
         """The largest error (c,) that counts as reached; infinite for optional goals."""
 
         def make() -> Floats:
-            own = [tolerance.distance if m.kind == POSITION else tolerance.angle for m in self.plan.measures]
+            own = [tolerance.distance if m.kind in LENGTHS else tolerance.angle for m in self.plan.measures]
             return np.where(self.spared, np.inf, own) if self.ranked else np.array(own)
 
         return remember(self.plan, "allowed", tolerance, make)
@@ -335,6 +340,8 @@ class Problem:
         pose = self.posed(q)
         places = Places(pose)
         for measure in self.measures:
+            if measure.kind == BALANCE:
+                continue
             goal = self.goals[measure.goal]
             where = slice(measure.column, measure.column + NUMBERS[measure.kind])
             aim, wanted = aims[:, where], targets[:, where]

@@ -16,9 +16,10 @@ from poise.model.kinematics import flat_given, jacobians
 from poise.model.limits import hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
-from poise.problem.goals import AnyGoal, LookAt
-from poise.problem.layout import AIM, DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, ROTATION, Measure
-from poise.problem.measure import Places, point_of
+from poise.problem.goals import AnyGoal, Balance, LookAt
+from poise.problem.layout import AIM, BALANCE, DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, ROTATION, Measure
+from poise.problem.measuring.balance import balance_rates
+from poise.problem.measuring.measure import Places, point_of
 from poise.problem.packing import offset_of, weight_of
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
@@ -70,26 +71,43 @@ def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = T
     A column is a velocity per unit of a degree of freedom of the plan: of a number in u, or of a ball's turn [rad]
     about an axis of the frame in which it turns.
     """
-    plan, pose = problem.plan, problem.posed(q)
+    pose = problem.posed(q)
     blocks: list[Floats] = []
     errors: list[Floats] = []
     for measure in problem.measures:
-        name, goal = problem.skeleton.names[measure.row], problem.goals[measure.goal]
-        angular = measure.kind not in (POSITION, POLE)
-        jacobian = _plan_columns(plan, _jacobian(pose, name, offset_of(goal), angular=angular))
-        wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
-        if measure.kind == POSITION:
-            rates, left = jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
-        elif measure.kind == POLE:
-            limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
-            velocities = [_plan_columns(plan, _jacobian(pose, joint, angular=False))[:, :3] for joint in limb]
-            rates, left = side_rates(pose, measure, wanted, velocities)
-        else:
-            rates, left = turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
-        weight = weight_of(goal, measure.kind) if weighted else 1.0
+        of = _of_balance if measure.kind == BALANCE else _of_joint
+        rates, left = of(problem, pose, measure, targets)
+        weight = weight_of(problem.goals[measure.goal], measure.kind) if weighted else 1.0
         blocks.append(rates * weight)
         errors.append(left * weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
+
+
+def _of_joint(problem: Problem, pose: Pose, measure: Measure, targets: Floats) -> tuple[Floats, Floats]:
+    """The rates (k, r, nd) and what is left (k, r) of what is measured of one joint."""
+    plan, name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal]
+    angular = measure.kind not in (POSITION, POLE)
+    jacobian = _plan_columns(plan, _jacobian(pose, name, offset_of(goal), angular=angular))
+    wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
+    if measure.kind == POSITION:
+        return jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
+    if measure.kind == POLE:
+        limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
+        velocities = [_plan_columns(plan, _jacobian(pose, joint, angular=False))[:, :3] for joint in limb]
+        return side_rates(pose, measure, wanted, velocities)
+    return turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
+
+
+def _of_balance(problem: Problem, pose: Pose, measure: Measure, _targets: Floats) -> tuple[Floats, Floats]:
+    """The rates (k, 2, nd) and what is left (k, 2) of a Balance, in units of the tree's size."""
+    plan, goal = problem.plan, problem.goals[measure.goal]
+    assert isinstance(goal, Balance)
+    rows = {measure.row, *measure.limb} | {node.row for node in plan.layout.nodes}
+    above = {up for row in rows for up in plan.skeleton.way(row)[:-1]}
+    tips = sorted((rows - above) | {measure.row, *measure.limb})
+    columns = {row: _plan_columns(plan, _jacobian(pose, plan.skeleton.names[row], angular=True)) for row in tips}
+    rates, left = balance_rates(plan, pose, goal, columns)
+    return rates / plan.size, left / plan.size
 
 
 def _jacobian(pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, angular: bool) -> Floats:

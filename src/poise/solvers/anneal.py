@@ -17,7 +17,7 @@ from poise import solvers
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, real
 from poise.maths.options import count, one_of
-from poise.problem.layout import POSITION
+from poise.problem.layout import LENGTHS
 from poise.problem.packing import weight_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
@@ -160,7 +160,7 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     errors = problem.errors(answer.q, targets)
     size = problem.plan.size
     goals, measures = problem.goals, problem.measures
-    gains = [weight_of(goals[m.goal], m.kind) / (size if m.kind == POSITION else 1.0) for m in measures]
+    gains = [weight_of(goals[m.goal], m.kind) / (size if m.kind in LENGTHS else 1.0) for m in measures]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
     return costs, answer.met if problem.plan.sheared else problem.met(errors, tolerance)
 

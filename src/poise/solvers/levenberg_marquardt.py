@@ -22,6 +22,7 @@ from poise.problem.arm import Arm, arm_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.alternatives import closest, every
+from poise.solvers.base.balanced import balanced
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
@@ -135,6 +136,8 @@ class LevenbergMarquardt:
         """Solve for the targets (k, W); see `Solver.run`."""
         if self.stiffness not in (0.0, ()):
             eases(problem.skeleton, checked_stiffness(self.stiffness))  # an unknown name is told, whatever the target
+        if problem.balances:
+            return balanced(self, problem, targets, tolerance, request)
         if not problem.joints:
             return standing_still(problem, targets, tolerance, request)
         engine = self.engine(problem, tolerance)

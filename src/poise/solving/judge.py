@@ -1,6 +1,6 @@
 """The judge: why a goal was missed, and by how much limits are exceeded. Solvers are not asked.
 
-How far goals are from being met is measured along the skeleton's own rows (problem/measure.py).
+How far goals are from being met is measured along the skeleton's own rows (problem/measuring/measure.py).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from poise.maths.remember import FrozenValue, freeze_arrays
 from poise.model.limits import is_soft
 from poise.model.pose import Pose, blend_q
 from poise.problem.goals import Goal
-from poise.problem.layout import NUMBERS, POSITION, TERMS
+from poise.problem.layout import LENGTHS, NUMBERS, TERMS
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import required_of
@@ -222,7 +222,7 @@ class Result(FrozenValue):
     def _by_goal(self, *, is_position: bool) -> Floats:
         out = np.full((*self.shape, len(self.problem.goals)), np.nan)
         for column, measure in enumerate(self.problem.measures):
-            if (measure.kind == POSITION) == is_position:
+            if (measure.kind in LENGTHS) == is_position:
                 out[..., measure.goal] = self.errors[..., column]
         return out
 

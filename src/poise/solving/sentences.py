@@ -13,8 +13,8 @@ from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import FLAT, is_flat
-from poise.problem.goals import LookAt, Near, Place
-from poise.problem.layout import POSITION
+from poise.problem.goals import LookAt, Place, is_of_joint
+from poise.problem.layout import LENGTHS
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import required_of
 from poise.problem.reach import beyond_reach, reaches
@@ -77,7 +77,7 @@ def length_in_words(skeleton: Skeleton, value: float) -> str:
 def _left(problem: Problem, errors: Floats, which: Bools | None = None) -> str:
     """The largest distance and the largest angle left, as far as they are asked for; `which` of the errors count."""
     which = np.ones(len(errors), dtype=np.bool_) if which is None else which
-    is_position = np.array([m.kind == POSITION for m in problem.measures], dtype=np.bool_)
+    is_position = np.array([m.kind in LENGTHS for m in problem.measures], dtype=np.bool_)
     parts: list[str] = []
     if (which & is_position).any():
         parts.append(length_in_words(problem.skeleton, float(errors[which & is_position].max())))
@@ -105,7 +105,7 @@ def _beyond(ended: Ended) -> str:
 def _left_out(problem: Problem) -> str:
     """The joints above that could have moved, had somebody named a root."""
     skeleton = problem.skeleton
-    unnamed = [goal.joint for goal in problem.goals if not isinstance(goal, Near | LookAt) and goal.root is None]
+    unnamed = [g.joint for g in problem.goals if is_of_joint(g) and not isinstance(g, LookAt) and g.root is None]
     above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
     still = [name for name in above if skeleton[name].kind != Kind.FIXED and name not in problem.joints]
     return f" ({listed(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
@@ -140,7 +140,9 @@ def _too_few(problem: Problem) -> str:
 
 def _immovable(problem: Problem) -> str:
     """Why no joint could move."""
-    goal = next(goal for goal in problem.goals if not isinstance(goal, Near))
+    goal = next(filter(is_of_joint, problem.goals), None)
+    if goal is None:
+        return "no joint may move for Balance; name some, such as Balance(joints=['spine'])"
     joint, skeleton = goal.joint, problem.skeleton
     if isinstance(goal, LookAt):
         return f"no joint that looks with {joint!r} can move"

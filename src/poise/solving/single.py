@@ -13,7 +13,7 @@ import numpy as np
 from poise import solvers
 from poise.maths.arrays import Floats
 from poise.problem.goals import Goal
-from poise.problem.measure import errors_by_paths
+from poise.problem.measuring.measure import errors_by_paths
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import check_answer, own_answer
 from poise.solvers.base.contract import OWN, Answer, Request

@@ -10,7 +10,7 @@ from typing import Any
 from poise.errors import InputError, UnknownNameError
 from poise.io.numbers import number
 from poise.model.pose import Pose
-from poise.problem.goals import GOALS, Goal, Near
+from poise.problem.goals import GOALS, Balance, Goal, Near
 from poise.solvers.base.parameters import Parameter, parameters, read_options
 
 _NUMBERS = {"rotation": 4}  # of an argument that is an array; others have three
@@ -32,7 +32,7 @@ HELP = (
 def goal_of_words(text: str, start: Pose) -> Goal:
     """Read a goal: its kind, its joint, the numbers of its target, then name=value for the rest.
 
-    A Near needs no joint and no numbers: it means the start pose.
+    A Near needs no joint and no numbers: it means the start pose. A Balance takes the joints that bear, or none.
     """
     words = _split(text)
     if not words:
@@ -46,6 +46,10 @@ def goal_of_words(text: str, start: Pose) -> Goal:
         if plain:
             raise InputError(f"near takes no joint and no numbers, only joints=a,b and weight=w; not {plain[0]!r}")
         return Near(start, **options)
+    if kind is Balance:
+        for name in plain:
+            start.skeleton.index(name)
+        return Balance(plain or None, **options)
     return kind(*_arguments(words[0], kind, plain, start), **options)
 
 

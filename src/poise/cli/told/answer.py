@@ -14,7 +14,7 @@ from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
-from poise.problem.goals import Goal, JointGoal, Near, Orientation, Place, Position, is_optional
+from poise.problem.goals import Goal, Near, Orientation, Place, Position, is_of_joint, is_optional
 from poise.solvers.base.contract import Prefer
 from poise.solving.result import Result
 
@@ -36,7 +36,7 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
     """One result, for JSON; what the goals do not ask for is null. `goal` to `rotation` are of the first goal."""
     pose, goal = result.pose, _first(result)
     position, rotation = _asked(goal)
-    at = pose.world[goal.joint]
+    at = pose.world[goal.joint] if is_of_joint(goal) else None
     return {
         "status": str(result.status),
         "reached": bool(result.reached),
@@ -52,11 +52,11 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
         "microseconds": result.seconds * 1e6,
         "solver": result.solver,
         "natural": result.natural,
-        "joint": goal.joint,
+        "joint": goal.joint if is_of_joint(goal) else None,
         "target": None if position is None else position.tolist(),
         "target_rotation": None if rotation is None else rotation.tolist(),
-        "position": at.positions.tolist(),
-        "rotation": at.rotations.tolist(),
+        "position": None if at is None else at.positions.tolist(),
+        "rotation": None if at is None else at.rotations.tolist(),
         "goals": [_goal(result, i) for i in range(len(result.goals))],
         "moved_inside": list(result.moved_inside),
         "joints": _values(pose, result.joints),
@@ -65,9 +65,10 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
     }
 
 
-def _first(result: Result) -> JointGoal:
-    """The first goal that is not a mere preference."""
-    return next(goal for goal in result.goals if not isinstance(goal, Near))
+def _first(result: Result) -> Goal:
+    """The first goal of a joint; without one the first that is not a mere preference."""
+    asked = [goal for goal in result.goals if not isinstance(goal, Near)]
+    return next(filter(is_of_joint, asked), asked[0])
 
 
 def _goal(result: Result, i: int) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def _goal(result: Result, i: int) -> dict[str, Any]:
     goal = result.goals[i]
     return {
         "goal": word_of(type(goal)),
-        "joint": None if isinstance(goal, Near) else goal.joint,
+        "joint": goal.joint if is_of_joint(goal) else None,
         "target": goal.rows().tolist() if goal.width else None,
         "weight": goal.weight,
         "optional": is_optional(goal),
@@ -84,7 +85,7 @@ def _goal(result: Result, i: int) -> dict[str, Any]:
     }
 
 
-def _asked(goal: Goal | JointGoal) -> tuple[Floats | None, Floats | None]:
+def _asked(goal: Goal) -> tuple[Floats | None, Floats | None]:
     """The point and the rotation that are wanted."""
     if isinstance(goal, Position):
         return goal.target, None

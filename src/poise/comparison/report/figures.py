@@ -20,7 +20,7 @@ from poise.model.pose import Pose
 from poise.plot.scene import Panel, prepared, projected, z_up_order
 from poise.problem.goals import Orientation, Position
 from poise.problem.layout import POSITION
-from poise.problem.measure import point_of
+from poise.problem.measuring.measure import point_of
 
 _SIDE, _LEAST = 190.0, 110.0  # of a picture: the longer side, the shorter one at least
 _AROUND = 0.2  # of the chain's extent is shown around it

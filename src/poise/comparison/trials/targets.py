@@ -17,7 +17,7 @@ from poise.model.clip import Clip
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.pose import blend_q
 from poise.problem.goals import Orientation, Position
-from poise.problem.measure import point_of
+from poise.problem.measuring.measure import point_of
 from poise.problem.problem import Problem
 from poise.solvers.base.perturb import DRAWS, scattered
 

@@ -1,7 +1,7 @@
 """URDF, the robot description of ROS: every joint becomes a skeleton row of its name, links are aliases.
 
 Row 0 is the root link, fixed. A joint's row stands where its child link's frame is, so `world["tool0"]` is
-that of the link. Metres, radians, z up. Masses, collision shapes, transmissions and plugins are passed over.
+that of the link. Metres, radians, z up. Collision shapes, transmissions and plugins are passed over.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes, write_checked
 from poise.io.urdf.document import RobotElement, UrdfDocument
+from poise.io.urdf.inertials import inertial_of
 from poise.io.urdf.joints import JointReader, JointRow, Mimic
 from poise.io.urdf.parse import parse_robot
 from poise.io.urdf.tree import free_leaders, in_order, root_link
@@ -48,6 +49,7 @@ def _read(path: Path, data: bytes) -> Rig:
         skeleton.A,
         skeleton.limits,
         tuple(row.limit_at for row in rows.rows),
+        rows.inertials(),
     )
     skeleton = dataclasses.replace(skeleton, source=document)
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(rows.notes), path=path)
@@ -110,6 +112,17 @@ class _SkeletonRows:
                     f"link {link!r} and a joint elsewhere have the same name; it means the joint, and the link "
                     f"is found under its own joint {self.rows[i].name!r}"
                 )
+
+    def inertials(self) -> dict[str, tuple[float, tuple[float, float, float]]]:
+        """The masses of the links and their centres, by the names of their rows; a note for what cannot be read."""
+        found: dict[str, tuple[float, tuple[float, float, float]]] = {}
+        for link, given in self.robot.inertials.items():
+            inertial = inertial_of(given)
+            if inertial is None:
+                self.notes.append(f"link {link!r}: its <inertial> has no finite mass and place, and is passed over")
+            elif inertial[0] > 0.0 and link in self.aliases:
+                found[self.rows[self.aliases[link]].name] = inertial
+        return found
 
     def skeleton(self) -> Skeleton:
         """Build the skeleton; InputError where limits of coupled joints leave no legal value."""

@@ -28,19 +28,21 @@ class JointElement:
 
 @dataclass
 class RobotElement:
-    """The <robot>: links with the file names of their visual meshes, and joints in file order."""
+    """The <robot>: links with the file names of their visual meshes, joints in file order, what <inertial> holds."""
 
     name: str = ""
     links: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     joints: dict[str, JointElement] = field(default_factory=dict[str, JointElement])
+    inertials: dict[str, dict[str, Attributes]] = field(default_factory=dict[str, dict[str, Attributes]])
 
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
     """A URDF file and the skeleton rows made from it, to see what has changed when it is written.
 
-    meshes    per link the file names of its visual meshes, as written
-    limit_at  per row where its <limit> element begins in the bytes; -1 where there is none to change
+    meshes     per link the file names of its visual meshes, as written
+    limit_at   per row where its <limit> element begins in the bytes; -1 where there is none to change
+    inertials  per row's name, of links that weigh something: their mass [kg] and its centre in the row's frame [m]
     """
 
     data: bytes
@@ -51,3 +53,6 @@ class UrdfDocument:
     A: Floats
     limits: tuple[Limit | None, ...]
     limit_at: tuple[int, ...]
+    inertials: dict[str, tuple[float, tuple[float, float, float]]] = field(
+        default_factory=dict[str, tuple[float, tuple[float, float, float]]]
+    )

@@ -14,7 +14,7 @@ from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, shown
 from poise.io.urdf.document import Attributes, JointElement, RobotElement
 
-_ROBOT, _PART, _DETAIL, _MESH = 0, 1, 2, 4  # depths of <robot>, of <link> and <joint>, of what is in them, of <mesh>
+_ROBOT, _PART, _DETAIL, _INERTIA, _MESH = 0, 1, 2, 3, 4  # depths: <robot>, <link>, <inertial>, its <mass>, a <mesh>
 _DEEPEST = 100  # a real file needs ten; keeps a hostile one from filling the memory
 _MOST_JOINTS = 10_000
 _XACRO = "is a xacro file, a template; run `xacro FILE > robot.urdf` first"
@@ -50,7 +50,7 @@ class _Handlers:
         self.depth = -1
         self.joint: JointElement | None = None
         self.link: str | None = None
-        self.in_visual = False
+        self.inside = ""  # which detail of a link or joint
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
@@ -81,10 +81,12 @@ class _Handlers:
         elif self.depth == _PART:
             self._part(tag, attributes)
         elif self.depth == _DETAIL:
-            self.in_visual = tag == "visual"
+            self.inside = tag
             if self.joint is not None:
                 self._joint_detail(self.joint, tag, attributes)
-        elif self.depth == _MESH and tag == "mesh" and self.in_visual and self.link is not None:
+        elif self.depth == _INERTIA and self.inside == "inertial" and self.link is not None:
+            self.robot.inertials.setdefault(self.link, {})[tag] = attributes
+        elif self.depth == _MESH and tag == "mesh" and self.inside == "visual" and self.link is not None:
             self.robot.links[self.link] += (attributes.get("filename", ""),)
 
     def _end(self, _tag: str) -> None:

@@ -81,6 +81,7 @@ from poise.kernels.values.small_solve import factor_threes, substitute_rows
 PULLED_SHARE = 0.98  # takes the place of STALL_SHARE,
 PULLED_PATIENCE = 10.0  # and so many iterations without progress are forgiven at first
 SETTLED = 1e-7  # largest number of a step that moves nothing any more
+STILL = 1e-14  # largest number of a step that is rounding: a straight limb pushed along itself cannot bend
 CLOSING = 8.0  # last iterations of an attempt, for the goals alone
 CLEAR = 1e-3  # of the rig's size: a pose far from the start must leave less than the nearest one by so much
 WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls from the start, and the most [rad]
@@ -247,9 +248,9 @@ def settle(book, error, met, most):
     stall = select(met, better, select(error > book[BEST] * share, book[STALL] + 1.0, better))
     tired, late = stall >= STALL_COUNT, book[SPENT] >= book[MOST] - CLOSING
     alone = book[PULLING] <= 0.0
-    # Alone, goals that are met are the end. Pulled, only when nothing moves any more; and a tired attempt drops its
-    # pull and goes on.
-    ends = (met & (alone | (most <= SETTLED))) | (tired & alone) | (book[SPENT] >= book[MOST])
+    # Alone, goals that are met are the end, and steps that are rounding. Pulled, only when nothing moves any more; and
+    # a tired attempt drops its pull and goes on.
+    ends = (met & (alone | (most <= SETTLED))) | ((tired | (most <= STILL)) & alone) | (book[SPENT] >= book[MOST])
     drops = pulled & (tired | late)
     # Pulled, compare with the iteration before: the least error so far may come from before the pull took over.
     book[BEST] = select(pulled, error, minimum(book[BEST], error))

@@ -6,9 +6,10 @@ they share stands in `base/`.
 
 import importlib
 import pkgutil
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from poise.problem.goals.aim import Aim as Aim
+from poise.problem.goals.balance import Balance as Balance
 from poise.problem.goals.base.goal import AnyGoal as AnyGoal
 from poise.problem.goals.base.goal import JointGoal as JointGoal
 from poise.problem.goals.base.goal import is_optional as is_optional
@@ -22,7 +23,7 @@ from poise.problem.goals.place import Place as Place
 from poise.problem.goals.pole import Pole as Pole
 from poise.problem.goals.position import Position as Position
 
-Goal: TypeAlias = JointGoal | Near
+Goal: TypeAlias = JointGoal | Near | Balance
 
 
 def _class_in(file: str) -> type[Goal]:
@@ -33,3 +34,8 @@ def _class_in(file: str) -> type[Goal]:
 
 GOALS = tuple(_class_in(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
 NAMES = tuple(goal.__name__ for goal in GOALS)
+
+
+def is_of_joint(goal: AnyGoal) -> TypeGuard[JointGoal]:
+    """Whether a goal speaks of one joint; Near and Balance speak of the whole figure."""
+    return not isinstance(goal, Near | Balance)

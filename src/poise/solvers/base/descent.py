@@ -1,7 +1,7 @@
-"""Levenberg-Marquardt on what forward kinematics itself measures, for trees whose scale is not uniform.
+"""Levenberg-Marquardt on what forward kinematics itself measures: trees whose scale is not uniform, and Balance.
 
-The residual and its Jacobian are those of the affine maps (problem/residuals.py), limits are kept. It begins where a
-solver thinks the goals are, so that the way is short. All over arrays: such rigs are rare, and few steps are needed.
+The residual and its Jacobian are those of the affine maps (problem/residuals.py), limits are kept. It begins
+where a solver thinks the goals are, so that the way is short. All over arrays: few problems come here, for few steps.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from poise.solvers.base.capabilities import ALL_GOALS, Capabilities
 from poise.solvers.base.contract import Answer, Request, is_own
 from poise.solvers.base.engine import Found, answer_of, in_chunks, packed_tree, seeds_of, standing_still
 
-GOALS = tuple(goal for goal in ALL_GOALS if goal != "Near")
+GOALS = tuple(goal for goal in ALL_GOALS if goal not in ("Near", "Balance"))
 _LONGEST_TRACE = 100_000
 _KEPT = 128  # settings
 

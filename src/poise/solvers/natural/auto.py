@@ -14,8 +14,9 @@ from poise.model.roles.lookup import sure_roles
 from poise.model.roles.vrm import REQUIRED
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
-from poise.problem.goals import Goal, Near, Place, Pole, Position
+from poise.problem.goals import Goal, Place, Pole, Position, is_of_joint
 from poise.problem.problem import Problem
+from poise.solvers.base.balanced import without_balance
 from poise.solvers.base.contract import Prefer, Request
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import Natural
@@ -38,7 +39,8 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     plain = solvers.named("two_bone" if limb else "levenberg_marquardt")
     if natural is False or prefer != "first" or not is_figure(problem.skeleton):
         return plain
-    if (limb and not _is_straight(problem)) or not stages_of(problem):
+    posed = without_balance(problem) if problem.balances else problem
+    if (limb and not _is_straight(problem)) or not stages_of(posed):
         return plain
     return Natural(finisher=plain)
 
@@ -56,7 +58,7 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     root = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
 
     def rooted(goal: Goal) -> Goal:
-        if isinstance(goal, Near) or getattr(goal, "root", root) is not None:
+        if not is_of_joint(goal) or getattr(goal, "root", root) is not None:
             return goal
         row = skeleton.index(goal.joint)
         return rooted_goal(goal, skeleton.names[root]) if row != root and root in skeleton.way(row) else goal

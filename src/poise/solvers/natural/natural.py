@@ -23,6 +23,7 @@ from poise.problem.limb_posed import LimbPlan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
 from poise.solvers.base.answers import answered_in_groups, before_and_after, merged, rows_of
+from poise.solvers.base.balanced import balanced
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.corrected import ROUNDED
@@ -59,6 +60,8 @@ class Natural:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
+        if problem.balances:
+            return balanced(self, problem, targets, tolerance, request)
         stages = stages_of(problem) if problem.joints else ()
         if not stages or not len(targets):
             return self.finisher.run(problem, targets, tolerance, request)

@@ -19,7 +19,7 @@ from poise.model.limits import is_soft
 from poise.model.pose import Pose
 from poise.model.roles.lookup import row_of_role
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position
+from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_of_joint
 from poise.problem.layout import NUMBERS, TERMS
 from poise.problem.problem import Problem
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
@@ -71,7 +71,7 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
     of_trunk: list[tuple[JointGoal, Ints]] = []
     found: list[NaturalStage] = []
     for i, goal in enumerate(goals):
-        if isinstance(goal, Near):
+        if not is_of_joint(goal):
             continue
         row = skeleton.index(goal.joint)
         if row in limbs and _is_lone(goals, skeleton, limbs[row]) and _bends(goal, skeleton, limbs[row]):
@@ -130,7 +130,7 @@ def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
 def _is_lone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether one goal alone speaks of the limb: another one for its tip, knee or elbow is left to the engine."""
     own = skeleton.way(limb.tip)[skeleton.way(limb.tip).index(limb.first) :]
-    speaks = [goal for goal in goals if not isinstance(goal, Near) and skeleton.index(goal.joint) in own]
+    speaks = [goal for goal in goals if is_of_joint(goal) and skeleton.index(goal.joint) in own]
     return len(speaks) == 1
 
 

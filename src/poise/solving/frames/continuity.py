@@ -18,7 +18,7 @@ from poise import solvers
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.skeleton import Kind
-from poise.problem.layout import FIXED, POSITION, SLIDE
+from poise.problem.layout import FIXED, LENGTHS, SLIDE
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answers import merged, rows_of
 from poise.solvers.base.contract import Answer, Request, engine_of
@@ -67,7 +67,7 @@ def without_leaps(result: Result, solver: solvers.Solver) -> Found | None:
 
 def _frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> ClipFrames:
     plan = problem.plan
-    more = np.array([SPARED * (plan.length if m.kind == POSITION else 1.0) for m in problem.measures])
+    more = np.array([SPARED * (plan.length if m.kind in LENGTHS else 1.0) for m in problem.measures])
     return ClipFrames(
         problem, targets, tolerance, solver, _turned(problem, problem.start_rows[1:], problem.start_rows[:-1]), more
     )

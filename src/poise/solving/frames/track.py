@@ -18,7 +18,7 @@ from poise.model.clip import Clip, checked_rate
 from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.problem.goals import Goal
-from poise.problem.measure import errors_of_one
+from poise.problem.measuring.measure import errors_of_one
 from poise.problem.preference import preferred_shape
 from poise.solvers.base.contract import Request, engine_of, with_engine
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt

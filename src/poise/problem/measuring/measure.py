@@ -22,8 +22,9 @@ from poise.model.joints import NQ
 from poise.model.kinematics import Given, world_maps
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import AnyGoal, Pole
-from poise.problem.layout import AIM, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
+from poise.problem.goals import AnyGoal, Balance, Pole
+from poise.problem.layout import AIM, BALANCE, DIRECTION, NUMBERS, POLE, POSITION, ROTATION, Measure, measures_of
+from poise.problem.measuring.balance import left_of_balance
 from poise.problem.packing import axis_in, offset_of
 
 _EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
@@ -44,7 +45,9 @@ class Paths(NamedTuple):
 
 
 def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> Paths | None:
-    """Pack the paths from the root to the goals' joints; None where scale is not uniform (then Pose.world tells).
+    """Pack the paths from the root to the goals' joints; None where only Pose.world tells.
+
+    That is where scale is not uniform, and where mass is measured, which hangs on all joints.
 
     Remembered with the skeleton for goals of these kinds. They hold for poses without translations and scales of
     their own.
@@ -67,6 +70,8 @@ def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGo
 
 def _packed(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> Paths | None:
     measures = measures_of(skeleton, goals)
+    if any([measure.kind == BALANCE for measure in measures]):  # noqa: C419  (a generator is a call for each)
+        return None
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
@@ -144,7 +149,9 @@ def errors_by_world(
     for c, measure in enumerate(measures):
         given = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
         goal = goals[measure.goal]
-        if measure.kind == POSITION:
+        if isinstance(goal, Balance):
+            errors[:, c] = length(left_of_balance(pose, goal)[0])
+        elif measure.kind == POSITION:
             errors[:, c] = length(given - places.point(measure, goal))
         elif measure.kind == POLE:
             errors[:, c] = np.abs(places.side(measure, given).angle)

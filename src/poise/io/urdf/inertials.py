@@ -1,0 +1,16 @@
+"""The <inertial> of a URDF link: its mass and where that is."""
+
+from __future__ import annotations
+
+from poise.io.numbers import number
+from poise.io.urdf.document import Attributes
+
+
+def inertial_of(given: dict[str, Attributes]) -> tuple[float, tuple[float, float, float]] | None:
+    """The mass [kg] and its centre in the link's frame [m], from the elements of an <inertial>; None if unreadable."""
+    try:
+        mass = number(given.get("mass", {}).get("value", "").strip())
+        x, y, z = (number(word) for word in given.get("origin", {}).get("xyz", "0 0 0").split())
+    except ValueError:
+        return None
+    return (mass, (x, y, z)) if mass >= 0.0 else None

@@ -1,0 +1,163 @@
+"""The goal that a body stands: its centre of mass above its feet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, real, short
+from poise.model.anatomy.bones import trunk_rows
+from poise.model.limits import unit_axis
+from poise.model.mass import BodyMass, MassShares, carried_by, checked_masses
+from poise.model.roles.lookup import roles_of, row_of_role, sure_roles
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, refuse_target, set_fields
+
+_FEET = ("leftFoot", "leftToes", "rightFoot", "rightToes")
+_PAIR = 2
+
+Support = tuple[tuple[str, tuple[float, float, float]], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The centre of mass stands above the feet, or above whatever else bears the body.
+
+    Parameters
+    ----------
+    over
+        The joints that bear it: names, or pairs of a name and a point in that joint's frame [file units], such as the
+        corners of a sole. None: the feet and toes of a figure, by role.
+    joints
+        Names of joints that may move for it, besides those that move for other goals. None: the trunk of a figure.
+    masses
+        What the joints carry, as for `poise.centre_of_mass`; None: what `poise.masses` tells.
+    margin
+        0 to 1: how far inside. The area that the centre of mass stands above is that between the points that bear,
+        drawn in towards their mean by this share: with 0 its edge will do, with 1 it must be the middle.
+    up
+        (x, y, z) the way up in the world. None: the skeleton's up axis, y where it does not say.
+    weight
+        A factor > 0 of the residual, where several goals compete.
+    optional
+        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+
+    Notes
+    -----
+    It has no target. Error: the level distance [file units] from the centre of mass, seen along `up`, to the nearest
+    point of that area; 0 above it. Points in line, or a single one, make an area without a width.
+
+    Levenberg-Marquardt meets it, and so does "auto"; other methods refuse it. The feet are borne where the pose has
+    them: to keep them on their places, `Pin` them, and let the root move (`free_root=True`). It is found over arrays,
+    which takes about a millisecond; goals without it are not slower.
+
+    References
+    ----------
+    The Jacobian of the centre of mass: Sugihara, Nakamura and Inoue, "Real-time humanoid motion generation through ZMP
+    manipulation based on inverted pendulum control", ICRA 2002, eq. 16: each joint moves all the mass behind it.
+    """
+
+    measures = ("balance",)
+    width = 0
+    shape = ()
+    root = None
+    stands: ClassVar[tuple[Any, ...]]  # what plans are remembered by, besides weight and rank
+
+    over: Support | None = None
+    joints: tuple[str, ...] | None = None
+    masses: tuple[tuple[str, BodyMass], ...] | None = None
+    margin: float = 0.5
+    up: tuple[float, float, float] | None = None
+    weight: float = 1.0
+    optional: bool = False
+
+    def __init__(
+        self,
+        over: Iterable[str | tuple[str, ArrayLike]] | None = None,
+        *,
+        joints: Iterable[str] | None = None,
+        masses: Mapping[str, Any] | None = None,
+        margin: float = 0.5,
+        up: ArrayLike | None = None,
+        weight: float = 1.0,
+        optional: bool = False,
+    ) -> None:
+        share = real(margin, "the margin of Balance")
+        if not 0.0 <= share <= 1.0:
+            raise InputError(f"the margin of Balance is a share from 0 to 1, not {short(margin)}")
+        known = masses if masses is None or isinstance(masses, tuple) else checked_masses(masses)
+        set_fields(self, over=None if over is None else _support(over), joints=_names(joints), masses=known)
+        set_fields(self, margin=share, up=None if up is None else unit_axis(up))
+        set_fields(self, stands=(self.over, self.joints, known, share, self.up))
+        set_fields(self, weight=checked_weight(weight, "Balance"), optional=optional)
+
+    def support(self, skeleton: Skeleton) -> list[tuple[int, tuple[float, float, float]]]:
+        """The rows that bear, each with a point in its frame; InputError where no feet are known."""
+        if self.over is not None:
+            return [(skeleton.index(name), point) for name, point in self.over]
+        found = [(row, ORIGIN) for row in (row_of_role(skeleton, role) for role in _FEET) if row is not None]
+        if not found:
+            raise InputError("no joint is surely a foot: say what bears the body, such as Balance(over=['foot_l'])")
+        return found
+
+    def moving(self, skeleton: Skeleton) -> set[int]:
+        """The rows that may move for it alone."""
+        if self.joints is not None:
+            return {skeleton.index(name) for name in self.joints}
+        sure = sure_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
+        try:
+            return set(trunk_rows(skeleton, {role: roles_of(skeleton).joints[role] for role in sure})[0])
+        except KeyError:  # no limbs to tell the trunk by
+            return set()
+
+    def carried(self, skeleton: Skeleton) -> MassShares:
+        """What the rows of the skeleton carry; InputError where that is not known."""
+        return carried_by(skeleton, self.masses)
+
+    def upward(self, skeleton: Skeleton) -> Floats:
+        """The unit vector (3,) up."""
+        if self.up is not None:
+            return np.array(self.up)
+        return np.eye(3)["xyz".index(skeleton.up or "y")]
+
+    def rows(self) -> Floats:
+        """Return no numbers (0,)."""
+        return np.zeros(0)
+
+    def parse(self, value: ArrayLike) -> NoReturn:
+        """Raise InputError: there is no target."""
+        refuse_target("Balance")
+
+    def with_target(self, value: ArrayLike) -> NoReturn:
+        """Raise InputError: there is no target."""
+        refuse_target("Balance")
+
+
+def _support(over: Any) -> Support:
+    """Names and points of what bears."""
+    if isinstance(over, str) or not isinstance(over, Iterable):
+        raise InputError(
+            f"what Balance stands over are several joints, such as ['leftFoot', 'rightFoot'], not {short(over)}"
+        )
+    found: list[tuple[str, tuple[float, float, float]]] = []
+    for one in over:  # pyright: ignore[reportUnknownVariableType]
+        name, point = one if isinstance(one, tuple) and len(one) == _PAIR else (one, ORIGIN)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if not isinstance(name, str):
+            raise InputError(f"what Balance stands over are names, or pairs of a name and a point, not {short(one)}")
+        found.append((name, checked_offset(point, name)))
+    if not found:
+        raise InputError("Balance stands over nothing; name at least one joint, or none for the feet of a figure")
+    return tuple(found)
+
+
+def _names(joints: Any) -> tuple[str, ...] | None:
+    if joints is None:
+        return None
+    if isinstance(joints, str) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints):
+        raise InputError(f"the joints of Balance are several names, such as ['spine', 'chest'], not {short(joints)}")
+    return tuple(joints)

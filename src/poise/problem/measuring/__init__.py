@@ -1,0 +1,1 @@
+"""How far goals are from being met, and what the degrees of freedom do to that."""

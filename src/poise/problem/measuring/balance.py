@@ -1,0 +1,126 @@
+"""How far the centre of mass of a pose is from above what bears it, and what the degrees of freedom do to that.
+
+c is the centre of mass, s_i are the points that bear, drawn in towards their mean, all seen along `up`. Outside of the
+area between them its nearest point is n = sum l_i s_i, with shares l_i of two corners; the residual is e = n - c, 0
+inside. With the shares held e goes down by dc - sum l_i ds_i, to first order exactly: moving n along its edge is square
+to e. A joint turns all the mass behind it about itself: dc = m / M (v + w x (b - p)), where b is the centre of the mass
+m behind it, and v and w are the velocities of any point p that hangs on it (its Jacobian's column).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from poise.maths.arrays import Bools, Floats
+from poise.maths.remember import remember
+from poise.maths.vectors import units
+from poise.model.mass import MassShares
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+from poise.problem.goals import Balance
+from poise.problem.layout import DOFS, FIXED
+from poise.problem.plan import Plan
+
+_TINY = 1e-300  # what a squared length is divided by at least
+
+
+def left_of_balance(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
+    """What poses (k,) leave: e (k, 2) in the plane, and the shares (k, b) of what bears in the nearest point."""
+    skeleton, maps = pose.skeleton, pose.world.affine
+    plane = level(goal, skeleton)
+    points = np.stack(
+        [maps[:, row, :, :3] @ np.array(at) + maps[:, row, :, 3] for row, at in goal.support(skeleton)], 1
+    )
+    centre = goal.carried(skeleton).centre(maps) @ plane.T
+    corners = points @ plane.T
+    shares = nearest_shares(drawn_in(corners, goal.margin), centre)
+    mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / len(corners[0])
+    nearest = (mean[:, None] @ corners)[:, 0]
+    return np.where(_stands(shares)[:, None], 0.0, nearest - centre), mean
+
+
+def _stands(shares: Floats) -> Bools:
+    """Whether shares (k, b) of a nearest point say that there is none: the centre is inside."""
+    return shares.sum(axis=1) == 0.0
+
+
+def level(goal: Balance, skeleton: Skeleton) -> Floats:
+    """Two unit vectors (2, 3) square to up and to each other."""
+    up = goal.upward(skeleton)
+    first = units(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
+    return np.stack([first, np.cross(up, first)])
+
+
+def drawn_in(corners: Floats, margin: float) -> Floats:
+    """Points (k, b, 2) moved towards their mean by a share."""
+    return corners + margin * (corners.mean(axis=1, keepdims=True) - corners)
+
+
+def nearest_shares(corners: Floats, at: Floats) -> Floats:
+    """Shares (k, b) of corners (k, b, 2) that make the point of their hull nearest to `at` (k, 2); all 0 inside it.
+
+    The nearest point lies on the way between two corners: all pairs are tried, of which there are few.
+    """
+    k, b = corners.shape[:2]
+    shares, best = np.zeros((k, b)), np.full(k, np.inf)
+    for i, j in combinations(range(b), 2) if b > 1 else [(0, 0)]:
+        way, begin = corners[:, j] - corners[:, i], corners[:, i]
+        t = np.clip(((at - begin) * way).sum(axis=1) / np.maximum((way**2).sum(axis=1), _TINY), 0.0, 1.0)
+        far = ((begin + t[:, None] * way - at) ** 2).sum(axis=1)
+        nearer = far < best
+        best = np.where(nearer, far, best)
+        shares[nearer] = 0.0
+        shares[nearer, i] += 1.0 - t[nearer]
+        shares[nearer, j] += t[nearer]
+    return np.where(_is_inside(corners, at)[:, None], 0.0, shares)
+
+
+def _is_inside(corners: Floats, at: Floats) -> Bools:
+    """Whether points (k, 2) lie in the hull of corners (k, b, 2): seen from there, no half of the circle is empty."""
+    ways = corners - at[:, None]
+    angles = np.sort(np.arctan2(ways[..., 1], ways[..., 0]), axis=1)
+    gaps = np.diff(angles, axis=1, append=angles[:, :1] + 2.0 * np.pi)
+    return gaps.max(axis=1) < np.pi
+
+
+def balance_rates(plan: Plan, pose: Pose, goal: Balance, columns: dict[int, Floats]) -> tuple[Floats, Floats]:
+    """Rates (k, 2, nd) by which e goes down, and e (k, 2); `columns` are Jacobians (k, 6, nd) of places, by rows."""
+    skeleton, maps, plane = plan.skeleton, pose.world.affine, level(goal, plan.skeleton)
+    left, shares = left_of_balance(pose, goal)
+    rates = _mass_rates(plan, goal.carried(skeleton), maps, columns)
+    for i, (row, at) in enumerate(goal.support(skeleton)):
+        arm = maps[:, row, :, :3] @ np.array(at)
+        point = columns[row][:, :3] + np.cross(columns[row][:, 3:], arm[:, :, None], axis=1)
+        rates -= shares[:, i, None, None] * point
+    return np.where(_stands(shares)[:, None, None], 0.0, plane @ rates), left
+
+
+def _mass_rates(plan: Plan, carried: MassShares, maps: Floats, columns: dict[int, Floats]) -> Floats:
+    """The velocities (k, 3, nd) of the centre of mass."""
+    behind = _behind(plan.skeleton)
+    moments = carried.shares[:, None] * carried.moments(maps)
+    rates = np.zeros((len(maps), 3, len(plan.layout.dofs)))
+    for node in plan.layout.nodes:
+        if node.kind == FIXED:
+            continue
+        tip = next(row for row in columns if node.row in plan.skeleton.way(row))
+        below, dofs = behind[node.row], slice(node.dof, node.dof + DOFS[node.kind])
+        mass = carried.shares[below].sum()
+        moment = moments[:, below].sum(axis=1) - mass * maps[:, tip, :, 3]
+        velocity, turn = columns[tip][:, :3, dofs], columns[tip][:, 3:, dofs]
+        rates[:, :, dofs] += mass * velocity + np.cross(turn, moment[:, :, None], axis=1)
+    return rates
+
+
+def _behind(skeleton: Skeleton) -> Bools:
+    """(n, n) whether the second row is the first or below it."""
+
+    def make() -> Bools:
+        found = np.zeros((len(skeleton), len(skeleton)), dtype=bool)
+        for row in range(len(skeleton)):
+            found[skeleton.way(row), row] = True
+        return found
+
+    return remember(skeleton, "behind", None, make)

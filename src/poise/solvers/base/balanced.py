@@ -1,0 +1,51 @@
+"""Figures that stand: all goals but the balance by a solver, then all of them together from there.
+
+The kernels' terms each hang on one joint, mass hangs on all. So the solver that is asked finds a pose for the other
+goals, and Levenberg-Marquardt over arrays (descent.py), whose residual is what forward kinematics measures, goes on
+from there: a few steps, each the smallest that brings the centre of mass and the goals together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats
+from poise.problem.goals import Balance, is_of_joint
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.answers import answered_in_groups, before_and_after, merged
+from poise.solvers.base.contract import Answer, Request
+from poise.solvers.base.descent import descended
+
+
+def balanced(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    """Solve for targets (k, W) of goals one of which is a Balance; `solver` solves for the others."""
+    if request.prefer != "first":
+        raise UnsupportedError(f'Balance goes with prefer="first" only, not with prefer={request.prefer!r}')
+    answer = _unbalanced(solver, problem, targets, tolerance, replace(request, trace=False))
+    falls = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
+    if len(falls):
+        found = descended(problem.part(falls), answer.q[falls], targets[falls], tolerance, attempts=0)
+        answer = merged(answer, falls, found)
+    met = problem.met(problem.errors(answer.q, targets), tolerance)
+    trace = before_and_after(problem, answer.q, targets) if request.trace else None
+    return answer._replace(met=met, trace=trace)
+
+
+def without_balance(problem: Problem) -> Problem:
+    """The same problem without the goals that kernels do not know."""
+    return Problem(problem.start, tuple(g for g in problem.goals if not isinstance(g, Balance)), problem.free_root)
+
+
+def _unbalanced(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    """What the solver finds for the other goals; the start where it meets all goals, or where there are no others."""
+    k, starts = len(targets), problem.start_rows
+    q, none = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
+    met = problem.met(problem.errors(q, targets), tolerance)
+    answer, rest, left = Answer(q, met, none, none), without_balance(problem), np.flatnonzero(~met)
+    if not len(left) or not any(map(is_of_joint, rest.goals)):
+        return answer
+    return merged(answer, left, answered_in_groups(solver, rest.part(left), targets[left], tolerance, request))
