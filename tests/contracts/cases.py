@@ -8,6 +8,7 @@ import pytest
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist, solvers
 from poise.cli.given.goals import goal_of_words, word_of
+from poise.maths import rotations
 from poise.problem.goals import Near
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.parameters import parameters
@@ -115,12 +116,24 @@ def goal_for(kind, start, bent):
     """
     if kind is Near:
         return Near(bent)
+    if kind is poise.Balance:
+        return _balance(bent)
     hand = bent.world["hand"]
     point, known = hand.positions, {"rotation": hand.rotations}
     arrays = [parameter.name for parameter in parameters(kind) if parameter.required][1:]
     numbers = [known.get(name, point if i == 0 else (0.3, 0.9, 0.2)) for i, name in enumerate(arrays)]
     words = " ".join(f"{number!r}" for array in numbers for number in np.asarray(array).tolist())
     return goal_of_words(f"{word_of(kind)} {'lower' if kind is poise.Pole else 'hand'} {words}", start)
+
+
+def _balance(bent):
+    """Masses of a limb that are in balance in the pose `bent`, over a point that its first bone carries."""
+    names = bent.skeleton.names
+    masses = {name: (1.0 + i, (0.25, 0.0, 0.125)) for i, name in enumerate(names)}
+    centre = poise.centre_of_mass(bent, masses)
+    first = bent.world[names[0]]
+    point = rotations.rotate(rotations.inverse(first.rotations), centre - first.positions)
+    return poise.Balance([(names[0], point)], joints=names, masses=masses)
 
 
 def refused(name, sentence) -> None:

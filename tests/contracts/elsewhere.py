@@ -57,6 +57,13 @@ def _(clip: poise.Clip, factor):
 
 
 @in_units.register
+def _(goal: poise.Balance, factor):
+    over = [(name, np.multiply(point, factor)) for name, point in goal.over]
+    masses = {name: (body.mass, tuple(np.multiply(body.centre, factor))) for name, body in goal.masses}
+    return remade(goal, over=over, masses=masses)
+
+
+@in_units.register
 def _(goal: poise.Near, factor):
     return remade(goal, pose=in_units(goal.pose, factor))
 
@@ -108,6 +115,11 @@ def _(clip: poise.Clip, turn, shift):
 @placed.register
 def _(goal: poise.Pin, *_):
     return goal
+
+
+@placed.register
+def _(goal: poise.Balance, turn, _):
+    return remade(goal, up=rotations.rotate(turn, np.array([0.0, 1.0, 0.0]) if goal.up is None else np.array(goal.up)))
 
 
 @placed.register

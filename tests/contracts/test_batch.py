@@ -111,7 +111,7 @@ def test_any_goals_of_any_tree(seed):
         same_bits(rows_of(asked.solved("levenberg_marquardt", [row]), 0), rows_of(whole, row))
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", [problem for problem in PROBLEMS if problem != "Balance"])  # which refuses it
 def test_the_nearest_solution(problem):
     """Looked for among many, it is found alike alone, also on a serial arm."""
     asked, rows = PROBLEMS[problem], np.array([0, 3, 8])

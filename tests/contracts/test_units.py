@@ -20,7 +20,7 @@ every_pair = pytest.mark.parametrize(("problem", "name"), PAIRS)
 
 def plain(result, unit):
     """q and errors of a result, lengths in units of a problem in plain units."""
-    lengths = [measure == "position" for goal in result.goals for measure in goal.measures]
+    lengths = [measure in ("position", "balance") for goal in result.goals for measure in goal.measures]
     q = np.where(lengths_in(result.pose.skeleton), result.q / unit, result.q)
     return q, np.where(lengths, result.errors / unit, result.errors)
 

@@ -70,6 +70,7 @@ def _goal(kind):
 
 VALUES = {
     "Answer": lambda: _solver("ccd").run(solved().problem, np.array([THERE]), solved().tolerances, Request()),
+    "BodyMass": lambda: poise.BodyMass(2.0, (0.0, 0.1, 0.0)),
     "Baked": lambda: poise.bake(walk(".glb"), reached_for(walk(".glb"))),
     "Capabilities": lambda: _solver("ccd").handles,
     "Clip": walk,

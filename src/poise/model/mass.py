@@ -25,6 +25,13 @@ class BodyMass(NamedTuple):
     """The mass that a joint carries, and the centre of that mass in the joint's frame [file units].
 
     Only the ratios of masses count: those of people are shares of the whole, those of robots kilograms.
+
+    Parameters
+    ----------
+    mass
+        How much, above 0.
+    centre
+        (x, y, z) in the joint's frame [file units]; the joint itself, where none is given.
     """
 
     mass: float
@@ -84,7 +91,7 @@ class MassShares(NamedTuple):
 
     def centre(self, maps: Floats) -> Floats:
         """The centre of mass (..., 3) for world transforms (..., n, 3, 4)."""
-        return self.shares @ self.moments(maps)
+        return (self.shares[:, None] * self.moments(maps)).sum(axis=-2)
 
     def moments(self, maps: Floats) -> Floats:
         """The centres (..., n, 3) in the world."""

@@ -28,7 +28,7 @@ _TRUNK = ((0.1117, 0.106), (0.1633, 0.497), (0.1596, 0.904))  # share of the mas
 _HEAD, _HEAD_AT = 0.0694, 1.228  # its share of the mass, where on that line made longer
 _HAND, _HAND_AT = 0.0061, 0.25  # its centre beyond the wrist, in lengths of the forearm
 _FOOT, _FOOT_AHEAD, _FOOT_DOWN = 0.0137, 0.12, 0.08  # its centre ahead of and below the ankle, in lengths of the shin
-_NEEDED = ("hips", "head", *(f"{s}{part}" for s in SIDES for bone in _BONES for part in bone[:2]))
+_NEEDED = tuple(dict.fromkeys(("hips", "head", *(s + part for s in SIDES for bone in _BONES for part in bone[:2]))))
 
 
 def segments_of(skeleton: Skeleton, joints: Mapping[str, str]) -> list[tuple[int, float, Floats]]:

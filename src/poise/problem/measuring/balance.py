@@ -15,7 +15,7 @@ import numpy as np
 
 from poise.maths.arrays import Bools, Floats
 from poise.maths.remember import remember
-from poise.maths.vectors import units
+from poise.maths.vectors import dots, units
 from poise.model.mass import MassShares
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -33,11 +33,11 @@ def left_of_balance(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
     points = np.stack(
         [maps[:, row, :, :3] @ np.array(at) + maps[:, row, :, 3] for row, at in goal.support(skeleton)], 1
     )
-    centre = goal.carried(skeleton).centre(maps) @ plane.T
-    corners = points @ plane.T
+    centre = dots(goal.carried(skeleton).centre(maps)[:, None], plane)
+    corners = dots(points[:, :, None], plane)
     shares = nearest_shares(drawn_in(corners, goal.margin), centre)
-    mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / len(corners[0])
-    nearest = (mean[:, None] @ corners)[:, 0]
+    mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
+    nearest = (mean[:, :, None] * corners).sum(axis=1)
     return np.where(_stands(shares)[:, None], 0.0, nearest - centre), mean
 
 

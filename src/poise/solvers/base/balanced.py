@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 from poise.problem.goals import Balance, is_of_joint
 from poise.problem.problem import Problem, Tolerance
@@ -23,8 +22,6 @@ from poise.solvers.base.descent import descended
 
 def balanced(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
     """Solve for targets (k, W) of goals one of which is a Balance; `solver` solves for the others."""
-    if request.prefer != "first":
-        raise UnsupportedError(f'Balance goes with prefer="first" only, not with prefer={request.prefer!r}')
     answer = _unbalanced(solver, problem, targets, tolerance, replace(request, trace=False))
     falls = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
     if len(falls):
