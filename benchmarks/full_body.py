@@ -163,9 +163,9 @@ def main(frames: int = FRAMES, singles: int = SINGLES, rounds: int = ROUNDS) -> 
     note = (
         f"{free} degrees of freedom, of which {moving} move for the five places; 30 numbers to meet, to {METRES:g} m "
         f"and {RADIANS:g} rad, from the rest pose. Times are of the public call over its frames, packing and judging "
-        f"included, one thread, natural=False; of batches the median over {rounds} calls. Targets: every joint turned by a rotation "
-        f"vector whose numbers have a standard deviation of {SPREAD} rad, those with a range inside it. 4 lanes stand "
-        "for AVX2. Solved and limits are judged by forward kinematics of the benchmark's own."
+        f"included, one thread, natural=False; of batches the median over {rounds} calls. Targets: every joint turned "
+        f"by a rotation vector whose numbers have a standard deviation of {SPREAD} rad, those with a range inside it. "
+        "4 lanes stand for AVX2. Solved and limits are judged by forward kinematics of the benchmark's own."
     )
     harness.report("full_body", "A whole body with five goals", run(frames, singles, rounds), [note])
     return 0

@@ -63,9 +63,13 @@ class Files(NamedTuple):
 
 
 def run(
-    asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str, as_json: bool
-) -> None:
-    """Read a clip, put its feet on the ground, write what is asked for and say what was done."""
+    asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str,
+    as_json: bool, strict: bool,
+) -> None:  # fmt: skip
+    """Read a clip, put its feet on the ground, write what is asked for and say what was done.
+
+    With `strict` the exit code is 1 where something got worse than its bound.
+    """
     files.check()
     with bar("reading", _STAGES) as advance:
         rig = load(asked.file)
@@ -89,6 +93,8 @@ def run(
     else:
         _say(planted, rig, notes)
         typer.echo(f"clip {name_of(planted, rig, verb)!r} in {files.out}")
+    if strict and not planted.report.ok:
+        raise typer.Exit(1)
 
 
 def names_of(text: str | None) -> tuple[str, ...] | None:
@@ -128,6 +134,8 @@ def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
     roles = humanoid(rig)
     for leg in planted.figure.legs:
         typer.echo(_leg_line(leg, roles))
+    for worse in planted.report.worse:
+        typer.echo(f"worse: {worse}")
     for note in notes:
         typer.echo(f"note: {note}")
 

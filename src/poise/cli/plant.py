@@ -56,6 +56,9 @@ _Plot = Annotated[Path | None, typer.Option("--plot", help="write a picture from
 _SaveContacts = Annotated[
     Path | None, typer.Option(help="write them here, to be edited: .json, or a table in a sidecar (.toml)")
 ]
+_Strict = Annotated[
+    bool, typer.Option("--strict", help="exit with 1 where feet skate, sink, pop or miss by more than their bounds")
+]
 _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
@@ -94,6 +97,7 @@ def plant(
     report: _Report = None,
     plot: _Plot = None,
     save_contacts: _SaveContacts = None,
+    strict: _Strict = False,
     as_json: _Json = False,
 ) -> None:
     """Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground."""
@@ -107,7 +111,7 @@ def plant(
         return plant_feet(clip, ground, rig=rig, legs=legs, contacts=held, **given)
 
     asked, files = feet.PlantRequest(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
-    feet.run(asked, files, put, verb="plant", as_json=as_json)
+    feet.run(asked, files, put, verb="plant", as_json=as_json, strict=strict)
 
 
 def lock(
@@ -124,6 +128,7 @@ def lock(
     report: _Report = None,
     plot: _Plot = None,
     save_contacts: _SaveContacts = None,
+    strict: _Strict = False,
     as_json: _Json = False,
 ) -> None:
     """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
@@ -134,7 +139,7 @@ def lock(
         return lock_feet(clip, rig=rig, legs=legs, contacts=held, **given)
 
     asked, files = feet.PlantRequest(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
-    feet.run(asked, files, put, verb="lock", as_json=as_json)
+    feet.run(asked, files, put, verb="lock", as_json=as_json, strict=strict)
 
 
 def _given(*, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:

@@ -118,31 +118,31 @@ def skate(paths: SolePaths, held: Bools) -> float:
     sum |d - (d . n) n| / sum t over the steps d between frames that are both in contact; n is the mean normal of the
     ground at both ends. held (F, L, 2): when heels and balls are in contact.
     """
-    way, time = _way(paths, held)
+    way, time = _in_contact(paths, held)
     return _CM * float(way.sum() / time.sum()) if time.any() else 0.0
 
 
 def skates(paths: SolePaths, held: Bools) -> Floats:
     """The same for each heel and ball (L, 2) [cm/s]; 0 without contact."""
-    way, time = _way(paths, held)
+    way, time = _in_contact(paths, held)
     return _CM * way / np.where(time > 0, time, 1.0)
 
 
-def _way(paths: SolePaths, held: Bools) -> tuple[Floats, Floats]:
+def _in_contact(paths: SolePaths, held: Bools) -> tuple[Floats, Floats]:
     """Way along the ground [m] and time [s] in contact (L, 2)."""
-    way, time = _steps(paths)
+    way, time = ways(paths)
     both = held[1:] & held[:-1]
     return (way * both).sum(axis=0), (time * both).sum(axis=0)
 
 
 def speeds(paths: SolePaths) -> Floats:
     """Speed (F, L, 2) of heels and balls along the ground [m/s]: way over time of the steps on either side."""
-    way, time = (np.pad(part, ((1, 1), (0, 0), (0, 0))) for part in _steps(paths))
+    way, time = (np.pad(part, ((1, 1), (0, 0), (0, 0))) for part in ways(paths))
     time = time[1:] + time[:-1]
     return (way[1:] + way[:-1]) / np.where(time > 0, time, 1.0)
 
 
-def _steps(paths: SolePaths) -> tuple[Floats, Floats]:
+def ways(paths: SolePaths) -> tuple[Floats, Floats]:
     """Way of heels and balls along the ground (F - 1, L, 2) [m] and time (F - 1, 1, 1) [s] between frames."""
     time = spans(paths.times)[:, None, None]
     normals = paths.normals[1:, :, :2] + paths.normals[:-1, :, :2]
@@ -220,14 +220,19 @@ def knee_axes(motion: Motion) -> Floats:
 
 
 def backward(motion: Motion, axes: Floats) -> Floats:
-    """How far each knee bends against its axis, at most (L,) [deg]; 0 for a leg whose axis is not known (zero).
+    """How far each knee bends against its axis, at most (L,) [deg]; 0 for a leg whose axis is not known (zero)."""
+    return backward_bends(motion, axes).max(axis=0, initial=0.0)
+
+
+def backward_bends(motion: Motion, axes: Floats) -> Floats:
+    """How far each knee bends against its axis in each frame (F, L) [deg]; 0 for a leg whose axis is zero.
 
     The bend is the angle from thigh to shin about the axis (L, 3), which the thigh carries.
     """
     thigh, shin = _bones(motion)
     carried = rotate(motion.turns[:, :, THIGH], np.broadcast_to(axes, thigh.shape))
     bend = np.arctan2((np.cross(thigh, shin) * carried).sum(axis=-1), (thigh * shin).sum(axis=-1))
-    return np.where(axes.any(axis=-1), np.degrees(np.maximum(-bend, 0.0)).max(axis=0, initial=0.0), 0.0)
+    return np.where(axes.any(axis=-1), np.degrees(np.maximum(-bend, 0.0)), 0.0)
 
 
 def _bones(motion: Motion) -> tuple[Floats, Floats]:

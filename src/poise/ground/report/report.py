@@ -19,14 +19,18 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.report.edit_measures import Changes, changes_of
+from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS, Jumps, jumps_of
 from poise.ground.report.measures import Measures, SolePaths, knee_axes, measures_of, paths_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
+from poise.ground.report.verdict import Standing, Worse, verdict_of
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import write_atomically
+from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
+from poise.model.roles.lookup import row_of_role
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,10 @@ class Report:
         Measures of the result.
     changes
         How far the result is from the source.
+    jumps
+        Changes of step of single frames, in the source and in the result.
+    worse
+        What is worse than its bound, a sentence each, with the stretch and the measure; empty where `ok`.
     notes
         What was assumed or given up, a sentence each.
     """
@@ -65,7 +73,14 @@ class Report:
     before: Measures
     after: Measures
     changes: Changes
+    jumps: Jumps
+    worse: tuple[Worse, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is worse than its bound: skate, depth, reach, knees, changes of step."""
+        return not self.worse
 
     @property
     def rows(self) -> tuple[MeasureRow, ...]:
@@ -83,7 +98,17 @@ class Report:
             MeasureRow("knee bent backwards, most", "deg", float(b.backward.max()), float(a.backward.max())),
             _row("acceleration, 99 % of frames", "m/s^2", c.joints, c.accelerations, fastest),
             _row("jerk, peak", "m/s^3", c.joints, c.jerks, hardest),
+            self._jump,
         )
+
+    @property
+    def _jump(self) -> MeasureRow:
+        """The line of the joint that pops most."""
+        jumps = self.jumps
+        frame, joint = jumps.worst
+        before, after = jumps.largest[:, joint]
+        remark = f"{jumps.joints[joint]}, frame {frame}: {number(float(jumps.after[frame, joint]))}"
+        return MeasureRow("change of step, most", "mm/frame^2", float(before), float(after), remark)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -124,6 +149,9 @@ class Report:
             "before": _plain(self.before),
             "after": _plain(self.after),
             "changes": _changes(self.changes),
+            "jumps": _jumps(self.jumps),
+            "ok": self.ok,
+            "worse": [worse._asdict() for worse in self.worse],
             "notes": list(self.notes),
         }
 
@@ -133,7 +161,8 @@ class Report:
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a page that needs nothing beside itself: the table, and height and speed of each foot over time."""
-        contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, self.notes)
+        said = (*map(str, self.worse), *self.notes)
+        contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, said)
         write_atomically(Path(path), page_of(contents).encode())
 
 
@@ -149,10 +178,11 @@ def report_of(
     motions = motion_of(source, figure), motion_of(result, figure)
     if passed is not None:
         motions = motions[0].moved(passed), motions[1].moved(passed)
-    footing, knees = Footing(terrain, figure), knee_axes(motions[0])
+    footing, knees, even = Footing(terrain, figure), knee_axes(motions[0]), isinstance(terrain.surface, Plane)
     paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
     before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
+    jumps = jumps_of(motions, _heads(source, result, figure, passed), room=ROOM if even else ROOM_ON_STEPS)
     return Report(
         name=result.name,
         ground=ground or words_of(terrain),
@@ -162,8 +192,21 @@ def report_of(
         before=before,
         after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
+        jumps=jumps,
+        worse=verdict_of(Standing(motions, paths[1], contacts, jumps, knees, even)),
         notes=notes,
     )
+
+
+def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> tuple[Floats, Floats] | None:
+    """Where the head is in both (F, 3) [m], z up; None where no joint is known to be one."""
+    row = row_of_role(figure.skeleton, "head")
+    if row is None:
+        return None
+    moved = 0.0 if passed is None else passed
+    places = [clip.poses.world.positions[:, row] / figure.metre for clip in (source, result)]
+    before, after = (rotations.rotate(figure.turn, place) + moved for place in places)
+    return before, after
 
 
 def words_of(terrain: Terrain) -> str:
@@ -200,3 +243,14 @@ def _changes(changes: Changes) -> dict[str, Any]:
         **{name: {"joint": joint, "ratio": ratio} for name, (joint, ratio) in worst.items()},
         "joints": {joint: {"acceleration": swing, "jerk": jerk} for joint, swing, jerk in pairs},
     }
+
+
+def _jumps(jumps: Jumps) -> dict[str, Any]:
+    before, after = jumps.largest
+    frame, joint = jumps.worst
+    worst = {
+        "joint": jumps.joints[joint], "frame": frame, "value": float(jumps.after[frame, joint]),
+        "bound": float(jumps.bound[frame, joint]),
+    }  # fmt: skip
+    largest = zip(jumps.joints, before.tolist(), after.tolist(), strict=True)
+    return {"worst": worst, "largest": {name: list(values) for name, *values in largest}}

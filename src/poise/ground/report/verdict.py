@@ -1,0 +1,141 @@
+"""Verdict: what of a result is worse than its bound, a sentence each, with the stretch and the measure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.figure.motion import Motion
+from poise.ground.report.jumps import Jumps
+from poise.ground.report.measures import SolePaths, backward_bends, runs, skate, ways
+from poise.maths.arrays import Bools, Floats, Ints
+
+SKATE = 0.3  # [cm/s] of all heels and balls in contact
+DEEP, DEEP_ON_STEPS = 2.0, 5.0  # [mm] in the ground; the second on uneven ground
+OFF = 10.0  # [mm] a heel or ball in contact is from the ground
+BACK = 1.0  # [deg] a knee is bent backwards by more than in the source
+_MM = 1000.0
+_POINTS = ("heel", "ball", "tip")
+
+
+class Worse(NamedTuple):
+    """Something of a result that is worse than its bound.
+
+    measure       "skate", "penetration", "reach", "knee" or "d2"
+    value, bound  in the unit that the sentence names
+    first, last   the frames where it is, of the result
+    sentence      what it is, how much, and where
+    """
+
+    measure: str
+    value: float
+    bound: float
+    first: int
+    last: int
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Standing(NamedTuple):
+    """What a verdict looks at: the source's motion and the result's, its soles, contacts and jumps.
+
+    even  whether the ground is a plane: bounds are wider on other ground
+    """
+
+    motions: tuple[Motion, Motion]
+    paths: SolePaths
+    contacts: Contacts
+    jumps: Jumps
+    knees: Floats
+    even: bool
+
+
+def verdict_of(found: Standing) -> tuple[Worse, ...]:
+    """Everything that is worse than its bound."""
+    told = (_skate(found), _penetration(found), _reach(found), _knees(found), _jumps(found))
+    return tuple(worse for worse in told if worse is not None)
+
+
+def _skate(found: Standing) -> Worse | None:
+    held = _held(found.contacts)
+    value = skate(found.paths, held)
+    if value <= SKATE:
+        return None
+    way, _ = ways(found.paths)
+    stances = [
+        (float(way[rows[:-1], leg, point].sum()), rows, leg, point)
+        for leg, point in np.ndindex(held.shape[1:])
+        for rows in runs(held[:, leg, point], found.paths.times)
+    ]
+    most, rows, leg, point = max(stances, key=lambda stance: stance[0])
+    what = f"{found.contacts.legs[leg]} {_POINTS[point]}"
+    said = f"feet in contact slide by {value:.2g} cm/s, more than {SKATE:g}: most the {what}, by {_MM * most:.2g} mm,"
+    return _worse("skate", value, SKATE, found, rows, said)
+
+
+def _penetration(found: Standing) -> Worse | None:
+    bound, depth = DEEP if found.even else DEEP_ON_STEPS, -_MM * found.paths.heights
+    return _deepest("penetration", depth, bound, found, "in the ground")
+
+
+def _reach(found: Standing) -> Worse | None:
+    off = _MM * np.abs(found.paths.heights[:, :, :2]) * _held(found.contacts)
+    return _deepest("reach", off, OFF, found, "off the ground that it stands on")
+
+
+def _deepest(measure: str, values: Floats, bound: float, found: Standing, words: str) -> Worse | None:
+    frame, leg, point = np.unravel_index(int(values.argmax()), values.shape)
+    value = float(values[frame, leg, point])
+    if value <= bound:
+        return None
+    what = f"{found.contacts.legs[int(leg)]} {_POINTS[int(point)]}"
+    said = f"the {what} is {value:.3g} mm {words}, more than {bound:g},"
+    return _worse(measure, value, bound, found, _around(values.max(axis=(1, 2)) > bound, int(frame)), said)
+
+
+def _knees(found: Standing) -> Worse | None:
+    before, after = (backward_bends(motion, found.knees) for motion in found.motions)
+    bounds = before.max(axis=0, initial=0.0) + BACK
+    frame, leg = np.unravel_index(int((after - bounds).argmax()), after.shape)
+    value, bound = float(after[frame, leg]), float(bounds[leg])
+    if value <= bound:
+        return None
+    said = f"the {found.contacts.legs[int(leg)]} knee is bent backwards by {value:.2g} deg, more than {bound:.2g},"
+    return _worse("knee", value, bound, found, _around(after[:, leg] > bound, int(frame)), said)
+
+
+def _jumps(found: Standing) -> Worse | None:
+    jumps = found.jumps
+    frame, joint = jumps.worst
+    value, bound = float(jumps.after[frame, joint]), float(jumps.bound[frame, joint])
+    if value <= bound:
+        return None
+    over = (jumps.after > jumps.bound).any(axis=1)
+    count = int(over.sum())
+    frames = f"{count} such frames" if count > 1 else "one such frame"
+    said = f"the {jumps.joints[joint]} pops: its step changes by {value:.3g} mm, more than {bound:.2g}; {frames}, most"
+    return _worse("d2", value, bound, found, np.array([frame]), said)
+
+
+def _held(contacts: Contacts) -> Bools:
+    return np.stack([contacts.heel, contacts.ball], axis=2)
+
+
+def _around(mask: Bools, frame: int) -> Ints:
+    """The frames around one, itself among them, where a mask (F,) holds."""
+    off = np.flatnonzero(~mask)
+    before, after = off[off < frame], off[off > frame]
+    return np.arange(before[-1] + 1 if len(before) else 0, after[0] if len(after) else len(mask))
+
+
+def _worse(measure: str, value: float, bound: float, found: Standing, rows: Ints, said: str) -> Worse:
+    first, last = int(rows[0]), int(rows[-1])
+    begin, end = (float(found.paths.times[frame]) for frame in (first, last))
+    where = (
+        f"frame {first} ({begin:.2f} s)" if first == last else f"frames {first} to {last} ({begin:.2f} to {end:.2f} s)"
+    )
+    return Worse(measure, value, bound, first, last, f"{said} at {where}")
