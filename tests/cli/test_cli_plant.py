@@ -32,6 +32,21 @@ class TestPlant:
         assert abs((after - before)[0, 2]) < 0.01
         assert climbed == pytest.approx(travelled * np.tan(np.radians(5)), abs=0.1)
 
+    def test_strict_tells_by_its_exit_code_what_the_sentences_say(self, tmp_path):
+        rig = poise.load(WALK)
+        stays = poise.Pose(rig.skeleton, np.tile(rig.clips[0].poses.q[:1], (5, 1)))
+        poise.save(poise.Clip(np.arange(5) / 30, stays, "stands"), tmp_path / "stands.bvh", like=rig)
+        for file, ground, ok in ((tmp_path / "stands.bvh", "flat", True), (WALK, "stairs:0.2,0.25", False)):
+            out = tmp_path / f"{ok}.bvh"
+            code, text, _ = run("plant", file, "--terrain", ground, "-o", out, "--strict")
+            assert code == (0 if ok else 1)
+            assert ("worse: " in text) is not ok
+            assert poise.load(out).clips  # the answer is kept
+            assert run("plant", file, "--terrain", ground, "-o", out)[0] == 0
+            code, text, _ = run("plant", file, "--terrain", ground, "-o", out, "--strict", "--json")
+            assert (code, json.loads(text)["ok"]) == (0 if ok else 1, ok)
+        assert run("lock", tmp_path / "stands.bvh", "-o", tmp_path / "a.bvh", "--strict")[0] == 0
+
     def test_every_file_that_is_asked_for(self, tmp_path):
         out, page, picture = (tmp_path / name for name in ("a.bvh", "a.html", "a.svg"))
         code, _, _ = run("plant", WALK, "--terrain", "flat", "-o", out, "--report", page, "--plot", picture)

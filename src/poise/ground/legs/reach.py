@@ -15,7 +15,7 @@ from poise.ground.legs.pelvis import longest_chords, pelvis_heights
 from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
 from poise.maths.vectors import raised
 
-_STEPS_BACK = 3  # feet are taken back so often at most: their toes bend anew each time
+_STEPS_BACK = 6  # feet are taken back so often at most: their toes bend anew each time
 
 
 def reach_feet(

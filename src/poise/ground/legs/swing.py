@@ -121,7 +121,7 @@ def cleared(
     tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
     arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
     depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
-    free = eased(np.minimum(between.since, between.until) / _CLEAR)
+    free = eased(np.minimum(*time_from(motion.times, standing)) / _CLEAR)
     left = eased(between.since / _CLEAR)  # toes that have just left the ground bend as far as while they stood
     bends = motion.bends * (_TOES + (1.0 - left) * _BENT)
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))

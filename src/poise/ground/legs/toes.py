@@ -13,14 +13,17 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above
-from poise.maths.vectors import UP
+from poise.maths.smooth import above, eased, time_from
+from poise.maths.vectors import UP, raised
 
 _TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
 _BENT = 0.06  # [s] before and after: how smoothly
+_AGAIN = 0.03  # [s] the same, for toes that are bent further in front of a riser
 _RISER = 0.1  # [m] ground that rises by more within 0.2 m in front of a foot is a riser
 _TRIES = 17  # angles of toes, and distances, that are tried
 _BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
+_BACK_TIME = 0.08  # [s] before and after: how smoothly, but never while it stands
+_FREE = 0.5  # near to a stance a foot is moved for by so much more at most
 _HEEL_DOWN = np.radians(90.0)  # a heel rises less by so much at most in front of a riser
 _LOWERED = 0.05  # [s] before and after: how smoothly
 _TOUCH = 1e-4  # [m] a tip that is so deep in the ground only touches it
@@ -103,6 +106,10 @@ def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing
     low = np.zeros_like(bent)
     low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], angle[bent], footing) > _TOUCH
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
+    smooth = above(angle, round(_AGAIN / (motion.step or np.inf)))
+    more = smooth > angle  # unless that takes them into a riser
+    more[more] = _tip_depth(ball[more], tip[more], axes[more], smooth[more], footing) <= _TOUCH
+    angle = np.where(more, smooth, angle)
     turns = turned.turns.copy()
     turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
     return dataclasses.replace(turned, turns=turns)
@@ -160,12 +167,17 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     if not len(frame):
         return feet
     back = np.cross(UP, feet.across[frame, leg])
-    tried = np.linspace(0.0, _BACK, _TRIES)[:, None, None] * back
-    spots = places[frame, leg] + tried[:, :, None]
+    distances = np.linspace(0.0, _BACK, _TRIES)
+    spots = places[frame, leg] + distances[:, None, None, None] * back[:, None]
     depths = (footing.heights(spots) - spots[..., 2]).max(axis=-1)
     out = (depths <= _IN) & (turned.missing[frame, leg] <= _IN)  # a leg that is too short gets no further back
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
-    ankles = feet.ankles.copy()
-    ankles[frame, leg] = turned.ankles[frame, leg] + tried[first, np.arange(len(frame))]
-    ankles[frame, leg, 2] += np.maximum(depths[first, np.arange(len(frame))], 0.0)
-    return dataclasses.replace(feet, ankles=ankles)
+    moved = np.zeros((2, *depth.shape))
+    moved[:, frame, leg] = distances[first], np.maximum(depths[first, np.arange(len(frame))], 0.0)
+    since, until = time_from(motion.times, standing)
+    free = eased(np.minimum(since, until) / _BACK_TIME)
+    moved /= np.maximum(free, _FREE)
+    half = round(_BACK_TIME / (motion.step or np.inf))
+    along, up = above(moved[0], half) * free, above(moved[1], half) * free
+    ways = np.cross(UP, feet.across)
+    return dataclasses.replace(feet, ankles=feet.ankles + along[..., None] * ways + raised(up))

@@ -22,7 +22,7 @@ from poise.ground.report.edit_measures import Changes, changes_of
 from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS, Jumps, jumps_of
 from poise.ground.report.measures import Measures, SolePaths, knee_axes, measures_of, paths_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
-from poise.ground.report.verdict import Standing, Worse, verdict_of
+from poise.ground.report.verdict import Evidence, Worse, verdict_of
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
@@ -193,7 +193,7 @@ def report_of(
         after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
         jumps=jumps,
-        worse=verdict_of(Standing(motions, paths[1], contacts, jumps, knees, even)),
+        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, even)),
         notes=notes,
     )
 

@@ -40,7 +40,7 @@ class Worse(NamedTuple):
         return self.sentence
 
 
-class Standing(NamedTuple):
+class Evidence(NamedTuple):
     """What a verdict looks at: the source's motion and the result's, its soles, contacts and jumps.
 
     even  whether the ground is a plane: bounds are wider on other ground
@@ -54,13 +54,13 @@ class Standing(NamedTuple):
     even: bool
 
 
-def verdict_of(found: Standing) -> tuple[Worse, ...]:
+def verdict_of(found: Evidence) -> tuple[Worse, ...]:
     """Everything that is worse than its bound."""
     told = (_skate(found), _penetration(found), _reach(found), _knees(found), _jumps(found))
     return tuple(worse for worse in told if worse is not None)
 
 
-def _skate(found: Standing) -> Worse | None:
+def _skate(found: Evidence) -> Worse | None:
     held = _held(found.contacts)
     value = skate(found.paths, held)
     if value <= SKATE:
@@ -77,17 +77,17 @@ def _skate(found: Standing) -> Worse | None:
     return _worse("skate", value, SKATE, found, rows, said)
 
 
-def _penetration(found: Standing) -> Worse | None:
+def _penetration(found: Evidence) -> Worse | None:
     bound, depth = DEEP if found.even else DEEP_ON_STEPS, -_MM * found.paths.heights
     return _deepest("penetration", depth, bound, found, "in the ground")
 
 
-def _reach(found: Standing) -> Worse | None:
+def _reach(found: Evidence) -> Worse | None:
     off = _MM * np.abs(found.paths.heights[:, :, :2]) * _held(found.contacts)
     return _deepest("reach", off, OFF, found, "off the ground that it stands on")
 
 
-def _deepest(measure: str, values: Floats, bound: float, found: Standing, words: str) -> Worse | None:
+def _deepest(measure: str, values: Floats, bound: float, found: Evidence, words: str) -> Worse | None:
     frame, leg, point = np.unravel_index(int(values.argmax()), values.shape)
     value = float(values[frame, leg, point])
     if value <= bound:
@@ -97,7 +97,7 @@ def _deepest(measure: str, values: Floats, bound: float, found: Standing, words:
     return _worse(measure, value, bound, found, _around(values.max(axis=(1, 2)) > bound, int(frame)), said)
 
 
-def _knees(found: Standing) -> Worse | None:
+def _knees(found: Evidence) -> Worse | None:
     before, after = (backward_bends(motion, found.knees) for motion in found.motions)
     bounds = before.max(axis=0, initial=0.0) + BACK
     frame, leg = np.unravel_index(int((after - bounds).argmax()), after.shape)
@@ -108,7 +108,7 @@ def _knees(found: Standing) -> Worse | None:
     return _worse("knee", value, bound, found, _around(after[:, leg] > bound, int(frame)), said)
 
 
-def _jumps(found: Standing) -> Worse | None:
+def _jumps(found: Evidence) -> Worse | None:
     jumps = found.jumps
     frame, joint = jumps.worst
     value, bound = float(jumps.after[frame, joint]), float(jumps.bound[frame, joint])
@@ -132,7 +132,7 @@ def _around(mask: Bools, frame: int) -> Ints:
     return np.arange(before[-1] + 1 if len(before) else 0, after[0] if len(after) else len(mask))
 
 
-def _worse(measure: str, value: float, bound: float, found: Standing, rows: Ints, said: str) -> Worse:
+def _worse(measure: str, value: float, bound: float, found: Evidence, rows: Ints, said: str) -> Worse:
     first, last = int(rows[0]), int(rows[-1])
     begin, end = (float(found.paths.times[frame]) for frame in (first, last))
     where = (
