@@ -28,10 +28,14 @@ _PARTS = ((HIP, "hip"), (KNEE, "knee"), (ANKLE, "ankle"), (END, "toe"))
 class Jumps:
     """Changes of step of J joints in F frames, of the source and of what was made of it.
 
-    joints  names: "left hip", "left knee", "left ankle", "left toe", ..., "head" where it is known
-    before  (F, J) [mm per frame^2] of the source
-    after   (F, J) of the result
-    bound   (F, J) the largest of the source within 0.1 s, and the room that an edit has
+    Parameters
+    ----------
+    joints
+        Names: "left hip", "left knee", "left ankle", "left toe", ..., and "head" where it is known.
+    before, after
+        (F, J) [mm per frame^2] of the source and of the result.
+    bound
+        (F, J) the largest of the source within 0.1 s, and the room that an edit has.
     """
 
     joints: tuple[str, ...]

@@ -23,10 +23,16 @@ _POINTS = ("heel", "ball", "tip")
 class Worse(NamedTuple):
     """Something of a result that is worse than its bound.
 
-    measure       "skate", "penetration", "reach", "knee" or "d2"
-    value, bound  in the unit that the sentence names
-    first, last   the frames where it is, of the result
-    sentence      what it is, how much, and where
+    Parameters
+    ----------
+    measure
+        "skate", "penetration", "reach", "knee" or "d2" (the change of step).
+    value, bound
+        In the unit that the sentence names.
+    first, last
+        The frames of the result where it is.
+    sentence
+        What it is, how much, and where.
     """
 
     measure: str
