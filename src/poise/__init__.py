@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from poise.ground.grounder import Grounder as Grounder
     from poise.ground.plant import Planted as Planted
     from poise.ground.plant import lock_feet as lock_feet
+    from poise.ground.one_pose import plant_pose as plant_pose
     from poise.ground.plant import plant_feet as plant_feet
     from poise.ground.terrain.terrain import Terrain as Terrain
     from poise.io import samples as samples
@@ -165,6 +166,7 @@ _PLACES = {
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
+    "plant_pose": "ground.one_pose",
     "prepare": "solving.solve",
     "read_contacts": "ground.contact.contact_files",
     "read_values": "io.values.read",
