@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from poise.ground.contact.contact_files import write_contacts as write_contacts
     from poise.ground.contact.contacts import Contacts as Contacts
     from poise.ground.grounder import Grounder as Grounder
+    from poise.ground.one_pose import plant_pose as plant_pose
     from poise.ground.plant import Planted as Planted
     from poise.ground.plant import lock_feet as lock_feet
-    from poise.ground.one_pose import plant_pose as plant_pose
     from poise.ground.plant import plant_feet as plant_feet
     from poise.ground.terrain.terrain import Terrain as Terrain
     from poise.io import samples as samples

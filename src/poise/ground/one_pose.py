@@ -41,15 +41,17 @@ def plant_pose(
     terrain
         The ground.
     reference
-        What says where the soles are, how the knees bend, and how high the animation's floor is: a clip of the figure or
-        a pose that stands on its floor. By default `rig.rest` where a rig is given, else the pose itself, which must then
-        be a single one that stands.
-    rig, legs, up, metre
+        What says where the soles are, how the knees bend, and how high the animation's floor is: a clip of the figure
+        or a pose that stands on its floor. By default `rig.rest` where a rig is given, else the pose itself, which must
+        then be a single one that stands.
+    rig, legs
         As for `plant_feet`.
     contacts
         (L, 2) or (..., L, 2) whether heel and ball of each foot stand; by default those that are low over the floor.
     level
         Height of the animation's floor [file units], instead of the one of the reference.
+    up, metre
+        As for `plant_feet`.
     steepest
         [rad] by which a foot is tilted at most.
 
@@ -62,15 +64,16 @@ def plant_pose(
     Raises
     ------
     InputError
-        For what is no Pose, a batch without a reference, a pose of another skeleton than the reference, contacts of other
-        legs, or an unusable terrain.
+        For what is no Pose, a batch without a reference, a pose of another skeleton than the reference, contacts of
+        other legs, or an unusable terrain.
 
     Notes
     -----
     It is the first frame of a `Grounder`, in which nothing has to be eased: feet that stand come to lie on the ground
-    under them, the pelvis goes up or down with the ground and sinks for a leg that is too short, knees keep their side.
-    The ground counts as the plane that touches it under heel and ball: where a foot stands over an edge, it is not moved
-    off that edge.
+    under them, the pelvis goes up or down with the ground and sinks for a leg that is too short, knees keep their
+    side. The ground counts as the plane that touches it under heel and ball: where a foot stands over an edge, it is
+    not moved off that edge, and where the step is higher than the foot may tilt, heel or ball stays in the ground by
+    the rest.
 
     Examples
     --------
