@@ -28,6 +28,7 @@ NAMES = (
     "figures",
     "plant_feet",
     "grounder",
+    "grounder_play",
     "terrain",
     "branches",
     "gates",

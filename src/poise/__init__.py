@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from poise.ground.contact.contact_files import write_contacts as write_contacts
     from poise.ground.contact.contacts import Contacts as Contacts
     from poise.ground.grounder import Grounder as Grounder
+    from poise.ground.one_pose import plant_pose as plant_pose
     from poise.ground.plant import Planted as Planted
     from poise.ground.plant import lock_feet as lock_feet
     from poise.ground.plant import plant_feet as plant_feet
@@ -165,6 +166,7 @@ _PLACES = {
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
+    "plant_pose": "ground.one_pose",
     "prepare": "solving.solve",
     "read_contacts": "ground.contact.contact_files",
     "read_values": "io.values.read",
