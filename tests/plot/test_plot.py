@@ -12,6 +12,7 @@ import poise
 from poise import plot
 from poise.io import samples
 from poise.plot import curve, limits, paint, scene
+from poise.plot.paint import chain_bones
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -224,3 +225,15 @@ class TestSolve:
         result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))
         with pytest.raises(poise.InputError, match=r"not a batch of shape \(2,\)"):
             plot.draw_solve(tmp_path / "a.svg", figure.rest, result)
+
+
+def test_the_limbs_of_several_goals_fork():
+    """Each joint that moves is joined to the nearest one above it, none to one of another limb."""
+    rig = poise.load(samples.path("humanoid.glb"))
+    names = rig.skeleton.names
+    rows = [names.index(name) for name in ("Hips", "LeftUpLeg", "LeftLeg", "Spine", "RightUpLeg", "LeftFoot", "Hips")]
+    lines = {(names[above], names[row]) for above, row in chain_bones(rig.skeleton, rows)}
+    assert lines == {
+        ("Hips", "LeftUpLeg"), ("LeftUpLeg", "LeftLeg"), ("LeftLeg", "LeftFoot"), ("Hips", "Spine"),
+        ("Hips", "RightUpLeg"),
+    }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,11 +82,11 @@ def _draw_bones(axes: Any, panel: Panel) -> None:
     """Draw bones from far to near, each over a wider one in the colour of the paper."""
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
-    chain = np.stack([panel.chain[:-1], panel.chain[1:]], axis=-1)
-    solved = set(map(tuple, chain.tolist()))
+    chain = chain_bones(panel.pose.skeleton, panel.chain.tolist())
+    solved = set(chain)
     rows = [(pair, _FAINT if faint else _BONE, 0.8 if faint else 2.2) for pair, faint in
             zip(panel.bones.tolist(), panel.faint, strict=True) if tuple(pair) not in solved]  # fmt: skip
-    rows += [(pair, _CHAIN, 3.6) for pair in chain.tolist()]
+    rows += [([*pair], _CHAIN, 3.6) for pair in chain]
     segments = panel.points[np.array([pair for pair, _, _ in rows], dtype=np.int64).reshape(-1, 2)]
     far_to_near = np.argsort(nearness(segments).mean(axis=-1), kind="stable")
     flat = projected(segments)
@@ -100,6 +101,15 @@ def _draw_bones(axes: Any, panel: Panel) -> None:
             zorder=2,
         )
     )
+
+
+def chain_bones(skeleton: Skeleton, chain: Sequence[int]) -> list[tuple[int, int]]:
+    """Lines from each row of a chain to the nearest one above it that is of the chain, too: several limbs may fork."""
+    return [
+        (above[-1], row)
+        for row in dict.fromkeys(chain)
+        if (above := [up for up in skeleton.way(row)[:-1] if up in set(chain)])
+    ]
 
 
 def _draw_joints(axes: Any, panel: Panel) -> None:
