@@ -18,7 +18,7 @@ from poise.errors import PoiseError, PoiseWarning, UnknownNameError
 VERBS = {
     "info": "info.info", "limits": "limits.limits", "solve": "solve.solve", "plant": "plant.plant",
     "lock": "plant.lock", "view": "view.view", "compare": "compare.compare", "solvers": "solvers.list_solvers",
-    "warmup": "warmup.warmup", "bench": "bench.bench", "demo": "demo.demo",
+    "samples": "samples.samples", "warmup": "warmup.warmup", "bench": "bench.bench", "demo": "demo.demo",
 }  # fmt: skip
 _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
