@@ -201,7 +201,7 @@ _ELSEWHERE = {
 if not TYPE_CHECKING:  # a checker would take any name at all for one that __getattr__ finds
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
 
-    class _NoSuchName(AttributeError):
+    class _NoSuchNameError(AttributeError):
         """Says what is near only when it is printed: `from poise import kernels` asks for the attribute first."""
 
         def __str__(self) -> str:
@@ -214,7 +214,7 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
         elif name in _PLACES:
             value = getattr(importlib.import_module(f"poise.{_PLACES[name]}"), name)
         else:
-            raise _NoSuchName(name)
+            raise _NoSuchNameError(name)
         globals()[name] = value
         return value
 

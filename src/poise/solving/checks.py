@@ -49,9 +49,12 @@ def unknown_argument(function: Callable[..., Any], unknown: Iterable[str]) -> Ex
 
 def check_plane(start: Pose, goals: Iterable[Any]) -> None:
     """Targets of two numbers are for skeletons that lie in a plane of constant z at rest; InputError for others."""
-    flat = next((goal for goal in goals if getattr(goal, "flat", False)), None)
-    if flat is None:
-        return
+    for goal in goals:
+        if getattr(goal, "flat", False):
+            _refuse_plane(start, goal)
+
+
+def _refuse_plane(start: Pose, flat: Any) -> None:
     points = Pose(start.skeleton, start.skeleton.rest_q).world.positions
     if len(points) and np.ptp(points[:, 2]) > _SAME_PLANE * np.ptp(points, axis=0).max():
         x, y = flat.target.reshape(-1, 3)[0, :2]

@@ -90,7 +90,7 @@ def solve(
         the solver is "auto", prefer "first" and the skeleton such a figure. With a free root, joints between it and
         the goals then move, too. It decides between poses that meet the goals, and costs none of them.
         `Result.natural` says whether it was used.
-    unknown
+    **unknown
         Nothing else can be given: options of a solver belong to the solver, such as solver=poise.CCD(iterations=50).
 
     Returns
@@ -222,7 +222,7 @@ def prepare(
     ----------
     start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads, natural
         As for `solve`; the targets of the goals are only examples.
-    unknown
+    **unknown
         Nothing else can be given, as for `solve`.
 
     Returns
