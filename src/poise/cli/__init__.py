@@ -21,7 +21,7 @@ VERBS = {
     "samples": "samples.samples", "warmup": "warmup.warmup", "bench": "bench.bench", "demo": "demo.demo",
 }  # fmt: skip
 # The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
-_MISUSE = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
 
