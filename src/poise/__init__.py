@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from poise.io.bone_end import bone_end as bone_end
     from poise.io.registry import load as load
     from poise.io.registry import save as save
+    from poise.io.samples import sample as sample
     from poise.io.values.read import read_values as read_values
     from poise.machine.warmup import warmup as warmup
     from poise.maths import rotations as rotations
@@ -171,6 +172,7 @@ _PLACES = {
     "read_contacts": "ground.contact.contact_files",
     "read_values": "io.values.read",
     "rotation_between": "maths.rotations",
+    "sample": "io.samples",
     "save": "io.registry",
     "solve": "solving.solve",
     "view": "viewer.view",
@@ -188,8 +190,22 @@ _MODULES = {
     "solvers": "solvers",
 }
 
+# What people call some of them elsewhere.
+_ELSEWHERE = {
+    "dls": "DampedLeastSquares", "lm": "LevenbergMarquardt", "sdls": "SelectivelyDamped", "jt": "JacobianTranspose",
+    "ik": "solve", "solveik": "solve", "target": "Position", "rotation": "Orientation", "transform": "Place",
+    "read": "load", "open": "load", "write": "save", "show": "view", "viewer": "view", "limit": "Range",
+    "scene": "Rig",
+}  # fmt: skip
+
 if not TYPE_CHECKING:  # a checker would take any name at all for one that __getattr__ finds
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
+
+    class _NoSuchNameError(AttributeError):
+        """Says what is near only when it is printed: `from poise import kernels` asks for the attribute first."""
+
+        def __str__(self) -> str:
+            return _unknown(*self.args)
 
     def __getattr__(name: str) -> object:
         """Import a public name when it is first used; then it is an attribute like any other."""
@@ -198,9 +214,20 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
         elif name in _PLACES:
             value = getattr(importlib.import_module(f"poise.{_PLACES[name]}"), name)
         else:
-            raise AttributeError(f"module 'poise' has no attribute {name!r}")
+            raise _NoSuchNameError(name)
         globals()[name] = value
         return value
+
+    def _unknown(name: str) -> str:
+        """A sentence that offers the nearest public name, or the one that is called so elsewhere."""
+        from difflib import get_close_matches  # noqa: PLC0415  (only who mistypes waits for it)
+
+        small = {known.casefold(): known for known in (*_MODULES, *_PLACES)}
+        near = [small[match] for match in get_close_matches(name.casefold(), small, n=2, cutoff=0.6)]
+        meant = _ELSEWHERE.get(name.casefold().replace("_", ""))
+        near = near if meant is None else [meant]
+        hint = f"; did you mean {' or '.join(f'poise.{one}' for one in near)}?" if near else ""
+        return f"module 'poise' has no attribute {name!r}{hint}"
 
     def __dir__() -> list[str]:
         """The public names, whether they were used already or not."""

@@ -10,7 +10,7 @@ PoiseError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -70,14 +70,24 @@ class UnknownNameError(PoiseError):
         Plural of `kind`, where it is not made by an s.
     also
         Further names that can be given: offered where they are near, not listed.
+    means
+        What people call it elsewhere, in small letters and without separators, with the name that it has here.
     """
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], *, plural: str = "", also: Iterable[str] = ()
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        plural: str = "",
+        also: Iterable[str] = (),
+        means: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         names = list(known)
-        near = _nearest(str(name), [*names, *also])
+        meant = (means or {}).get(_plain(str(name)))
+        near = _nearest(str(name), [*names, *also]) if meant is None else [meant]
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
         super().__init__(f"no {kind} {name!r}{hint} {plural or kind + 's'}: {listed(names)}")
 

@@ -18,8 +18,10 @@ from poise.errors import PoiseError, PoiseWarning, UnknownNameError
 VERBS = {
     "info": "info.info", "limits": "limits.limits", "solve": "solve.solve", "plant": "plant.plant",
     "lock": "plant.lock", "view": "view.view", "compare": "compare.compare", "solvers": "solvers.list_solvers",
-    "warmup": "warmup.warmup", "bench": "bench.bench", "demo": "demo.demo",
+    "samples": "samples.samples", "warmup": "warmup.warmup", "bench": "bench.bench", "demo": "demo.demo",
 }  # fmt: skip
+# The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
+_MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
 
@@ -71,7 +73,12 @@ def main() -> None:
     """Run the command line; every PoiseError becomes one line on stderr and exit code 2."""
     warnings.simplefilter("ignore", PoiseWarning)  # the commands print Rig.notes themselves
     try:
-        app()
+        sys.exit(app(standalone_mode=False) or 0)
+    except typer.Abort:
+        sys.exit(130)  # Ctrl-C, as shells have it
+    except _MISUSE as error:  # one line, like every other error
+        typer.echo(f"error: {_misuse(error)}", err=True)
+        sys.exit(2)
     except PoiseError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
@@ -82,6 +89,13 @@ def main() -> None:
         _drop_output()
         typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
         sys.exit(2)
+
+
+def _misuse(error: Any) -> str:
+    """What the parser says, in one line, with the command whose help has the right call."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return said if context is None else f"{said}; see {context.command_path} --help"
 
 
 def _drop_output() -> None:

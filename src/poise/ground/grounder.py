@@ -81,7 +81,7 @@ class Grounder:
     Examples
     --------
     >>> grounder = poise.Grounder(clip, poise.Terrain.slope(10))
-    >>> shown = grounder.step(pose, seconds=1 / 60)
+    >>> shown = grounder.step(pose, dt=1 / 60)
     """
 
     def __init__(
@@ -168,15 +168,15 @@ class Grounder:
         self._begin(())
         self._count = -1
 
-    def step(self, pose: Pose, seconds: float, *, contacts: ArrayLike | None = None) -> Pose:
+    def step(self, pose: Pose, dt: float = 1 / 60, *, contacts: ArrayLike | None = None) -> Pose:
         """Return the pose with its feet on the ground.
 
         Parameters
         ----------
         pose
             The animated pose, single or with leading axes.
-        seconds
-            Time since the last frame, 0 or more; it does not matter in the first frame.
+        dt
+            [s] Time since the last frame, 0 or more; it does not matter in the first frame.
         contacts
             (L, 2) or (..., L, 2) whether heel and ball of each foot stand, where the animation knows; else they are
             found.
@@ -187,9 +187,9 @@ class Grounder:
             For a pose of another skeleton, another number of figures than before, or a time that is negative or no
             number. After this, and after an error of the terrain, everything begins anew.
         """
-        dt = seconds if type(seconds) is float else real(seconds, "seconds")
-        if not 0.0 <= dt < math.inf:
-            raise InputError(f"seconds since the last frame must be finite and 0 or more, not {seconds}")
+        seconds = dt if type(dt) is float else real(dt, "dt")
+        if not 0.0 <= seconds < math.inf:
+            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         if not isinstance(pose, Pose):
             raise InputError(f"step() takes a Pose, such as clip.at(seconds), not {short(pose)}")
         if pose.skeleton is not self.figure.skeleton and pose.skeleton != self.figure.skeleton:
@@ -201,7 +201,7 @@ class Grounder:
         given = self._unknown if contacts is None else self._given(contacts)
         translations, scales = self._beside(pose)
         try:
-            self._run(dt, given, rows, translations, scales)
+            self._run(seconds, given, rows, translations, scales)
         except Exception:
             self.reset()
             raise

@@ -82,6 +82,11 @@ class Planted(Clip):
     passed: Floats | None = field(kw_only=True, default=None)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
+    @property
+    def clip(self) -> Clip:
+        """The clip itself: a Planted is one."""
+        return self
+
     @cached_property
     def report(self) -> Report:
         """How the feet stood before and stand now, measured when first asked for."""

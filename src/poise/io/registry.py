@@ -21,9 +21,18 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
-_LATER = {
-    ".fbx": "FBX", ".usd": "USD", ".usda": "USD", ".usdc": "USD", ".usdz": "USD",
-    ".xml": "MJCF", ".mjcf": "MJCF", ".npz": "AMASS npz", ".amc": "ASF/AMC", ".asf": "ASF/AMC",
+_BY_BLENDER = "save it as .glb with Blender (File > Import, then File > Export > glTF 2.0)"
+_BY_STAGE = "save it as .glb with Blender (File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
+_BY_URDF = "take the URDF of the same robot, which most makers and robot_descriptions have"
+_BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
+_AS_BVH = "save it as .bvh, as motion capture tools and Blender do"
+
+# Formats that are not read, and the way out. Suffix -> name, what to do.
+_WAY_OUT = {
+    ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
+    ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
+    ".xml": ("MJCF", _BY_URDF), ".mjcf": ("MJCF", _BY_URDF), ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
+    ".npz": ("AMASS npz", _AS_BVH), ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
 }  # fmt: skip
 
 
@@ -175,7 +184,8 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
-    if suffix in _LATER:
-        raise FileError(path, f"{_LATER[suffix]} files are not supported yet")
+    if suffix in _WAY_OUT:
+        name, way_out = _WAY_OUT[suffix]
+        raise FileError(path, f"{name} files are not supported yet; {way_out}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
     raise FileError(path, f"cannot {verb} files named {suffix or 'without a suffix'!r}; known: {known}")

@@ -19,6 +19,9 @@ _STRAIGHT = 1e-9  # [rad] below this the weights of slerp equal those of a strai
 _OPPOSITE = 1e-30  # |a + b|^2 of two unit vectors below this: opposite to rounding, any perpendicular axis will do
 
 
+_UNIFORM = 1e-12  # lengths this near to each other are equal to rounding
+
+
 def normalised(q: ArrayLike) -> Floats:
     """Scale quaternions (..., 4) to unit length. Zero length is an InputError, never a NaN."""
     given = finite(q, "a quaternion", last=4)
@@ -209,3 +212,25 @@ def twist_angle(q: Floats, axis: Floats) -> Floats:
     along = (q[..., 1:] * axis).sum(axis=-1)
     angle = 2 * np.arctan2(along, q[..., 0])
     return np.where(angle > np.pi, angle - 2 * np.pi, np.where(angle <= -np.pi, angle + 2 * np.pi, angle))
+
+
+def rotation_part(linear: Floats) -> Floats:
+    """Nearest proper rotations (..., 3, 3) of linear maps; a mirrored map is negated first.
+
+    Similar maps (uniform scale) are divided by their scale; others go through the polar decomposition.
+    A map that flattens space to a line or point has no rotation: the identity is returned.
+    """
+    determinant = np.linalg.det(linear)
+    signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
+    lengths = np.sqrt((signed**2).sum(axis=-2))
+    longest = lengths.max(axis=-1)
+    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _UNIFORM * longest)
+    uniform &= np.abs(np.abs(determinant) - longest**3) <= _UNIFORM * longest**3
+    result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
+    if not uniform.all():
+        u, s, vt = np.linalg.svd(result[~uniform])
+        turn = np.sign(np.linalg.det(u @ vt))
+        u[..., 2] *= turn[..., None]
+        flat = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
+        result[~uniform] = np.where(flat[..., None, None], np.eye(3), u @ vt)
+    return result

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen, real
+from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.model.pose import Pose
 from poise.model.same import check_same
@@ -148,6 +149,9 @@ class Track(NamedTuple):
     interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"]
     times: Floats
     values: Floats
+
+    def __repr__(self) -> str:
+        return in_words(self)
 
     def at(self, t: Floats) -> Floats:
         """Values at times t [s]; before the first key and after the last one their values hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -13,9 +14,10 @@ from poise.kernels import codes
 from poise.kernels.codes import UNIT_SLACK
 from poise.maths.arrays import Floats, Ints, finite, frozen, short
 from poise.maths.rotations import normalised
-from poise.model.limits import NAMES, Limit, Range, hinge_axis, unit_axis
+from poise.model.limits import NAMES, Limit, Range, SwingTwist, hinge_axis, unit_axis
 
 _MOST_ROWS = 2**31
+_TWO_TURNS = 4.0 * math.pi  # a whole number of radians beyond was meant as degrees
 
 
 class Kind(IntEnum):
@@ -283,4 +285,27 @@ def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
     if kind == Kind.FIXED:
         message = f"{name!r} is fixed; a limit means nothing there"
         raise InputError(message)
+    if kind != Kind.SLIDE and limit.source == "argument":
+        _refuse_degrees(name, limit)
     return limit
+
+
+def _refuse_degrees(name: str, limit: Limit) -> None:
+    """InputError for angles that look like degrees: whole numbers, one of them beyond two turns in radians."""
+    if isinstance(limit, SwingTwist):
+        return  # which has no angles beyond half a turn
+    pairs = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges
+    ends = [end for pair in pairs for end in pair if math.isfinite(end)]
+    if max(map(abs, ends), default=0.0) > _TWO_TURNS and all(end.is_integer() for end in ends):
+        kind = type(limit).__name__
+        if isinstance(limit, Range):
+            axis = "" if limit.axis is None else f", axis={limit.axis}"
+            written = f"{limit.low:g}, {limit.high:g}{axis}"
+        else:
+            angles = zip(limit.order.lower(), pairs, strict=True)
+            written = f"{limit.order!r}" + "".join(
+                f", {letter}=({low:g}, {high:g})" for letter, (low, high) in angles if math.isfinite(high - low)
+            )
+        raise InputError(
+            f"{kind} takes radians, and that of {name!r} looks like degrees: write {kind}.degrees({written})"
+        )

@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError
 from poise.kernels.codes import UNIT_SLACK
-from poise.maths import rotations
+from poise.maths import euler, rotations
 from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
+from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
+from poise.maths.rotations import rotation_part
 from poise.model import kinematics
 from poise.model.same import carried_over, check_same
 from poise.model.skeleton import Kind, Skeleton
@@ -37,6 +39,8 @@ class Transforms(FrozenValue):
     affine
         (..., n, 3, 4) linear part and translation of each joint [file units].
     """
+
+    __repr__ = in_words
 
     skeleton: Skeleton
     affine: Floats  # (..., n, 3, 4), or (..., 3, 4) for one joint
@@ -69,28 +73,6 @@ class Transforms(FrozenValue):
         matrices = np.concatenate([self.affine, bottom], axis=-2)
         matrices.setflags(write=False)
         return matrices
-
-
-def rotation_part(linear: Floats) -> Floats:
-    """Nearest proper rotations (..., 3, 3) of linear maps; a mirrored map is negated first.
-
-    Similar maps (uniform scale) are divided by their scale; others go through the polar decomposition.
-    A map that flattens space to a line or point has no rotation: the identity is returned.
-    """
-    determinant = np.linalg.det(linear)
-    signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
-    lengths = np.sqrt((signed**2).sum(axis=-2))
-    longest = lengths.max(axis=-1)
-    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _SIMILAR * longest)
-    uniform &= np.abs(np.abs(determinant) - longest**3) <= _SIMILAR * longest**3
-    result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
-    if not uniform.all():
-        u, s, vt = np.linalg.svd(result[~uniform])
-        turn = np.sign(np.linalg.det(u @ vt))
-        u[..., 2] *= turn[..., None]
-        flat = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
-        result[~uniform] = np.where(flat[..., None, None], np.eye(3), u @ vt)
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,6 +256,29 @@ class Pose(FrozenValue):
     def local_rotations(self) -> Floats:
         """(..., n, 4) rotations w x y z relative to the parent, as a file stores them (no scale in them)."""
         return self._locals[1].reshape(*self.shape, len(self.skeleton), 4)
+
+    def euler(self, order: str = "XYZ", *, degrees: bool = False) -> Floats:
+        """(..., n, 3) the rotations relative to the parent as Euler angles.
+
+        Parameters
+        ----------
+        order
+            The axes in the order of the product: "XYZ" is R_x(a) R_y(b) R_z(c), turns about the joint's own axes one
+            after the other. The angles stand in this order, the middle one from -90 to 90 degrees.
+        degrees
+            Whether the angles are in degrees; else in radians.
+
+        Raises
+        ------
+        InputError
+            For an unknown order.
+
+        Notes
+        -----
+        Where the middle angle is +-90 degrees (gimbal lock) only the sum or the difference of the other two counts.
+        """
+        angles = euler.from_quaternion(self.local_rotations, order)
+        return np.degrees(angles) if degrees else angles
 
     @property
     def b_affine(self) -> Floats:

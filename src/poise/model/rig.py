@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from poise.errors import UnknownNameError
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -31,6 +32,8 @@ class Skin(FrozenValue):
         (k, 4, 4) world bind matrices, in the order of `joints`: the inverses of glTF's inverse bind matrices. They may
         differ from the rest pose.
     """
+
+    __repr__ = in_words
 
     name: str
     joints: tuple[str, ...]
@@ -61,6 +64,8 @@ class Rig(FrozenValue):
     sidecar_roles
         The roles in `humanoid` that the sidecar gives.
     """
+
+    __repr__ = in_words
 
     skeleton: Skeleton
     pose: Pose

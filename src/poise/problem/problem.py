@@ -17,6 +17,7 @@ from poise import kernels
 from poise.kernels.codes import ROUNDING
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
+from poise.maths.in_words import in_words
 from poise.maths.remember import own_fields, remember
 from poise.model.kinematics import world_maps
 from poise.model.pose import Pose, rotation_part, unit_turns
@@ -70,6 +71,8 @@ class Problem:
     kinds
         What of the goals is not their targets: plans are remembered by it. Worked out where it is not given.
     """
+
+    __repr__ = in_words
 
     start: Pose
     goals: tuple[Goal, ...]

@@ -66,6 +66,18 @@ class Solver(Protocol):
         ...
 
 
+# What solvers are called in papers, engines and other libraries.
+_ELSEWHERE = {
+    "dls": "damped_least_squares", "damped": "damped_least_squares", "dampedpseudoinverse": "damped_least_squares",
+    "lm": "levenberg_marquardt", "newton": "levenberg_marquardt", "gaussnewton": "levenberg_marquardt",
+    "jt": "jacobian_transpose", "transpose": "jacobian_transpose", "jacobian": "pseudo_inverse",
+    "pinv": "pseudo_inverse", "jacobianinverse": "pseudo_inverse", "sdls": "selectively_damped",
+    "analytic": "two_bone", "analytical": "two_bone", "limb": "two_bone", "closedform": "two_bone",
+    "cyclic": "ccd", "cycliccoordinatedescent": "ccd", "gradient": "autodiff", "jax": "autodiff", "lbfgs": "autodiff",
+    "annealing": "anneal", "default": "auto",
+}  # fmt: skip
+
+
 @cache
 def names() -> tuple[str, ...]:
     """Names of the solvers that exist.
@@ -99,7 +111,7 @@ def named(name: str, **options: Any) -> Solver:
         No solver has this name. The message lists those that exist.
     """
     if name not in names():
-        raise UnknownNameError("solver", name, names())
+        raise UnknownNameError("solver", name, names(), means=_ELSEWHERE)
     return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _usual(name)
 
 

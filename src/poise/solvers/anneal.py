@@ -16,6 +16,7 @@ import numpy as np
 from poise import solvers
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, real
+from poise.maths.by_name import options_by_name
 from poise.maths.options import count, one_of
 from poise.problem.layout import LENGTHS
 from poise.problem.packing import weight_of
@@ -27,6 +28,7 @@ from poise.solvers.base.contract import Answer, Request, Trace, check_solver
 from poise.solvers.base.perturb import DRAWS, scattered
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class Anneal:
     """Start another solver again from random poses, and keep the best pose by its measured error.

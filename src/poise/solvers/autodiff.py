@@ -14,6 +14,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real
+from poise.maths.by_name import options_by_name
 from poise.maths.options import count, one_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
@@ -28,6 +29,7 @@ _SETTLED = 1 - 1e-6  # the same where the best attempt is brought to rest
 _SETTLING = 100  # iterations for that
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class Autodiff:
     """Least squares by automatic differentiation (JAX), for several goals on hinges, slides, balls and a free root.

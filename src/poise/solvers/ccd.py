@@ -19,6 +19,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
 from poise.maths.arrays import Floats, real, short
+from poise.maths.by_name import options_by_name
 from poise.maths.options import count, one_of, truth
 from poise.maths.remember import remember
 from poise.problem.chain import Chain, chain_of
@@ -34,6 +35,7 @@ _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
 _DIRECTION = 2  # column of the weights
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class CCD:
     """Cyclic coordinate descent for goals of one joint, on ball joints, hinges and slides, limits kept.

@@ -13,6 +13,7 @@ from typing import Literal
 
 from poise.errors import InputError
 from poise.kernels.codes import DAMPED
+from poise.maths.by_name import options_by_name
 from poise.maths.options import one_of
 from poise.solvers.base.jacobian import JacobianMethod, Rule, above_zero
 
@@ -20,6 +21,7 @@ _CONSTANT, _PER_ERROR, _FLOOR = 0.01, 0.04, 1e-8
 _PATIENCE = 8
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class DampedLeastSquares(JacobianMethod):
     """Damped least squares for any number of goals of any kind but Near, on all joints and limits.

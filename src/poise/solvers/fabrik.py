@@ -17,6 +17,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BALL
 from poise.maths.arrays import Floats, Ints, real
+from poise.maths.by_name import options_by_name
 from poise.maths.options import count, truth
 from poise.maths.remember import remember
 from poise.model.skeleton import Kind
@@ -30,6 +31,7 @@ from poise.solvers.base.contract import Answer, Request, Trace, is_own
 from poise.solvers.base.engine import INSIDE, Options, TreeEngine, standing_still, trace_rows
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class FABRIK:
     """Forward and backward reaching for Position goals on ball joints and hinges, their limits kept.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poise.kernels.codes import ADAPTIVE, OPTIMAL
+from poise.maths.by_name import options_by_name
 from poise.maths.options import one_of
 from poise.solvers.base.jacobian import JacobianMethod, Rule
 
@@ -18,6 +19,7 @@ _BEGIN, _TIMES = 0.02, 7.0
 _PATIENCE = 60
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class JacobianTranspose(JacobianMethod):
     """Jacobian transpose for any number of goals of any kind but Near, on all joints and limits.

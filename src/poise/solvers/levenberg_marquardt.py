@@ -17,6 +17,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real
+from poise.maths.by_name import options_by_name
 from poise.maths.options import count, truth
 from poise.problem.arm import Arm, arm_of
 from poise.problem.problem import Problem, Tolerance
@@ -32,6 +33,7 @@ from poise.solvers.base.stretched import stretched
 _ARM_RESTARTS, _RESTARTS = 250, 120
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class LevenbergMarquardt:
     """Damped least squares for any number of goals of any kind on hinges, slides, balls and a free root, limits kept.

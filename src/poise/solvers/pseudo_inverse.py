@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from poise.errors import InputError
 from poise.kernels.codes import PSEUDO_INVERSE
 from poise.maths.arrays import real
+from poise.maths.by_name import options_by_name
 from poise.solvers.base.jacobian import JacobianMethod, Rule
 
 _PATIENCE = 8
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class PseudoInverse(JacobianMethod):
     """Truncated pseudo-inverse for any number of goals of any kind but Near, on all joints and limits.

@@ -11,11 +11,13 @@ import math
 from dataclasses import dataclass
 
 from poise.kernels.codes import SELECTIVE
+from poise.maths.by_name import options_by_name
 from poise.solvers.base.jacobian import JacobianMethod, Rule
 
 _PATIENCE = 12
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class SelectivelyDamped(JacobianMethod):
     """Selectively damped least squares for any number of goals of any kind but Near, on all joints and limits.

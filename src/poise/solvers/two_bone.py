@@ -14,6 +14,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
 from poise.maths.arrays import Bools, Floats, finite, real
+from poise.maths.by_name import options_by_name
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.options import one_of, truth
 from poise.model.skeleton import Kind
@@ -32,6 +33,7 @@ _HANDLES = Capabilities(
 )  # fmt: skip
 
 
+@options_by_name
 @dataclass(frozen=True, kw_only=True)
 class TwoBone:
     """Closed form for a limb of two bones with a Position or Place goal at its tip, alone or with a Pole.

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import real, short
+from poise.maths.by_name import no_such_argument
 from poise.maths.options import count, one_of, truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.solvers.base.contract import check_solver
+from poise.solvers.base.parameters import parameters
+
+_SAME_PLANE = 1e-9  # of the skeleton's size: joints whose z differ by no more lie in a plane
 
 
 def check_arguments(
@@ -31,6 +40,42 @@ def check_arguments(
         truth("natural", natural)
 
 
+def unknown_argument(function: Callable[..., Any], unknown: Iterable[str]) -> Exception:
+    """The error for a keyword that solve() or prepare() does not take."""
+    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
+    options = {parameter.name for name in solvers.names() for parameter in parameters(type(solvers.named(name)))}
+    return no_such_argument(function.__name__, unknown, names, options)
+
+
+def check_plane(start: Pose, goals: Iterable[Any]) -> None:
+    """Targets of two numbers are for skeletons that lie in a plane of constant z at rest; InputError for others."""
+    for goal in goals:
+        if getattr(goal, "flat", False):
+            _refuse_plane(start, goal)
+
+
+def _refuse_plane(start: Pose, flat: Any) -> None:
+    points = Pose(start.skeleton, start.skeleton.rest_q).world.positions
+    if len(points) and np.ptp(points[:, 2]) > _SAME_PLANE * np.ptp(points, axis=0).max():
+        x, y = flat.target.reshape(-1, 3)[0, :2]
+        raise InputError(
+            f"the target of {flat.joint!r} needs three numbers, as the skeleton has a third axis: write "
+            f"poise.{type(flat).__name__}({flat.joint!r}, [{x:g}, {y:g}, z])"
+        )
+
+
+def written_goal(given: Sequence[Any]) -> str:
+    """How a joint and a target that were given as such are written as a goal; "" where they are not recognised."""
+    one = given[0] if given else None
+    if isinstance(one, str) and len(given) > 1:
+        return f"poise.Position({one!r}, {short(given[1])})"
+    if isinstance(one, tuple) and len(one) > 1 and isinstance(one[0], str):
+        return f"poise.Position({one[0]!r}, {short(one[1])})"
+    if isinstance(one, str):
+        return f"poise.Position({short(one)}, [x, y, z])" if len(one) > 1 else ""
+    return ""
+
+
 def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
     """How a solve is to be done."""
     one_of("prefer", prefer, ("first", "closest", "all"))
@@ -38,7 +83,8 @@ def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> No
         raise InputError("seeds must be at least 1: the start pose")
     if seeds is not None and prefer == "first":
         raise InputError(
-            'seeds is how many starts to try for prefer="closest" or "all"; "first" stops when it is there'
+            f'seeds is how many starts to try for prefer="closest" or "all", and "first" stops when it is there: write '
+            f'prefer="closest", seeds={seeds}'
         )
     if threads is not None and count("threads", threads) == 0:
         raise InputError("threads must be at least 1")

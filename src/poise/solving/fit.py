@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, listed
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, frozen, real
+from poise.maths.in_words import in_words
 from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -37,6 +38,8 @@ class Fitted(Clip):
     residuals
         (frames, joints) distance between each joint and its position [file units]; NaN where the position was missing.
     """
+
+    __repr__ = in_words
 
     joints: tuple[str, ...] = field(kw_only=True)
     residuals: Floats = field(kw_only=True)

@@ -13,6 +13,7 @@ from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite
 from poise.model.pose import Pose
+from poise.problem.goals import is_of_joint
 from poise.problem.layout import NUMBERS
 from poise.problem.preference import preferred_shape
 from poise.problem.problem import Problem, Tolerance
@@ -35,7 +36,8 @@ class Prepared:
     -----
     The target of a single goal is what the goal itself takes: a point (..., 3), a quaternion (..., 4) or matrix (...,
     3, 3); for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position, rotation). Leading
-    axes are a batch. For several goals: a sequence with one target for each goal that has one.
+    axes are a batch. For several goals: a sequence with one target for each goal that has one, an array whose first
+    axis is theirs, or a dict by joint. A goal of the same kind, or a list of such goals, does as well, as in solve().
     """
 
     def __init__(self, problem: Problem, single: Single, moved_inside: tuple[str, ...]) -> None:
@@ -50,6 +52,10 @@ class Prepared:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.problem, self.single, self.moved_inside)
+
+    def __repr__(self) -> str:
+        joints = ", ".join(repr(goal.joint) for goal in self.problem.goals if is_of_joint(goal))
+        return f"Prepared({self.solver.name}, targets of {joints or 'no joint'})"
 
     @property
     def solver(self) -> solvers.Solver:

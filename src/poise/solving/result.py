@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from functools import cached_property
+from os import PathLike
 from time import perf_counter
 from typing import Any, NoReturn, Self
 
@@ -17,13 +19,14 @@ from poise.maths.arrays import Bools, Floats, Ints, finite, short
 from poise.maths.remember import FrozenValue, freeze_arrays
 from poise.model.limits import is_soft
 from poise.model.pose import Pose, blend_q
-from poise.problem.goals import Goal
+from poise.problem.goals import Goal, Position
 from poise.problem.layout import LENGTHS, NUMBERS, TERMS
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import required_of
 from poise.solvers.base.contract import Trace
 from poise.solvers.base.status import Status as Status
+from poise.solvers.base.status import Statuses, statuses
 from poise.solving.judge import largest_violation, why
 from poise.solving.sentences import Ended, length_in_words, sentence
 
@@ -233,9 +236,20 @@ class Result(FrozenValue):
         return cost if self.shape else float(cost)
 
     @property
-    def status(self) -> Status | Ints:
-        """The Status; for a batch the array of codes, `Status(code)` gives the name."""
-        return self.codes if self.codes.ndim else Status(int(self.codes))
+    def status(self) -> Status | Statuses:
+        """The Status; for a batch an array of them, which prints as words."""
+        return statuses(self.codes) if self.codes.ndim else Status(int(self.codes))
+
+    @property
+    def error(self) -> float | Floats:
+        """The largest distance left [file units]; the largest angle [rad] where no goal asks for a position.
+
+        A number, or an array (...) for a batch; 0 where no goal has a target.
+        """
+        is_position = np.array([measure.kind in LENGTHS for measure in self.problem.measures], dtype=np.bool_)
+        left = self.errors[..., is_position] if is_position.any() else self.errors
+        largest = left.max(axis=-1, initial=0.0)
+        return largest if self.shape else float(largest)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -255,6 +269,32 @@ class Result(FrozenValue):
 
     def __repr__(self) -> str:
         return f"Result({self})"
+
+    def plot(self, path: str | PathLike[str] = "solve.png", *, title: str = "") -> None:
+        """Draw the pose before and after, limits, the way of the tip, and the error if trace=True; see poise.plot.
+
+        Parameters
+        ----------
+        path
+            The file, which ends with .png, .svg or .pdf.
+        title
+            A title above.
+
+        Raises
+        ------
+        UnsupportedError
+            Without Matplotlib, the extra `plot`.
+        InputError
+            For a batch.
+        """
+        if self.shape:
+            raise InputError("plot() draws the answer to one target; this is a batch of them: solve for one")
+        goal = next((goal for goal in self.goals if hasattr(goal, "target")), None)
+        target = getattr(goal, "target", None)
+        is_point = isinstance(target, np.ndarray) and target.shape == (3,) and isinstance(goal, Position)
+        # By name: plotting stands above solving, and only who asks for a picture waits for it.
+        draw = importlib.import_module("poise.plot").draw_solve
+        draw(path, self.problem.start, self, target=target if is_point else None, title=title)
 
     def require(self) -> Self:
         """Return the result itself if every goal is met; otherwise raise NotReachedError for the first that is not."""

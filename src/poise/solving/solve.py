@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from poise.problem.problem import Problem
 from poise.solvers.base.contract import Prefer, Request, is_own
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural
-from poise.solving.checks import check_arguments
+from poise.solving.checks import check_arguments, check_plane, unknown_argument, written_goal
 from poise.solving.judge import can_start, legal_start
 from poise.solving.prepared import Prepared
 from poise.solving.ranked import check_order
@@ -48,6 +48,7 @@ def solve(
     trace: bool = False,
     progress: bool | Callable[[int], None] | None = None,
     natural: bool | None = None,
+    **unknown: Never,
 ) -> Result:
     """Find a pose that meets the goals, limits kept, beginning at a start pose.
 
@@ -89,6 +90,8 @@ def solve(
         the solver is "auto", prefer "first" and the skeleton such a figure. With a free root, joints between it and
         the goals then move, too. It decides between poses that meet the goals, and costs none of them.
         `Result.natural` says whether it was used.
+    **unknown
+        Nothing else can be given: options of a solver belong to the solver, such as solver=poise.CCD(iterations=50).
 
     Returns
     -------
@@ -111,6 +114,8 @@ def solve(
     goals comes back unchanged, bit for bit.
     """
     began = perf_counter()
+    if unknown:
+        raise unknown_argument(solve, unknown)
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     wanted = checked_goals(goals)
     if free_root:
@@ -168,6 +173,7 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
 
 def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how: _How) -> Single:
     """The solver and what counts as reached, for one target; UnsupportedError for what it cannot do."""
+    check_plane(start, goals)
     return _bound(Problem(legal_start(start)[0], goals, how.free_root, kinds), how)
 
 
@@ -182,6 +188,7 @@ def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _H
     """What solve() does once its arguments are checked."""
     if not math.prod(shape):
         start = _stand_in(start)  # an empty batch: nothing will be solved from it
+    check_plane(start, goals)
     start, moved_inside = legal_start(start)
     problem = Problem(_flattened(start, shape), spread(goals, shape), how.free_root)
     rows = [goal.rows() for goal in goals if goal.width]
@@ -207,6 +214,7 @@ def prepare(
     seeds: int | None = None,
     threads: int | None = None,
     natural: bool | None = None,
+    **unknown: Never,
 ) -> Prepared:
     """Pack a problem once, and return a function from a target to its Result.
 
@@ -214,6 +222,8 @@ def prepare(
     ----------
     start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads, natural
         As for `solve`; the targets of the goals are only examples.
+    **unknown
+        Nothing else can be given, as for `solve`.
 
     Returns
     -------
@@ -221,12 +231,15 @@ def prepare(
         Each call of it begins at the same start pose, or at one that is given, and gives the same Result as `solve`
         with that target.
     """
+    if unknown:
+        raise unknown_argument(prepare, unknown)
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
     if free_root:
         start, wanted = _freed(start, wanted, solver, prefer, natural=natural)
+    check_plane(start, wanted)
     how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root, natural)
     start, moved_inside = legal_start(start)
     problem = Problem(start, wanted, free_root)
@@ -237,9 +250,13 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
     """One or several goals as a tuple; InputError where they are something else or none."""
     if type(goals) in _KINDS:
         return (goals,)
-    every = tuple(goals) if isinstance(goals, Iterable) else (goals,)
+    every: tuple[Any, ...] = tuple(goals) if isinstance(goals, Iterable) and not isinstance(goals, str) else (goals,)
     if not every or not all(type(goal) in _KINDS or isinstance(goal, GOALS) for goal in every):
-        raise InputError(f"goals are values such as poise.Position(...), one or several of: {', '.join(NAMES)}")
+        written = written_goal(every)
+        such = f"write {written}; they" if written else "they"
+        raise InputError(
+            f"goals are values such as poise.Position(...): {such} are one or several of {', '.join(NAMES)}"
+        )
     return every
 
 

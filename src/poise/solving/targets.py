@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
-from poise.errors import InputError
-from poise.maths.arrays import Floats, Ints
-from poise.problem.goals import Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
+from poise.errors import InputError, UnknownNameError
+from poise.maths.arrays import Floats, Ints, short
+from poise.problem.goals import GOALS, Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
 from poise.problem.goals.base.targets import FARTHEST
 from poise.problem.problem import Problem
 
@@ -78,11 +78,46 @@ def of_matrix(matrix: Floats, width: int) -> Floats | None:
 
 
 def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
-    """Targets as rows (..., width): one for a single goal, else a sequence with one for each goal that has one."""
+    """Targets as rows (..., width): one for a single goal, else one for each goal that has one.
+
+    Several are a sequence, an array whose first axis is the goals', or a mapping by joint. A goal of the same kind
+    stands for its own target.
+    """
     aimed = [goal for goal in goals if goal.width]
+    return [_row_of(goal, one) for goal, one in zip(aimed, _each(aimed, target), strict=True)]
+
+
+def _each(aimed: Sequence[Goal], target: Any) -> Any:
+    """The target of each goal."""
+    names = [getattr(goal, "joint", "") for goal in aimed]
+    if isinstance(target, Mapping) and len(set(names)) == len(names):
+        given: Mapping[Any, Any] = target
+        for name in given:
+            if name not in names:
+                raise UnknownNameError("target for the joint", str(name), names, plural="joints with targets")
+        missing = [name for name in names if name not in given]
+        if not missing:
+            return [given[name] for name in names]
+        raise InputError(f"no target is given for {', '.join(map(repr, missing))}")
     if len(aimed) == 1:
-        return [aimed[0].parse(target)]
-    if not isinstance(target, list | tuple) or len(target) != len(aimed):
-        names = ", ".join(repr(goal.joint) for goal in aimed)  # pyright: ignore[reportAttributeAccessIssue]
-        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {names}")
-    return [goal.parse(one) for goal, one in zip(aimed, target, strict=True)]
+        return [target[0] if _is_goals(target) and len(target) == 1 else target]
+    if not isinstance(target, list | tuple | np.ndarray) or len(target) != len(aimed):
+        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {', '.join(map(repr, names))}")
+    return target
+
+
+def _is_goals(target: Any) -> bool:
+    return isinstance(target, list | tuple) and bool(target) and isinstance(target[0], GOALS)
+
+
+def _row_of(goal: Goal, target: Any) -> Floats:
+    """The target of one goal as a row; another goal of its kind and joint stands for its own."""
+    if not isinstance(target, GOALS):
+        return goal.parse(target)
+    joint = getattr(goal, "joint", None)
+    if type(target) is not type(goal) or getattr(target, "joint", None) != joint:
+        raise InputError(
+            f"what was prepared is a {type(goal).__name__} of {joint!r}: give its target, or a {type(goal).__name__} "
+            f"of {joint!r}, not {short(target)}"
+        )
+    return target.rows()

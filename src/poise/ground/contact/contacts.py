@@ -14,6 +14,7 @@ from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
 from poise.maths.arrays import Bools, Floats, Ints, real, short
+from poise.maths.in_words import in_words
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
@@ -106,6 +107,8 @@ class Contacts:
         The same contacts in more frames, where they are known so: in a slow clip a contact begins between two frames.
         It counts as long as heel and ball agree with it; edits of heel and ball go before.
     """
+
+    __repr__ = in_words
 
     legs: tuple[str, ...]
     times: Floats

@@ -29,6 +29,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.io.files import write_atomically
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.model.clip import Clip
 from poise.model.roles.lookup import row_of_role
 
@@ -64,6 +65,8 @@ class Report:
     notes
         What was assumed or given up, a sentence each.
     """
+
+    __repr__ = in_words
 
     name: str
     ground: str

@@ -22,6 +22,7 @@ from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.surface import Normal, Surface
 from poise.maths.arrays import Floats, finite, short
+from poise.maths.in_words import in_words
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them
@@ -54,6 +55,8 @@ class Terrain:
     Points are (..., 3) finite numbers, any number of them; one point gets the same bits as in a batch. Answers are
     finite everywhere: beyond an edge and over a hole they are those of the nearest ground.
     """
+
+    __repr__ = in_words
 
     surface: Surface
     up: str = "y"

@@ -9,9 +9,57 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from poise.errors import UnknownNameError
+from poise.errors import FileError, UnknownNameError
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
+_COPIED = (".glb", ".bvh", ".urdf", ".npz", ".toml")
+
+
+def sample(name: str) -> Path:
+    """Return where a sample file is, to load it: `poise.load(poise.sample("humanoid"))`.
+
+    Parameters
+    ----------
+    name
+        "humanoid" (a skinned character with a walk), "arm" (a robot) or "hills" (a height map); or with the suffix,
+        such as "humanoid.bvh".
+
+    Returns
+    -------
+    Path
+        The file, which comes with Poise. `poise samples DIR` copies all of them.
+
+    Raises
+    ------
+    UnknownNameError
+        No sample has this name. The message lists those that exist.
+    """
+    return path(name)
+
+
+def copy_to(folder: Path) -> list[Path]:
+    """Copy every sample and its sidecar into a folder, which is made where it is missing; files there are kept.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Raises
+    ------
+    FileError
+        For a folder that cannot be written to.
+    """
+    written: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for source in sorted(_folder().iterdir()):
+            if source.is_file() and source.suffix in _COPIED and not (folder / source.name).exists():
+                (folder / source.name).write_bytes(source.read_bytes())
+                written.append(folder / source.name)
+    except OSError as error:
+        raise FileError(folder, error.strerror or str(error)) from error
+    return written
 
 
 def path(name: str) -> Path:
@@ -35,7 +83,7 @@ def path(name: str) -> Path:
     for known in NAMES:
         if name in (known, known.rpartition(".")[0]):
             return _folder() / known
-    raise UnknownNameError("sample", name, NAMES)
+    raise UnknownNameError("sample", name, NAMES, also=sorted({known.rpartition(".")[0] for known in NAMES}))
 
 
 @cache

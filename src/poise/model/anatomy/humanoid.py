@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 
 from poise.errors import InputError, listed
+from poise.maths.in_words import in_words
 from poise.model.anatomy.axes import axes_of, sure_joints
 from poise.model.anatomy.joint_limits import JointLimit, joint_limits
 from poise.model.clip import Clip
@@ -33,6 +34,8 @@ class Humanoid(Roles):
     clips
         The clips of the rig, which show in which plane elbows and knees bend. Not compared.
     """
+
+    __repr__ = in_words
 
     skeleton: Skeleton = field(repr=False, compare=False, kw_only=True)
     clips: tuple[Clip, ...] = field(default=(), repr=False, compare=False, kw_only=True)

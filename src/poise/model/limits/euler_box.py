@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from poise.errors import InputError
 from poise.maths.euler import ORDERS
+from poise.maths.in_words import in_words
 from poise.model.limits.base.checks import checked_soft, in_radians
 from poise.model.limits.range import checked_ends
 
@@ -39,6 +40,8 @@ class EulerBox:
     change of the outer angles, so that a rotation that is moved inside may jump. Choose the order so that the middle
     angle stays away from there, or use SwingTwist.
     """
+
+    __repr__ = in_words
 
     order: str
     x: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True)

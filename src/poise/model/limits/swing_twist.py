@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import real
+from poise.maths.in_words import in_words
 from poise.model.limits.base.checks import Axis, checked_soft, in_radians, unit_axis
 from poise.model.limits.range import checked_ends
 
@@ -57,6 +58,8 @@ class SwingTwist:
     ----------
     Baerlocher and Boulic, in Deformable Avatars, 2001.
     """
+
+    __repr__ = in_words
 
     axis: tuple[float, float, float]
     swing: Swing = math.pi
@@ -132,6 +135,9 @@ def _side(side: Any) -> tuple[float, float]:
         high = real(side, "a half-angle of the swing")
         low = -high
     if not -math.pi <= low <= 0.0 <= high <= math.pi:
-        message = f"a swing goes from at least -180 to at most 180 degrees, with 0 in it; got {low:g} to {high:g} rad"
+        message = (
+            f"a swing goes from at least -180 to at most 180 degrees, with 0 in it; got {low:g} to {high:g} rad; write "
+            "SwingTwist.degrees(...) for angles in degrees"
+        )
         raise InputError(message)
     return (low, high)

@@ -9,6 +9,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.model.local import local_parts, world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -41,6 +42,8 @@ class Leg:
     toes
         The joint at the ball of the foot, or None.
     """
+
+    __repr__ = in_words
 
     name: str
     upper: str
@@ -86,6 +89,8 @@ class Roles:
         Legs whose foot hangs elsewhere in the tree, as bones for IK do. They are no chains and have no role for that
         foot; planting moves the foot and bends the leg to it.
     """
+
+    __repr__ = in_words
 
     joints: Mapping[str, str]
     confidence: Mapping[str, float]

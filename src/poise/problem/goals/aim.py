@@ -8,6 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.model.limits import unit_axis
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
@@ -42,6 +43,8 @@ class Aim(PointTarget):
     By turning, the joint alone cannot aim at a target that is nearer to its origin than the line along the axis passes;
     then the joints above it must help.
     """
+
+    __repr__ = in_words
 
     measures = ("aim",)
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, real, short
+from poise.maths.in_words import in_words
 from poise.model.anatomy.bones import trunk_rows
 from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, carried_by, checked_masses
@@ -61,6 +62,8 @@ class Balance:
     The Jacobian of the centre of mass: Sugihara, Nakamura and Inoue, "Real-time humanoid motion generation through ZMP
     manipulation based on inverted pendulum control", ICRA 2002, eq. 16: each joint moves all the mass behind it.
     """
+
+    __repr__ = in_words
 
     measures = ("balance",)
     width = 0

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, frozen, short
+from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
@@ -40,6 +41,8 @@ class Direction(FrozenValue):
     -----
     Error: the angle [rad], 0 to pi, between the axis in the world and `direction`.
     """
+
+    __repr__ = in_words
 
     measures = ("direction",)
     width = 3

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, rank_of, set_fields
@@ -56,6 +57,8 @@ class LookAt(PointTarget):
     Error: as for Aim, the angle [rad], 0 to pi, between the axis in the world and the way from the ray's beginning to
     the target.
     """
+
+    __repr__ = in_words
 
     measures = ("aim",)
     root = None

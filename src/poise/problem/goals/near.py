@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, short
+from poise.maths.in_words import in_words
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.goals.base.goal import checked_weight, names_and_weights, refuse_target, set_fields
@@ -41,6 +42,8 @@ class Near:
     With a batch each problem stays near a pose of its own, and gives the same bits as alone. So a frame is tied to its
     source, `bake(clip, [*goals, Near(clip.poses)])`, or to what another solve found.
     """
+
+    __repr__ = in_words
 
     measures = ()
     width = 0

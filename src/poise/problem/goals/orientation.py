@@ -8,6 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats, frozen
+from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
 from poise.problem.goals.base.targets import quaternions
@@ -35,6 +36,8 @@ class Orientation(FrozenValue):
     -----
     Error: the angle [rad], 0 to pi, of the rotation that is left. q and -q are the same target.
     """
+
+    __repr__ = in_words
 
     measures = ("rotation",)
     width = 4

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.maths.options import truth
 from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fields
 
@@ -38,6 +39,8 @@ class Pin:
     It has no target: the start pose of each solve says where the joint stays. Errors: the distance [file units] from
     there, where the position stays, and the angle [rad], 0 to pi, of the rotation that is left, where that stays.
     """
+
+    __repr__ = in_words
 
     width = 0
     shape = ()

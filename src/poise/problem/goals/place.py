@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, frozen
+from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.targets import parted, places
@@ -47,6 +48,8 @@ class Place(FrozenValue):
     Errors: the distance [file units] from the point to `position`, and the angle [rad], 0 to pi, of the rotation that
     is left.
     """
+
+    __repr__ = in_words
 
     measures = ("position", "rotation")
     width = 7

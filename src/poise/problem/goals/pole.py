@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.model.skeleton import Skeleton
 from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
@@ -51,6 +52,8 @@ class Pole(PointTarget):
     straight, its tip stands on its first joint, or the target lies on the line, each to a millionth of the limb's
     length. The pull of the goal fades where that distance is below a thousandth of the limb's length.
     """
+
+    __repr__ = in_words
 
     measures = ("pole",)
     aimed = "pole"

@@ -8,6 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
+from poise.maths.in_words import in_words
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
@@ -37,6 +38,8 @@ class Position(PointTarget):
     -----
     Error: the distance [file units] from the point to `target`.
     """
+
+    __repr__ = in_words
 
     measures = ("position",)
     planar = True

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, short
+from poise.maths.in_words import in_words
 
 Prefer = Literal["first", "closest", "all"]
 OWN = "poise.solvers."  # where the classes of Poise's own solvers stand
@@ -58,6 +59,9 @@ class Trace(NamedTuple):
 
     errors: Floats
     q: Floats
+
+    def __repr__(self) -> str:
+        return in_words(self)
 
 
 class Answer(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
+from poise.maths.in_words import in_words
 from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.problem.goals import Goal, Near
@@ -31,6 +32,8 @@ class Baked(Clip):
     result
         The results of all frames.
     """
+
+    __repr__ = in_words
 
     result: Result = field(kw_only=True)
 

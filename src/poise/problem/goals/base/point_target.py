@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
 from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.targets import points
+
+_PLANE = 2
 
 
 class PointTarget(FrozenValue):
@@ -14,11 +17,13 @@ class PointTarget(FrozenValue):
 
     aimed   what the target is called where it cannot be used
     planar  whether points (..., 2) do as well; z is then 0
+    flat    whether that is how this one was given
     """
 
     width = 3
     aimed = "target"
     planar = False
+    flat = False
 
     joint: str
     target: Floats
@@ -26,6 +31,8 @@ class PointTarget(FrozenValue):
     def _keep_target(self, value: ArrayLike) -> None:
         """Keep checked points, read-only; the constructor's last step."""
         rows = self.parse(value)
+        if self.planar and np.shape(value)[-1:] == (_PLANE,):
+            object.__setattr__(self, "flat", True)
         rows.setflags(write=False)
         object.__setattr__(self, "target", rows)
 

@@ -1,0 +1,21 @@
+"""`poise samples`: copy the bundled rigs into a folder, to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from poise.io import samples as bundled
+
+
+def samples(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="where to; it is made where it is missing")] = Path(),
+) -> None:
+    """Copy the bundled rigs (a character, its walk, a robot arm, hills) into DIR, by default this folder."""
+    written = bundled.copy_to(folder)
+    for path in written:
+        typer.echo(str(path))
+    if not written:
+        typer.echo(f"all samples are in {folder} already; nothing was written over")

@@ -1,0 +1,94 @@
+"""Options are given by name: a call that Python cannot match to a signature gets a sentence with the right call."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from poise.errors import InputError, UnknownNameError
+from poise.maths.arrays import short
+
+Class = TypeVar("Class", bound=type)
+
+# What options are called elsewhere, in small letters and without separators, with the name that they have here.
+ELSEWHERE = {
+    "maxiterations": "iterations", "maxiter": "iterations", "maxiters": "iterations", "iters": "iterations",
+    "steps": "iterations", "maxsteps": "iterations", "sweeps": "iterations", "iteration": "iterations",
+    "lambda": "damping", "lam": "damping", "lambd": "damping", "tol": "tolerance", "eps": "tolerance",
+    "restart": "restarts", "attempts": "restarts", "maxangle": "max_turn", "poletarget": "pole",
+}  # fmt: skip
+_OF_SOLVE = ("tolerance", "angle_tolerance", "free_root", "prefer", "seeds", "threads", "trace", "progress", "natural")
+
+
+def options_by_name(of: Class) -> Class:
+    """Make a class of keyword options say, as an InputError, how it is called, where Python would raise TypeError.
+
+    A class decorator. It costs nothing in solving: who makes a solver pays for one more call.
+    """
+    plain: Any = of.__init__
+
+    @functools.wraps(plain)
+    def init(self: Any, *given: Any, **options: Any) -> None:
+        names = list(inspect.signature(plain).parameters)[1:] if given or options else ()
+        if given:
+            raise InputError(_by_position(type(self), given, names))
+        unknown = next((name for name in options if name not in names), None)
+        if unknown is not None:
+            raise _no_option(type(self).__name__, unknown, names)
+        plain(self, **options)
+
+    of.__init__ = init
+    return of
+
+
+def _by_position(of: type, given: tuple[Any, ...], names: Iterable[str]) -> str:
+    """What to write instead of CCD(50): the first option that takes such a value, iterations before others."""
+    likely = next(
+        (name for name in sorted(names, key=lambda name: name != "iterations") if _takes(of, name, given[0])), ""
+    )
+    call = f"poise.{of.__name__}({likely}={_written(given[0])})" if likely else f"one of: {', '.join(names)}"
+    return f"{of.__name__} takes its options by name: write {call}"
+
+
+def _written(value: Any) -> str:
+    """The value as one would type it; of another solver its name is enough."""
+    return f"poise.{type(value).__name__}(...)" if dataclasses.is_dataclass(value) else short(value)
+
+
+def _takes(of: type, name: str, value: Any) -> bool:
+    try:
+        of(**{name: value})
+    except (TypeError, ValueError, InputError, UnknownNameError):
+        return False
+    return True
+
+
+def _no_option(kind: str, name: str, names: Iterable[str]) -> UnknownNameError | InputError:
+    if name in _OF_SOLVE:
+        return InputError(f"{name} is not an option of {kind}, but of solve(): write solve(start, goals, {name}=...)")
+    return UnknownNameError(f"option of {kind}", name, names, plural="options", means=ELSEWHERE)
+
+
+def no_such_argument(function: str, unknown: Iterable[str], names: Iterable[str], options: Iterable[str]) -> Exception:
+    """The error for a keyword that a function does not take: it belongs to a solver, or nobody knows it.
+
+    `names` are those of the function, `options` those that solvers have.
+    """
+    name = next(iter(unknown))
+    meant = ELSEWHERE.get("".join(letter for letter in name.casefold() if letter.isalnum()), name)
+    if meant in options and meant not in names:
+        return InputError(
+            f"{name} is an option of a solver, not of {function}(): write "
+            f"{function}(..., solver=poise.{_example(meant)}({meant}=...))"
+        )
+    return UnknownNameError(f"argument of {function}()", name, names, plural="arguments", means=ELSEWHERE)
+
+
+def _example(option: str) -> str:
+    """A solver that has the option."""
+    if option in {"pole", "soft", "keep_tip", "swivel"}:
+        return "TwoBone"
+    return "LevenbergMarquardt" if option == "damping" else "CCD"

@@ -1,0 +1,56 @@
+"""The repr of values that hold arrays or much else: a line that says what they are, never pages of numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+_NUMBERS, _ENTRIES, _TEXT, _MOST = 8, 4, 72, 380  # what is written out: numbers, entries; letters of a part, of all
+
+
+def in_words(self: Any) -> str:
+    """Write a dataclass or a named tuple with its fields, each shortened: at most 400 letters, in one line.
+
+    Meant as the `__repr__` of a class. Arrays of more than 8 numbers are told by their shape, collections of more than
+    4 entries by their count. Fields that have their plain default are left out.
+    """
+    if isinstance(self, tuple):  # a named tuple
+        parts = [f"{name}={brief(getattr(self, name))}" for name in getattr(self, "_fields", ())]
+    else:
+        parts = [
+            f"{field.name}={brief(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if field.repr and not _is_usual(field, getattr(self, field.name))
+        ]
+    return f"{type(self).__name__}({_cut(', '.join(parts), _MOST)})"
+
+
+def brief(value: Any) -> str:
+    """Write a value in one line of at most 72 letters."""
+    if isinstance(value, np.ndarray):
+        numbers = " ".join(np.array2string(value, precision=6, separator=", ").split())
+        return numbers if value.size <= _NUMBERS else f"<array {value.shape}>"
+    if isinstance(value, Mapping):
+        pairs: Mapping[Any, Any] = value
+        words = "{" + ", ".join(f"{key!r}: {brief(one)}" for key, one in islice(pairs.items(), _ENTRIES)) + "}"
+        return _cut(words, _TEXT) if len(pairs) <= _ENTRIES else f"<{len(pairs)} entries>"
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        entries: Sequence[Any] = value
+        words = "(" + ", ".join(map(brief, entries[:_ENTRIES])) + ")"
+        return _cut(words, _TEXT) if len(entries) <= _ENTRIES else f"<{len(entries)} entries>"
+    return _cut(" ".join(repr(value).split()), _TEXT)
+
+
+def _is_usual(field: dataclasses.Field[Any], value: Any) -> bool:
+    """Whether a field has its default; of plain values only: arrays are not compared."""
+    if value is None:
+        return field.default is None
+    return isinstance(value, bool | int | float | str | tuple) and field.default == value
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

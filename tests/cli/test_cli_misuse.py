@@ -1,0 +1,91 @@
+"""Wrong calls of the command line: each is answered by one line on standard error, and ends with exit code 2."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from poise.cli import main
+from poise.io import samples
+
+GLB, ARM = str(samples.path("humanoid.glb")), str(samples.path("arm.urdf"))
+HAND = ["solve", GLB, "--joint", "LeftHand"]
+
+CALLS = {
+    "no such command": (["slove"], "did you mean 'solve'"),
+    "no file": (["solve"], "Missing argument"),
+    "no file to show": (["info"], "poise info --help"),
+    "two numbers": (["solve", GLB, "--to", "1", "2"], "requires 3 arguments"),
+    "letters": ([*HAND, "--to", "a", "b", "c"], "'--to'"),
+    "no such option": ([*HAND, "--target", "1"], "No such option: --target"),
+    "a word too many": (["warmup", "now", "please"], "unexpected extra argument"),
+    "no such choice": ([*HAND, "--to", "0", "1", "0", "--prefer", "best"], "'first', 'closest', 'all'"),
+    "iterations below 0": ([*HAND, "--to", "0", "1", "0", "--iterations", "-1"], "--iterations"),
+    "no target": (HAND, "give a target"),
+    "no joint": (["solve", GLB, "--to", "0", "1", "0"], "--to needs --joint JOINT"),
+    "no such joint": (["solve", GLB, "--joint", "LeftHnd", "--to", "0", "1", "0"], "did you mean 'LeftHand'"),
+    "a root below": ([*HAND, "--root", "Head", "--to", "0", "1", "0"], "'Head' is not above 'LeftHand'"),
+    "no such solver": ([*HAND, "--to", "0", "1", "0", "--solver", "dls"], "did you mean 'damped_least_squares'"),
+    "no such goal": (["solve", GLB, "--goal", "reach LeftHand 0 1 0"], "no goal 'reach'"),
+    "a goal cut short": (["solve", GLB, "--goal", "position LeftHand 0 1"], "a goal is written"),
+    "an axis alone": ([*HAND, "--to", "0", "1", "0", "--axis", "0", "0", "1"], "--direction or --look-at"),
+    "a time alone": ([*HAND, "--to", "0", "1", "0", "--time", "1"], "--time needs --from-clip"),
+    "no such clip": ([*HAND, "--to", "0", "1", "0", "--from-clip", "run"], "no clip 'run'; clips: walk"),
+    "an option alone": ([*HAND, "--to", "0", "1", "0", "--option", "bend=0"], "--option needs --solver"),
+    "no file there": (["info", "nothing.glb"], "nothing.glb"),
+    "FBX": (["info", "mixamo.fbx"], "save it as .glb with Blender"),
+    "USD": (["info", "robot.usd"], "save it as .glb with Blender"),
+    "MJCF": (["info", "robot.xml"], "take the URDF of the same robot"),
+    "xacro": (["info", "robot.urdf.xacro"], "xacro robot.urdf.xacro > robot.urdf"),
+    "another suffix": (["info", "notes.txt"], "cannot read files named '.txt'"),
+    "no such method": (["solvers", "lm"], "did you mean 'levenberg_marquardt'"),
+    "both limits": ([*HAND, "--to", "0", "1", "0", "--no-limits", "--limits", "a.toml"], "not both"),
+    "no such picture": ([*HAND, "--to", "0", "1", "0", "--plot", "a.gif"], "a.gif"),
+    "no such format": (["solve", ARM, "--joint", "tool", "--to", "0", "0", "1", "-o", "a.fbx"], "a.fbx"),
+}
+
+
+def test_there_are_twenty_five():
+    assert len(CALLS) >= 25
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_misuse_is_one_line_and_exit_code_2(name, monkeypatch, capsys):
+    words, right = CALLS[name]
+    monkeypatch.setattr(sys, "argv", ["poise", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert ended.value.code == 2
+    assert said.out == ""
+    (line,) = [one for one in said.err.splitlines() if not one.startswith("note: ")]
+    assert line.startswith("error: ")
+    assert right in line
+
+
+def test_help_and_a_solve_still_end_well(monkeypatch, capsys):
+    for words, code in ((["--help"], 0), (["--version"], 0), ([*HAND, "--to", "9", "9", "9"], 1)):
+        monkeypatch.setattr(sys, "argv", ["poise", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+        assert capsys.readouterr().out
+
+
+def test_samples_are_copied_once(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "rigs"
+    said = []
+    for _ in range(2):
+        monkeypatch.setattr(sys, "argv", ["poise", "samples", str(folder)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert all(str(folder / name) in said[0] for name in samples.NAMES)
+    assert said[1].endswith("nothing was written over\n")
+    assert (folder / "humanoid.ik.toml").is_file()
+    assert (folder / "humanoid.glb").read_bytes() == samples.path("humanoid.glb").read_bytes()
+    (folder / "arm.urdf").write_text("mine")
+    assert samples.copy_to(folder) == []
+    assert (folder / "arm.urdf").read_text() == "mine"

@@ -1,0 +1,67 @@
+"""The repr of every public value: at most 6 lines and 400 characters, on a terminal as in a notebook."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import poise
+from poise.io import samples
+from poise.model.limits import LIMITS
+from poise.model.roles import humanoid as roles_of
+from poise.problem.goals import GOALS
+
+MOST_LINES, MOST_LETTERS = 6, 400
+CLASSES = {name for name in dir(poise) if isinstance(getattr(poise, name), type)}
+ERRORS = {name for name in CLASSES if issubclass(getattr(poise, name), Exception)}
+ELSEWHERE = {"View", "Comparison"}  # a page that is open, and a run of minutes: each has its own test
+
+
+def values():
+    """A value of each public class, as large as they come here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rig, arm = poise.load(samples.path("humanoid.glb")), poise.load(samples.path("arm.urdf"))
+    walk, rest, bones = rig.clips[0], rig.rest, rig.skeleton
+    hand = poise.Position("LeftHand", np.zeros((500, 3)), root="LeftArm")
+    planted = poise.plant_feet(walk, poise.Terrain.heightmap(samples.path("hills.npz")), rig=rig)
+    roles = poise.humanoid(rig)
+    turns = np.tile([1.0, 0, 0, 0], (500, 1))
+    return [
+        rig, arm, rig.skins[0], bones, bones["Hips"], bones["Hips"].kind, rest, walk.poses, rest.world,
+        walk.poses.local, rest.world["Hips"], walk, walk.poses, *walk.tracks[:1], roles, *roles.legs[:1],
+        roles_of(rig), planted, planted.report,
+        planted.contacts, planted.terrain, poise.Grounder(walk, planted.terrain), poise.masses(rig)["Hips"],
+        poise.Coupling(0, 2.0, 1.0), hand, poise.Place("LeftHand", np.zeros((500, 3)), turns),
+        poise.Orientation("LeftHand", turns),
+        poise.Direction("LeftHand", np.ones((500, 3))), poise.Aim("LeftHand", np.ones((500, 3))),
+        poise.LookAt("Head", np.ones((500, 3))), poise.Pole("LeftForeArm", np.ones((500, 3)), tip="LeftHand"),
+        poise.Pin("LeftFoot"), poise.Near(walk.poses), poise.Balance(masses=poise.masses(rig)),
+        poise.Range.degrees(0, 150, axis=(1, 2, 3)), poise.SwingTwist.degrees((1, 2, 3), (45, 30), (-20, 20)),
+        poise.EulerBox.degrees("YXZ", x=(-1, 1), y=(-60, 60), z=(0, 1), soft=0.3),
+        *(poise.solvers.named(name) for name in poise.solvers.names() if name != "autodiff"),
+        poise.solve(rest, hand), poise.solve(rest, hand).status, poise.Status.stalled, poise.prepare(rest, hand),
+        poise.Tracker(rest, poise.Position("LeftHand", [0, 1, 0])), poise.bake(walk, poise.LookAt("Head", [2, 1.6, 2])),
+        poise.solve(rest, poise.Position("LeftHand", [0, 1, 0]), solver="ccd", trace=True).trace,
+        poise.fit(bones, walk.poses.world.positions, fps=30), poise.Clip(walk.times, walk.poses, "walk"),
+    ]  # fmt: skip
+
+
+VALUES = values()
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_a_value_says_what_it_is_in_few_words(value):
+    said = repr(value)
+    assert said.count("\n") < MOST_LINES
+    assert len(said) <= MOST_LETTERS
+    assert type(value).__name__ in said
+    assert " object at 0x" not in said
+
+
+def test_every_public_class_is_asked():
+    shown = {type(value).__name__ for value in VALUES}
+    assert CLASSES - ERRORS - ELSEWHERE - shown <= {"Autodiff"}
+    assert {kind.__name__ for kind in (*GOALS, *LIMITS)} <= shown
