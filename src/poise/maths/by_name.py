@@ -35,9 +35,9 @@ def options_by_name(of: Class) -> Class:
         names = list(inspect.signature(plain).parameters)[1:] if given or options else ()
         if given:
             raise InputError(_by_position(type(self), given, names))
-        unknown = next((name for name in options if name not in names), None)
-        if unknown is not None:
-            raise _no_option(type(self).__name__, unknown, names)
+        for name in options:
+            if name not in names:
+                raise _no_option(type(self).__name__, name, names)
         plain(self, **options)
 
     of.__init__ = init

@@ -156,9 +156,9 @@ def _moving_rows(
     `aimed` are those of the goals that speak of a joint, in the row of `tips`.
     """
     rows: set[int] = set()
-    balances = [goal for goal in goals if isinstance(goal, Balance)]
-    for goal in balances:
-        rows.update(goal.moving(skeleton))
+    for goal in goals:
+        if isinstance(goal, Balance):
+            rows.update(goal.moving(skeleton))
     for goal, tip in zip(aimed, tips, strict=True):
         if isinstance(goal, LookAt):
             rows.update(goal.shares(skeleton))
@@ -168,7 +168,7 @@ def _moving_rows(
             rows.add(tip)
         if not (counts and goal.root is not None and skeleton.index(goal.root) == tip):
             rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
-    if not aimed and not balances:
+    if not aimed and not any(isinstance(goal, Balance) for goal in goals):
         rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
     rows |= _free_rows(skeleton, tips) if free_root else set()
     ratios = skeleton.coupling_rows[:, 0]
@@ -257,18 +257,13 @@ def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, 
     for i, goal in enumerate(goals):
         for measure in goal.measures:
             kind = TERMS[measure]
-            row, *limb = _rows_of(skeleton, goal)
+            if isinstance(goal, Balance):
+                row, *limb = [row for row, _ in goal.support(skeleton)]
+            else:
+                row, limb = _tip(skeleton, goal), goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
             found.append(Measure(kind, i, row, column, tuple(limb)))
             column += NUMBERS[kind]
     return tuple(found)
-
-
-def _rows_of(skeleton: Skeleton, goal: AnyGoal) -> tuple[int, ...]:
-    """The rows of what a goal measures, as a Measure has them."""
-    if isinstance(goal, Balance):
-        return tuple([row for row, _ in goal.support(skeleton)])
-    limb = goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
-    return (_tip(skeleton, goal), *limb)
 
 
 def _tip(skeleton: Skeleton, goal: AnyGoal) -> int:

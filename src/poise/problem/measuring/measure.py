@@ -70,11 +70,11 @@ def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGo
 
 def _packed(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> Paths | None:
     measures = measures_of(skeleton, goals)
-    if any([measure.kind == BALANCE for measure in measures]):  # noqa: C419  (a generator is a call for each)
-        return None
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
+        if measure.kind == BALANCE:
+            return None
         way = skeleton.way(measure.row)
         spans[i] = len(rows), len(rows) + len(way)
         rows.extend(way)

@@ -62,7 +62,7 @@ class Capabilities:
         if request.prefer not in self.prefer:
             known = series(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
-        if problem.balances and request.prefer != "first":
+        if request.prefer != "first" and problem.balances:
             return f"{solver} meets a Balance with prefer='first' only, not with prefer={request.prefer!r}"
         refused = self._goal_refusal(solver, problem)
         if refused is not None:
