@@ -17,7 +17,7 @@ from poise.maths.rotations import normalised
 from poise.model.limits import NAMES, Limit, Range, SwingTwist, hinge_axis, unit_axis
 
 _MOST_ROWS = 2**31
-_TWO_TURNS = 4.0 * math.pi  # a whole number of radians beyond was meant as degrees
+_ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0  # [deg] ends of a range that were meant as degrees are round, and no less
 
 
 class Kind(IntEnum):
@@ -291,12 +291,12 @@ def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
 
 
 def _refuse_degrees(name: str, limit: Limit) -> None:
-    """InputError for angles that look like degrees: whole numbers, one of them beyond two turns in radians."""
+    """InputError for angles that look like degrees: multiples of 15, one of them at least 30, none beyond 360."""
     if isinstance(limit, SwingTwist):
         return  # which has no angles beyond half a turn
     pairs = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges
     ends = [end for pair in pairs for end in pair if math.isfinite(end)]
-    if max(map(abs, ends), default=0.0) > _TWO_TURNS and all(end.is_integer() for end in ends):
+    if _LEAST <= max(map(abs, ends), default=0.0) <= _TURN and all(end % _ROUND == 0.0 for end in ends):
         kind = type(limit).__name__
         if isinstance(limit, Range):
             axis = "" if limit.axis is None else f", axis={limit.axis}"
