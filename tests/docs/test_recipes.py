@@ -37,8 +37,8 @@ PROOFS = {
             "PASSED tests/contracts/test_solvers.py::test_goals[Drill-levenberg_marquardt]",
             "\nreached: ",
         ),
-        "replace(self, target=value)",
-        "replace(self, target=value, weight=1.0)",
+        "given.shape[-1:] == (self.width,)",
+        "given.shape[-1:] == (3,)",
     ),
     "Add a limit": Proof(
         (

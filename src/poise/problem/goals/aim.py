@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
 from poise.model.limits import unit_axis
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -70,15 +69,3 @@ class Aim(PointTarget):
         set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
         set_fields(self, root=root, weight=checked_weight(weight, repr(joint)), optional=optional)
         self._keep_target(target)
-
-    def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other points."""
-        return type(self)(
-            self.joint,
-            value,
-            axis=self.axis,
-            offset=self.offset,
-            root=self.root,
-            weight=self.weight,
-            **rank_of(self),
-        )

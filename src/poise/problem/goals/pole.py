@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, Self
+from typing import NamedTuple, NoReturn
 
 from numpy.typing import ArrayLike
 
@@ -11,7 +11,7 @@ from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
 from poise.model.skeleton import Skeleton
-from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
+from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -77,10 +77,6 @@ class Pole(PointTarget):
     ) -> None:
         set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, repr(joint)), optional=optional)
         self._keep_target(target)
-
-    def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other points."""
-        return type(self)(self.joint, value, root=self.root, tip=self.tip, weight=self.weight, **rank_of(self))
 
     def limb(self, skeleton: Skeleton) -> LimbRows:
         """The limb on a skeleton; InputError where `joint` does not stand inside it."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
+from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
 
@@ -65,7 +64,3 @@ class Position(PointTarget):
         offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
         set_fields(self, joint=joint, root=root, weight=weight, offset=offset, optional=optional)
         self._keep_target(target)
-
-    def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other points."""
-        return type(self)(self.joint, value, root=self.root, weight=self.weight, **rank_of(self), offset=self.offset)

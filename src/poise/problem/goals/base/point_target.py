@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, Self, cast
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -48,3 +51,7 @@ class PointTarget(FrozenValue):
     def parse(self, value: ArrayLike) -> Floats:
         """Turn other points into rows (..., 3); InputError as in the constructor."""
         return points(value, f"the {self.aimed} of {self.joint!r}", planar=self.planar)
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return the same goal for other points."""
+        return replace(cast("Any", self), target=value)  # every goal is a dataclass
