@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self, cast
+from copy import copy
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,8 +34,8 @@ class PointTarget(FrozenValue):
     def _keep_target(self, value: ArrayLike) -> None:
         """Keep checked points, read-only; the constructor's last step."""
         rows = self.parse(value)
-        if self.planar and np.shape(value)[-1:] == (_PLANE,):
-            object.__setattr__(self, "flat", True)
+        if self.planar:
+            object.__setattr__(self, "flat", np.shape(value)[-1:] == (_PLANE,))
         rows.setflags(write=False)
         object.__setattr__(self, "target", rows)
 
@@ -54,4 +54,6 @@ class PointTarget(FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return the same goal for other points."""
-        return replace(cast("Any", self), target=value)  # every goal is a dataclass
+        other = copy(self)
+        other._keep_target(value)  # noqa: SLF001  (of the same class)
+        return other
