@@ -24,6 +24,12 @@ CALLS = {
     "iterations below 0": ([*HAND, "--to", "0", "1", "0", "--iterations", "-1"], "--iterations"),
     "no target": (HAND, "give a target"),
     "no joint": (["solve", GLB, "--to", "0", "1", "0"], "--to needs --joint JOINT"),
+    "two targets": ([*HAND, "--to", "0", "1", "0", "--to", "1", "1", "0"], "--to is given twice for one --joint"),
+    "a joint without a target": (
+        [*HAND, "--to", "0", "1", "0", "--joint", "Head"],
+        "--joint Head has no target of its",
+    ),
+    "letters for the second": ([*HAND, "--to", "0", "1", "0", "--joint", "Head", "--to", "a", "b", "c"], "'--to'"),
     "no such joint": (["solve", GLB, "--joint", "LeftHnd", "--to", "0", "1", "0"], "did you mean 'LeftHand'"),
     "a root below": ([*HAND, "--root", "Head", "--to", "0", "1", "0"], "'Head' is not above 'LeftHand'"),
     "no such solver": ([*HAND, "--to", "0", "1", "0", "--solver", "dls"], "did you mean 'damped_least_squares'"),

@@ -46,7 +46,8 @@ def command(verb: str) -> Any:
     """A verb as a command."""
     module, function = VERBS[verb].split(".")
     alone = typer.Typer(**_PLAIN)
-    alone.command(verb)(getattr(importlib.import_module(f"poise.cli.{module}"), function))
+    imported = importlib.import_module(f"poise.cli.{module}")
+    alone.command(verb, cls=getattr(imported, "Command", None))(getattr(imported, function))
     return typer.main.get_command(alone)
 
 

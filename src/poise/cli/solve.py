@@ -11,6 +11,7 @@ import typer
 from poise.cli import frames, many
 from poise.cli.given import asked
 from poise.cli.given.goals import HELP
+from poise.cli.given.groups import GroupedCommand, groups_in
 from poise.cli.given.opened import opened
 from poise.cli.given.targets import open_targets
 from poise.cli.told import answer, outputs
@@ -45,10 +46,13 @@ class Hinge(StrEnum):
     PROJECT = "project"
 
 
-def solve(
+def solve(  # its class of command, `Command` below, takes several --joint
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH or URDF file")],
     *,
-    joint: Annotated[str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP)")] = None,
+    joint: Annotated[
+        str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP); again: for another")
+    ] = None,
     root: Annotated[str | None, typer.Option(help="first joint that may move; default: the limb's own")] = None,
     to: Annotated[
         tuple[float, float, float] | None, typer.Option("--to", metavar="X Y Z", help="target, world, file units")
@@ -127,8 +131,9 @@ def solve(
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
     wanted = asked.GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
+    others = groups_in(context)
     if targets is not None:
-        _refuse_with_targets(wanted, plot=plot, prefer=prefer, beside=not every_frame)
+        _refuse_with_targets(wanted, others, plot=plot, prefer=prefer, beside=not every_frame)
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
     if time is not None and from_clip is None:
@@ -137,7 +142,7 @@ def solve(
     clip = frames.clip_of(rig, from_clip) if every_frame or from_clip is not None else None
     start = rig.pose if clip is None else clip.at(0.0 if time is None else time)
     rows = None if targets is None else open_targets(targets, joint or "", root)
-    goals = wanted.goals(start, main=rows is None)
+    goals = asked.all_goals(wanted, others, start, main=rows is None)
     short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
     every = goals if rows is None else (rows.goal, *goals)
     chosen = asked.solver_of(
@@ -177,8 +182,17 @@ def _solve_one(
     return 0 if result.reached else 1
 
 
-def _refuse_with_targets(wanted: asked.GoalOptions, *, plot: Path | None, prefer: Preferred, beside: bool) -> None:
+def _refuse_with_targets(
+    wanted: asked.GoalOptions,
+    others: list[asked.GoalOptions],
+    *,
+    plot: Path | None,
+    prefer: Preferred,
+    beside: bool,
+) -> None:
     """Refuse options that would be ignored."""
+    if others and beside:
+        raise InputError("--targets solves for one --joint; others go with --to, or with --every-frame")
     if wanted.joint is None:
         raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")
     if wanted.to is not None or wanted.rotation is not None:
@@ -191,3 +205,6 @@ def _refuse_with_targets(wanted: asked.GoalOptions, *, plot: Path | None, prefer
         raise InputError("--plot draws one pose: give it with --to, not with --targets")
     if prefer == Preferred.ALL:
         raise InputError("--prefer all lists the solutions of one target: give it with --to, not with --targets")
+
+
+Command = GroupedCommand

@@ -33,19 +33,13 @@ class GoalOptions(NamedTuple):
     near: bool
     words: Sequence[str]
 
-    def goals(self, start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
-        """The goals, the main one first; without `main` those beside a table of targets."""
-        found = [*self._main()] if main else []
-        found += self._beside(start)
-        found += [goal_of_words(text, start) for text in self.words]
-        if self.near:
-            found.append(Near(start))
-        if main and all(isinstance(goal, Near) for goal in found):
-            raise InputError(
-                "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
-                "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
-            )
-        return tuple(found)
+    def of_joint(self, start: Pose, *, main: bool = True) -> list[Goal]:
+        """The goals of --joint, the main one first; without `main` those beside a table of targets."""
+        return [*(self._main() if main else ()), *self._beside(start)]
+
+    def of_words(self, start: Pose) -> list[Goal]:
+        """What --goal and --near ask for."""
+        return [*(goal_of_words(text, start) for text in self.words), *([Near(start)] if self.near else [])]
 
     def _main(self) -> list[Goal]:
         if self.to is None and self.rotation is None:
@@ -88,6 +82,28 @@ class GoalOptions(NamedTuple):
         if self.joint is None:
             raise InputError(f"{option} needs --joint JOINT: it is that joint's target")
         return self.joint
+
+
+def all_goals(first: GoalOptions, others: Sequence[GoalOptions], start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
+    """The goals of every --joint, in order, and what stands beside them; InputError where there is none.
+
+    Without `main` the first --joint has its targets in a table.
+    """
+    parts = [first.of_joint(start, main=main), *(each.of_joint(start) for each in others)]
+    for each, goals in zip((first, *others), parts, strict=True):
+        if others and main and not goals:
+            raise InputError(
+                f"--joint {each.joint} has no target of its own: --to, --rotation, --direction and --look-at belong to "
+                "the --joint before them"
+            )
+    found = [goal for goals in parts for goal in goals]
+    found += first.of_words(start)
+    if main and all(isinstance(goal, Near) for goal in found):
+        raise InputError(
+            "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
+            "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
+        )
+    return tuple(found)
 
 
 def solver_of(
