@@ -7,24 +7,20 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
+from poise.cli.told.limbs import chain_lines, chains, height, limbs, size
 from poise.cli.told.limits import axis_words, limit_words
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
 from poise.errors import shown
 from poise.io.gltf.extras import limit_json
 from poise.io.registry import load
 from poise.model.limits import Limit, Range
-from poise.model.local import local_parts, world
-from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles import humanoid
+from poise.model.roles import Roles, humanoid
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.ways import LIMB
 
 _DEEPEST = 24  # levels that are indented; deeper ones line up there
-_MOST_CHAINS = 16
 
 
 def info(
@@ -50,9 +46,10 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "metres_per_unit": s.metres_per_unit,
         "up": s.up,
         "size": size(rig.rest).tolist(),
-        "height": height(rig),
+        "height": height(rig, found),
         "joints": [_joint(s, i) for i in range(len(s))],
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
+        "limbs": {name: {"root": root, "tip": tip} for name, (root, tip) in limbs(found).items()},
         "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in chains(s).items()},
         "humanoid": rig.humanoid,
         "roles": role_object(found),
@@ -87,65 +84,35 @@ def _open(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def size(pose: Pose) -> np.ndarray:
-    """Extent (3,) of the joints of a pose along x, y, z in file units.
-
-    With arrays, not through `pose.world`: looking at a file must not wait for a compiler, nor take its memory.
-    """
-    s, parts = pose.skeleton, local_parts(pose)
-    points = world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
-    return np.ptp(points, axis=0) if len(points) else np.zeros(3)
-
-
-def height(rig: Rig) -> float:
-    """Extent of the joints along the up axis; along the longest axis where the file does not say which is up."""
-    up = rig.skeleton.up
-    extent = size(rig.rest)
-    return float(extent["xyz".index(up)] if up else extent.max(initial=0.0))
-
-
-def chains(s: Skeleton) -> dict[str, tuple[str, str]]:
-    """Named chains of the sidecar, then each limb's own: from its first joint to its end."""
-    found = dict(s.chains)
-    for i in range(len(s)):
-        ends = not any(s.moving_depth[child] for child in s.children[i])
-        splits = sum(s.moving_depth[child] >= LIMB for child in s.children[i]) > 1
-        if s.parents[i] >= 0 and (splits or (ends and (s.moving_depth[i] or not s.children[i]))):
-            moving = [name for name in s.chain(None, s.names[i]) if s[name].kind != Kind.FIXED]
-            if len(moving) > 1:
-                found.setdefault(s.names[i], (moving[0], s.names[i]))
-    return found
-
-
 def as_lines(rig: Rig, file: Path) -> list[str]:
     """Everything `poise info` knows, for people."""
-    s = rig.skeleton
+    s, found = rig.skeleton, humanoid(rig)
     counts = {kind: int((s.kinds == kind).sum()) for kind in Kind}
     kinds = ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count)
-    lines = [f"{file}: {len(s)} joints ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers", _units(rig)]
-    lines += ["", *tree(s)]
-    if rig.clips:
-        lines += ["", f"clips ({len(rig.clips)}):"]
-        lines += [
-            f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips
-        ]
-    known = chains(s)
-    if known:
-        lines += ["", "chains (root -> tip):"]
-        lines += [shown(f"  {name}: {root} -> {tip}") for name, (root, tip) in list(known.items())[:_MOST_CHAINS]]
-        if len(known) > _MOST_CHAINS:
-            lines += [f"  ... and {len(known) - _MOST_CHAINS} more (--json lists all)"]
-    found = humanoid(rig)
-    roles = role_lines(found) + face_lines(found, s)
-    return lines + [""] * bool(roles) + roles + [shown(f"note: {note}") for note in rig.notes]
+    head = f"{file}: {len(s)} joints ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers"
+    clips = [
+        f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips
+    ]
+    if clips:
+        clips = [f"clips ({len(clips)}):", *clips]
+    parts = (chain_lines(s, found), clips, tree(s), role_lines(found) + face_lines(found, s))
+    body = [line for part in parts if part for line in ("", *part)]
+    return [head, _units(rig, found), *body, *(shown(f"note: {note}") for note in rig.notes)]
 
 
-def _units(rig: Rig) -> str:
+def _clips(rig: Rig) -> list[str]:
+    lines = [
+        f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips
+    ]
+    return [f"clips ({len(lines)}):", *lines] if lines else []
+
+
+def _units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
     which = f"+{up.upper()} up" if up else "up axis unknown"
     extent = " x ".join(f"{value:.4g}" for value in size(rig.rest))
-    return f"{unit}, {which}, joints span {extent} (height {height(rig):.4g})"
+    return f"{unit}, {which}, joints span {extent} (height {height(rig, roles):.4g})"
 
 
 def tree(s: Skeleton) -> list[str]:

@@ -1,0 +1,107 @@
+"""What one would move in a rig: its limbs by role, then the chains that it has besides, and how tall it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.errors import shown
+from poise.maths.arrays import Floats
+from poise.model.local import local_parts, world
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.roles import Roles
+from poise.model.skeleton import Kind, Skeleton
+from poise.model.ways import LIMB
+
+Chains = dict[str, tuple[str, str]]
+
+_MOST = 16  # chains that are listed for people
+_SURE = 0.8  # confidence from which roles count, as everywhere
+_LIMBS = (
+    ("leftHand", "leftUpperArm"), ("rightHand", "rightUpperArm"), ("leftFoot", "leftUpperLeg"),
+    ("rightFoot", "rightUpperLeg"), ("head", "neck"),
+)  # fmt: skip
+
+
+def limbs(roles: Roles) -> Chains:
+    """The limbs of a figure: the role of the tip, with the names of the first joint and of the tip."""
+    sure = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= _SURE}
+    found = {tip: (sure[root], sure[tip]) for tip, root in _LIMBS if tip in sure and root in sure}
+    if "head" in sure:
+        found.setdefault("head", (sure["head"], sure["head"]))
+    for leg in roles.legs if roles.kind != "humanoid" else ():
+        if leg.upper and leg.foot:
+            found[f"{leg.name} foot"] = (leg.upper, leg.foot)
+    return found
+
+
+def chains(s: Skeleton) -> Chains:
+    """Named chains of the sidecar, then each limb's own: from its first joint to its end.
+
+    A leaf `hand_end` that only tells how long the hand is has no chain of its own where the hand has one.
+    """
+    found = dict(s.chains)
+    for i in range(len(s)):
+        ends = not any(s.moving_depth[child] for child in s.children[i])
+        splits = sum(s.moving_depth[child] >= LIMB for child in s.children[i]) > 1
+        if s.parents[i] < 0 or not (splits or (ends and (s.moving_depth[i] or not s.children[i]))):
+            continue
+        if _is_end(s, i) and s.names[s.parents[i]] in found:
+            continue
+        moving = [name for name in s.chain(None, s.names[i]) if s[name].kind != Kind.FIXED]
+        if len(moving) > 1:
+            found.setdefault(s.names[i], (moving[0], s.names[i]))
+    return found
+
+
+def _is_end(s: Skeleton, i: int) -> bool:
+    """Whether a joint is the `_end` of the one above it: an End Site of BVH, or Blender's leaf bone."""
+    return s.kinds[i] == Kind.FIXED and not s.children[i] and s.names[i] == f"{s.names[s.parents[i]]}_end"
+
+
+def chain_lines(s: Skeleton, roles: Roles) -> list[str]:
+    """Limbs and chains for people: those that a role names, then the others."""
+    known = limbs(roles)
+    width = max(map(len, known), default=0)
+    lines = [shown(f"  {name:{width}}  {root} -> {tip}") for name, (root, tip) in known.items()]
+    if lines:
+        named = "; --joint takes the tip or its role" if roles.kind == "humanoid" else ""
+        lines = [f"limbs (root -> tip{named}):", *lines]
+    others = [(name, ends) for name, ends in chains(s).items() if name in s.chains or ends not in known.values()]
+    if not others:
+        return lines
+    lines += ["", "chains (root -> tip):"] if lines else ["chains (root -> tip):"]
+    lines += [shown(f"  {name}: {root} -> {tip}") for name, (root, tip) in others[:_MOST]]
+    return lines + [f"  ... and {len(others) - _MOST} more (--json lists all)"] * (len(others) > _MOST)
+
+
+def places(pose: Pose) -> Floats:
+    """World positions (joints, 3) of a pose.
+
+    With arrays, not through `pose.world`: looking at a file must not wait for a compiler, nor take its memory.
+    """
+    s, parts = pose.skeleton, local_parts(pose)
+    return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+
+
+def size(pose: Pose) -> Floats:
+    """Extent (3,) of the joints of a pose along x, y, z in file units."""
+    points = places(pose)
+    return np.ptp(points, axis=0) if len(points) else np.zeros(3)
+
+
+def height(rig: Rig, roles: Roles) -> float:
+    """Extent of the joints along the up axis.
+
+    Where the file does not say which is up, that is the axis along which the head stands above the feet, and for what
+    has neither the longest one.
+    """
+    extent = size(rig.rest)
+    if rig.skeleton.up:
+        return float(extent["xyz".index(rig.skeleton.up)])
+    rows = {role: rig.skeleton.index(joint) for role, joint in roles.joints.items()}
+    if {"head", "leftFoot", "rightFoot"} <= rows.keys():
+        points = places(rig.rest)
+        above = points[rows["head"]] - 0.5 * (points[rows["leftFoot"]] + points[rows["rightFoot"]])
+        return float(extent[np.abs(above).argmax()])
+    return float(extent.max(initial=0.0))

@@ -1,0 +1,68 @@
+"""What `poise info` shows first: the limbs that one would move, chains without twins, and how tall the figure is."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import poise
+from poise.cli.told.limbs import chains, height, limbs
+from tests.command_line import ARM, HUMANOID, run
+
+BVH = HUMANOID.with_suffix(".bvh")
+
+
+def test_limbs_come_first():
+    text = run("info", HUMANOID).stdout
+    lines = text.splitlines()
+    assert lines[3].startswith("limbs (root -> tip; --joint takes the tip or its role)")
+    assert [line.split()[0] for line in lines[4:9]] == ["leftHand", "rightHand", "leftFoot", "rightFoot", "head"]
+    assert text.index("limbs") < text.index("chains") < text.index("└─") < text.index("roles")
+
+
+def test_every_limb_can_be_named_as_it_stands_there():
+    known = json.loads(run("info", HUMANOID, "--json").stdout)["limbs"]
+    rig = poise.load(HUMANOID)
+    for role, limb in known.items():
+        assert poise.solve(
+            rig.rest, poise.Position(role, rig.rest.world[limb["tip"]].positions, root=limb["root"])
+        ).reached
+
+
+def test_a_robot_has_chains_only():
+    text = run("info", ARM).stdout
+    assert "limbs" not in text
+    assert "chains (root -> tip):" in text
+
+
+def test_ends_have_no_chain_of_their_own():
+    rig = poise.load(BVH)
+    ends = [name for name in rig.skeleton.names if name.endswith("_end")]
+    found = set(chains(rig.skeleton))
+    assert set(ends) & found == {"Head_end"}  # the only joint above the head is the neck: no chain of several
+    assert {"LeftToe", "RightToe"} <= found
+
+
+def test_another_fixed_tip_keeps_its_chain():
+    skeleton = poise.Skeleton.build(["a", "b", "b_tool"], [-1, 0, 1], [1, 1, 0], offsets=np.eye(3), axes=np.eye(3))
+    assert chains(skeleton) == {"b_tool": ("a", "b_tool")}
+
+
+def test_the_height_is_the_figures_where_the_file_has_no_up(data):
+    """The arms are wider than the figure is tall."""
+    rig = poise.load(data / "bvh/cmu_12_01_walk.bvh")
+    assert height(rig, poise.humanoid(rig)) == pytest.approx(24.18, abs=0.01)
+    assert np.ptp(rig.rest.world.positions, axis=0).max() > 25
+
+
+def test_legs_of_a_fox(data):
+    known = limbs(poise.humanoid(poise.load(data / "glb/fox.glb")))
+    assert [name for name in known if "foot" in name] == [
+        "front left foot",
+        "front right foot",
+        "hind left foot",
+        "hind right foot",
+    ]
+    assert known["hind left foot"] == ("b_LeftLeg01_015", "b_LeftFoot01_017")
