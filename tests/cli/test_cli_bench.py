@@ -60,15 +60,29 @@ class TestWarmup:
 
     def test_progress_names_the_steps(self):
         said = []
-        folder = poise.warmup(said.append)
+        folder = poise.warmup(progress=said.append)
         assert said == [name for name, _ in warming.steps()]
         assert list(folder.glob("*.nbc"))
 
     def test_the_command(self):
         done = start("warmup")
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("kernels ready in ")
+        assert done.stdout.startswith("kernels ready (all) in ")
         assert f", cached in {poise.warmup()}\n" in done.stdout
+
+    @pytest.mark.parametrize("group", warming.GROUPS[:-1])
+    def test_a_group_is_a_part(self, group):
+        names, part = ([name for name, _ in warming.steps(what)] for what in ("all", group))
+        assert part[0] == "poses"
+        assert set(part) < set(names)
+
+    def test_the_groups_are_all(self):
+        parts = {name for group in warming.GROUPS[:-1] for name, _ in warming.steps(group)}
+        assert parts == {name for name, _ in warming.steps()}
+
+    def test_another_word(self):
+        with pytest.raises(poise.PoiseError, match="no group of kernels 'legs'; groups of kernels: arms, figures"):
+            poise.warmup("legs")
 
 
 class TestBench:

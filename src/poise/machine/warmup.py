@@ -1,18 +1,21 @@
-"""Compile every kernel ahead of time, by solving tiny problems; a later run finds them in the cache on disk."""
+"""Compile kernels ahead of time, by solving tiny problems; a later run finds them in the cache on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from poise import kernels
+from poise.errors import UnknownNameError
 from poise.ground.grounder import Grounder
 from poise.ground.plant import lock_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
+from poise.kernels.announced import quiet
 from poise.maths.lanes import lane_width
 from poise.model.clip import Clip
 from poise.model.limits import Range
@@ -28,46 +31,47 @@ _NEAR, _FAR = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
-def steps() -> list[Step]:
+def steps(what: str = "all") -> list[Step]:
     """The steps of warming up: pairs of a name and a function, which takes seconds once and milliseconds afterwards."""
-    return [
-        ("poses", _poses),
-        ("Jacobians", _jacobians),
-        ("joint by joint: ccd", _ccd),
-        ("joint by joint: fabrik", _fabrik),
-        ("limbs of two bones", _two_bone),
-        ("arms: one target", _arm_one),
-        ("arms: many targets", _arm_many),
-        ("figures: any goals", _figure),
-        ("Jacobian methods", _jacobian_methods),
-        ("feet of clips", _feet),
-        ("feet, live", _live_feet),
-    ]
+    if what not in GROUPS:
+        raise UnknownNameError("group of kernels", what, GROUPS, plural="groups of kernels")
+    return [(name, step) for name, group, step in _STEPS if what == "all" or group in {what, "everything"}]
 
 
-def warmup(progress: Callable[[str], None] | None = None) -> Path:
-    """Compile everything that solving needs on this machine.
+def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path:
+    """Compile what solving needs on this machine, now and not at the first solve.
 
     Parameters
     ----------
+    what
+        `"arms"`: robot arms by the default solver. `"figures"`: limbs and whole figures by the default solver.
+        `"methods"`: the solvers that one names, such as `ccd` and `fabrik`. `"feet"`: planting, locking, the Grounder.
+        `"all"`: all of these.
     progress
-        A function that is called with the name of each step before it begins.
+        A function that is called with the name of each step before it begins. Without one, a line on standard error
+        says that kernels are compiled.
 
     Returns
     -------
     Path
         The folder in which the compiled kernels are kept.
 
+    Raises
+    ------
+    UnknownNameError
+        For another word.
+
     Notes
     -----
     Numba keeps them beside the package, in a folder of the user's where that cannot be written, or where the
     environment variable NUMBA_CACHE_DIR says. They are compiled for this processor and this version of Poise.
     """
-    for name, compile_kernels in steps():
-        if progress is not None:
-            progress(name)
-        compile_kernels()
-    return Path(kernels.chain.ccd.solve.stats.cache_path)
+    with nullcontext() if progress is None else quiet():
+        for name, compile_kernels in steps(what):
+            if progress is not None:
+                progress(name)
+            compile_kernels()
+    return Path(kernels.forward.local_transforms.stats.cache_path)
 
 
 def compiled() -> dict[str, int]:
@@ -205,3 +209,21 @@ def _bent(skeleton: Skeleton) -> Pose:
     """The figure with a hinge for a knee."""
     hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
     return Pose(hinged, hinged.rest_q)
+
+
+GROUPS = ("arms", "figures", "methods", "feet", "all")
+
+# What a step is called, the group that it belongs to, and the step.
+_STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
+    ("poses", "everything", _poses),
+    ("Jacobians", "arms", _jacobians),
+    ("arms: one target", "arms", _arm_one),
+    ("arms: many targets", "arms", _arm_many),
+    ("limbs of two bones", "figures", _two_bone),
+    ("figures: any goals", "figures", _figure),
+    ("joint by joint: ccd", "methods", _ccd),
+    ("joint by joint: fabrik", "methods", _fabrik),
+    ("Jacobian methods", "methods", _jacobian_methods),
+    ("feet of clips", "feet", _feet),
+    ("feet, live", "feet", _live_feet),
+)

@@ -1,0 +1,126 @@
+"""Compiling is said in one line: running where a person looks, once elsewhere, never where the caller says it."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from numba.core.event import Event, EventStatus
+
+from poise.kernels import announced
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self):
+        return True
+
+
+class Gone(Screen):
+    """A terminal that was closed."""
+
+    def write(self, text):
+        raise OSError(text)
+
+
+def event(module="poise.kernels.arm.reach"):
+    function = SimpleNamespace(__module__=module)
+    return Event("numba:compile", EventStatus.START, data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+@pytest.fixture
+def announcer():
+    return announced.Announcer()
+
+
+def compiled(announcer, *modules):
+    """Begin and end to compile functions, each inside of the one before."""
+    events = [event(module) for module in modules] or [event()]
+    for one in events:
+        announcer.on_start(one)
+    for one in reversed(events):
+        announcer.on_end(one)
+
+
+class TestElsewhere:
+    def test_it_is_said_once(self, announcer, capsys):
+        compiled(announcer)
+        compiled(announcer)
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith("poise: compiling for this machine, once")
+        assert said.err.count("\n") == 1
+
+    def test_functions_of_others_are_theirs(self, announcer, capsys):
+        compiled(announcer, "somebody.else")
+        compiled(announcer, "somebody.else", "poise.kernels.forward")
+        assert capsys.readouterr().err == ""
+
+    def test_a_caller_says_it_itself(self, capsys, monkeypatch):
+        monkeypatch.setattr(announced, "ANNOUNCER", one := announced.Announcer())
+        with announced.quiet():
+            compiled(one)
+        assert capsys.readouterr().err == ""
+        compiled(one)
+        assert capsys.readouterr().err != ""
+
+    def test_without_standard_error(self, announcer, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", None)
+        compiled(announcer)
+
+
+class TestWhereAPersonLooks:
+    def test_the_line_is_there_and_wiped_out(self, announcer, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", screen := Screen())
+        compiled(announcer, "poise.kernels.arm", "poise.kernels.forward")
+        pictures = screen.getvalue().split("\r")
+        assert pictures[1] == announced.bar(0, 0.0)
+        assert set(pictures[-2]) == {" "}
+        assert len(pictures[-2]) >= len(pictures[1])
+        assert pictures[-1] == ""
+        assert "\n" not in screen.getvalue()
+
+    def test_seconds_add_up(self, announcer, monkeypatch):
+        clock = SimpleNamespace(perf_counter=lambda: clock.now, now=0.0)
+        monkeypatch.setattr(announced, "time", clock)
+        monkeypatch.setattr(sys, "stderr", screen := Screen())
+        for _ in range(3):
+            announcer.on_start(event())
+            clock.now += 4.0
+            announcer.on_end(event())
+        assert "] 8 s" in screen.getvalue()
+
+    def test_a_closed_terminal_stops_nothing(self, announcer, monkeypatch):
+        monkeypatch.setattr(sys, "stderr", Gone())
+        compiled(announcer)
+
+    @pytest.mark.parametrize("step", range(60))
+    def test_the_mark_stays_in_its_bar(self, step):
+        text = announced.bar(step, 12.3)
+        assert len(text) == len(announced.bar(0, 12.3)) < 80
+        assert text[text.index("[") + 1 : text.index("]")].strip() == "===="
+
+
+class TestRubbish:
+    def test_is_looked_for_as_before(self, announcer):
+        before = gc.get_threshold()
+        announcer.on_start(event())
+        assert gc.get_threshold() > before
+        announcer.on_end(event())
+        assert gc.get_threshold() == before
+
+
+@pytest.mark.long
+def test_a_fresh_process_says_it(tmp_path):
+    code = "import poise; print(poise.load(poise.sample('arm')).rest.world.positions.shape)"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for lines in (1, 0):
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stderr.count("poise: compiling") == lines
+        assert "3)" in done.stdout
