@@ -100,13 +100,6 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
     return [head, _units(rig, found), *body, *(shown(f"note: {note}") for note in rig.notes)]
 
 
-def _clips(rig: Rig) -> list[str]:
-    lines = [
-        f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips
-    ]
-    return [f"clips ({len(lines)}):", *lines] if lines else []
-
-
 def _units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
