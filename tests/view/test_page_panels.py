@@ -143,7 +143,7 @@ def test_one_and_two_views(served):
     assert_shown_is_solved(tab)
 
 
-SHOWN = ("bones", "skin", "axes", "limits", "ghost", "trail", "grid", "shadows")
+SHOWN = ("bones", "skin", "through", "axes", "limits", "ghost", "trail", "grid", "shadows")
 
 
 def test_what_is_drawn_is_switched(served):
@@ -235,6 +235,7 @@ def test_help_lists_every_key(served):
         "1",
         "2",
         "F",
+        "B",
         "G",
         "Space",
         "Ctrl+Z",
@@ -288,6 +289,9 @@ def test_every_key_does_what_the_sheet_says(served):
     ghost = tab.get("window.poise.viewports[0].show.ghost")
     tab.key("g")
     assert tab.get("window.poise.viewports[0].show.ghost") != ghost
+    assert not tab.get("window.poise.viewports[0].show.through")
+    tab.key("b")
+    assert tab.get("window.poise.viewports[0].show.through")
     tab.key("/")
     assert tab.get("document.activeElement.dataset.testid") == "outliner-search"
     tab.page.keyboard.type("gse1")  # words, not commands

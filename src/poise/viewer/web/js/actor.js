@@ -15,6 +15,7 @@ import { Color, Matrix4 } from "three";
 export const SHOW = {
   bones: true,
   skin: true,
+  through: false,
   axes: false,
   limits: true,
   ghost: false,
@@ -47,8 +48,10 @@ export class Actor {
     this.moving = new Set(); // rows of the chains' joints
     this.hit = new Set(); // rows at an end of their limits
     this.show = { ...SHOW };
+    this.compared = true; // whether there is something to see beside the start pose
     stage.world.add(this.skin.group);
-    for (const part of [this.ghost, this.limits, this.trail, this.handles, this.poles]) stage.front.add(part.group);
+    stage.world.add(this.ghost.group); // behind the skin, not over it
+    for (const part of [this.limits, this.trail, this.handles, this.poles]) stage.front.add(part.group);
     stage.front.add(this.axes.lines);
   }
 
@@ -79,13 +82,12 @@ export class Actor {
   setShow(show) {
     this.show = show;
     this.bones.group.visible = show.bones;
-    this.ghost.group.visible = show.ghost;
+    this.ghost.group.visible = show.ghost && this.compared;
     this.limits.group.visible = show.limits;
     this.trail.group.visible = show.trail;
     this.axes.lines.visible = show.axes;
     this.skin.setOpacity(show.skin ? show.skinOpacity : 0);
-    const covered = this.skin.hasMeshes && show.skin && show.skinOpacity >= 1;
-    (covered ? this.stage.front : this.stage.world).add(this.bones.group); // over a skin that would hide them
+    (show.through ? this.stage.front : this.stage.world).add(this.bones.group); // over the skin, or inside of it
     if (this.figure.ready) this.axes.update();
   }
 
@@ -95,6 +97,8 @@ export class Actor {
     const rows = chains.flatMap(({ joints }) => joints).map((name) => this.figure.rows.get(name));
     this.moving = new Set(rows.filter((row) => row !== undefined));
     this.trail.setTips(chains.map(({ tip }) => tip));
+    this.compared = chains.length > 0 || !state.clip; // a clip alone has no start pose that it comes from
+    this.ghost.group.visible = this.show.ghost && this.compared;
     this.limits.set(state.outlines ?? {}, state.limits ?? {});
     if (this.figure.ready) this.limits.update();
     this.handles.set(wantedIn(state, up), state.serial, up);

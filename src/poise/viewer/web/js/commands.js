@@ -80,12 +80,19 @@ function looking(page) {
     countViews: (count) => send({ do: "views", count }),
     /** @param {string} what one of `show` @param {any} value */
     show: (what, value) => store.set("show", { ...store.get("show"), [what]: value }),
-    ghost: () => store.set("show", { ...store.get("show"), ghost: !store.get("show").ghost }),
+    ghost: () => flip(store, "ghost"),
+    through: () => flip(store, "through"),
     frameAll: () => page.views.frameAll(),
     search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),
     theme: () => nextTheme(store),
   };
+}
+
+/** @param {string} what one of `show` that is on or off */
+function flip(store, what) {
+  const show = store.get("show");
+  store.set("show", { ...show, [what]: !show[what] });
 }
 
 /** @returns {boolean} whether a chain pins this joint */

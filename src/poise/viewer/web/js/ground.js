@@ -125,7 +125,7 @@ export class Ground {
     this.terrain = gltf ? (gltf.scene ?? gltf.scenes[0]) : null;
     this.terrain?.traverse((object) => {
       if (!object.isMesh) return;
-      if (!object.geometry.attributes.normal) object.geometry.computeVertexNormals();
+      if (!object.geometry.attributes.normal) object.geometry = faceted(object.geometry);
       object.material = this.material;
       object.receiveShadow = true;
     });
@@ -148,6 +148,14 @@ export class Ground {
     }
     this.material.dispose();
   }
+}
+
+/** A mesh without normals has flat faces, as glTF wants it: the edges of stairs are edges. */
+function faceted(geometry) {
+  const flat = geometry.toNonIndexed();
+  flat.computeVertexNormals();
+  geometry.dispose();
+  return flat;
 }
 
 /** Width of a cell: 1, 2 or 5 times a power of ten, about a fifth of a figure. @param {number} size file units */

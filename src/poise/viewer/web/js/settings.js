@@ -4,17 +4,18 @@ const STORED = "poise-settings";
 const KEPT = ["show", "gizmo", "space", "sides", "options", "themeChoice"]; // topics
 const TALL = 850; // [px] a window in which the options of a solver have room
 
-/** What is drawn at first; skinOpacity lets the bones be seen through the skin. Shadows: as the graphics can. */
+/** What is drawn at first; `through` draws the bones over the skin. Shadows: as the graphics can. */
 export const SHOWN_AT_FIRST = {
   bones: true,
   skin: true,
+  through: false,
   axes: false,
   limits: true,
   ghost: true,
   trail: true,
   grid: true,
   shadows: null,
-  skinOpacity: 0.6,
+  skinOpacity: 1,
 };
 
 /**

@@ -20,6 +20,7 @@ export const SHORTCUTS = [
   { keys: "1", text: "One view", group: "View", command: "countViews", value: 1 },
   { keys: "2", text: "Two views: compare methods", group: "View", command: "countViews", value: 2 },
   { keys: "F", text: "Frame all", group: "View", command: "frameAll" },
+  { keys: "B", text: "Bones through the skin", group: "View", command: "through" },
   { keys: "G", text: "Ghost of the start pose", group: "View", command: "ghost" },
   { keys: "Space", text: "Play or pause the clip", group: "Clip", command: "play" },
   { keys: "Left", text: "One frame back", group: "Clip", command: "scrub", value: -1 },

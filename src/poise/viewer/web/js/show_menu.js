@@ -6,6 +6,7 @@ import { menu } from "poise/menu.js";
 const THINGS = [
   ["bones", "Bones"],
   ["skin", "Skin and meshes"],
+  ["through", "Bones through the skin"],
   ["axes", "Joint axes"],
   ["limits", "Limits"],
   ["ghost", "Ghost of the start pose"],
