@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,19 +10,23 @@ import poise
 from poise.io import samples
 from tests.docs.pages import Block, agree, blocks, commands, name, pages, run_page
 
-SAMPLES = ("humanoid.glb", "humanoid.bvh", "humanoid.ik.toml", "arm.urdf", "hills.npz")
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the bundled samples, as `poise demo` leaves it."""
-    for sample in SAMPLES:
-        (tmp_path / sample).write_bytes((Path(samples.__file__).parent / sample).read_bytes())
+    """A folder with the bundled samples, as `poise samples` leaves it."""
+    samples.copy_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.mark.usefixtures("folder", "nobody")
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """A folder with nothing in it, where a reader begins."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("empty", "nobody")
 @pytest.mark.parametrize("path", pages(), ids=name)
 def test_page_runs(path):
     run_page(path)

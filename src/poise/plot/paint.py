@@ -21,6 +21,7 @@ _INK, _MUTED, _GRID, _SHADOW = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1"
 _HEIGHT = 3.9  # of a panel [inch]
 _CURVE = 3.4  # width of the curve beside them
 _LETTER = 0.11  # of the title [inch]: panels are at least as wide as their words
+_NOTHING = 1e-6  # [m] of a distance that is not worth a number
 _MANY = 40  # joints; more are drawn as small dots
 
 
@@ -139,9 +140,17 @@ def _write_label(figure: Any, x: float, y: float, panel: Panel, scene: Scene) ->
     figure.text(x, y, panel.label, size=10.5, color=_INK, ha="center", va="bottom")
     if scene.target is not None and len(panel.chain):
         left = float(np.linalg.norm(panel.points[panel.chain[-1]] - scene.target))
-        away = f"{_length(left, panel.pose.skeleton)} from the target"
+        away = _away(left, panel.pose.skeleton)
         offset = 0.05 / figure.get_figheight()
         figure.text(x, y - offset, away, size=8.5, color=_MUTED, ha="center", va="top")
+
+
+def _away(left: float, skeleton: Skeleton) -> str:
+    """How far a tip is from its target; what is below a thousandth of a millimetre is nothing that a picture shows."""
+    metres = skeleton.metres_per_unit
+    if left == 0.0 or (metres is not None and left * metres < _NOTHING):
+        return "at the target"
+    return f"{_length(left, skeleton)} from the target"
 
 
 def _length(value: float, skeleton: Skeleton) -> str:
