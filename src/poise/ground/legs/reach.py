@@ -9,6 +9,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.feet import Feet
+from poise.ground.legs.fold import unfolded
 from poise.ground.legs.heels import heel_room, lifted, needed_lift
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.legs.pelvis import longest_chords, pelvis_heights
@@ -34,6 +35,7 @@ def reach_feet(
     room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
     up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    feet = unfolded(motion, soles, feet, hips, contacts.any, footing)
     feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
     most = np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
     axes = bend_axes(motion, soles)

@@ -1,0 +1,65 @@
+"""Fold: swinging feet that are carried so high that their legs would fold up are let down again.
+
+An animated foot that is lifted high goes higher still where the ground under it rises, and the pelvis follows later:
+the ankle would come nearer to the hip than the leg can fold, and the knee would swing from one side to the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, TOES, Motion
+from poise.ground.legs.feet import Feet
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import above, eased, time_from
+from poise.maths.vectors import raised
+
+_KEPT = 0.85  # of the animated distance from hip to ankle that is kept
+_LEAST = 1.15  # times what a leg can fold to: nearer, a knee turns too quickly
+_EARLY = 0.1  # [s] before and after: how smoothly a foot is let down
+_FREE = 0.1  # [s] from a stance in which that becomes possible
+_OVER = 0.02  # [m] a foot that was let down still passes over the ground
+
+
+def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: Bools, footing: Footing) -> Feet:
+    """Let feet in the air down until no leg is folded much further than it is animated.
+
+    With D the least distance from hip to ankle and d their level distance, the ankle must be sqrt(D^2 - d^2) below.
+    """
+    thigh, shin, posed = _lengths(motion)
+    least = np.minimum(np.maximum(_KEPT * posed, _LEAST * np.abs(thigh - shin)), posed)
+    away = feet.ankles - hips
+    level = (away[..., :2] ** 2).sum(axis=-1)
+    wanted = np.maximum(away[..., 2] + np.sqrt(np.maximum(least**2 - level, 0.0)), 0.0)
+    wanted[standing | (least**2 <= level)] = 0.0
+    if not wanted.any():
+        return feet
+    half = round(_EARLY / (motion.step or np.inf))
+    room = np.maximum(-above(-_room(motion, soles, feet, footing), half), 0.0)
+    free = eased(np.minimum(*time_from(motion.times, standing)) / _FREE)
+    down = np.minimum(above(wanted, half), room) * free
+    return dataclasses.replace(feet, ankles=feet.ankles - raised(down), pivots=feet.pivots - raised(down))
+
+
+def _lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
+    """Thighs, shins, and the animated distances (F, L) from hip to ankle."""
+    hip, knee, ankle = (motion.places[:, :, part] for part in (HIP, KNEE, ANKLE))
+    return tuple(np.linalg.norm(b - a, axis=-1) for a, b in ((hip, knee), (knee, ankle), (hip, ankle)))  # pyright: ignore[reportReturnType]
+
+
+def _room(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Floats:
+    """How far (F, L) heel, ball and tip are above the ground, at least, less what must stay free."""
+    points = [
+        rotations.rotate(feet.turns, np.broadcast_to(point, feet.ankles.shape)) for point in (soles.heel, soles.ball)
+    ]
+    foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    toes = np.where(motion.bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES]), feet.turns)
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, feet.ankles.shape))
+    points.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
+    heights = [(feet.ankles + point)[..., 2] - footing.heights(feet.ankles + point) for point in points]
+    return np.minimum.reduce(heights) - _OVER
