@@ -32,7 +32,7 @@ _WAY_OUT = {
     ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
     ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
     ".xml": ("MJCF", _BY_URDF), ".mjcf": ("MJCF", _BY_URDF), ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
-    ".npz": ("AMASS npz", _AS_BVH), ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
+    ".npz": ("AMASS npz", _AS_BVH),
 }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def formats() -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Rig:
-    """Read a rig from a file: glTF, GLB, VRM, BVH or URDF, found by the suffix.
+    """Read a rig from a file: glTF, GLB, VRM, BVH, ASF/AMC or URDF, found by the suffix.
 
     Parameters
     ----------
