@@ -92,7 +92,7 @@ def formats() -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Rig:
-    """Read a rig from a file: glTF, GLB, VRM, BVH, ASF/AMC or URDF, found by the suffix.
+    """Read a rig from a file: glTF, GLB, VRM, VRMA, BVH, ASF/AMC or URDF, found by the suffix.
 
     Parameters
     ----------
