@@ -35,6 +35,11 @@ _WAY_OUT = {
     ".npz": ("AMASS npz", _AS_BVH),
 }  # fmt: skip
 
+MARKERS = (".c3d", ".trc")  # files of points without a skeleton, which load_markers() reads
+_NO_RIG = (
+    "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
+)
+
 
 class Format(Protocol):
     """What a module of a file format offers.
@@ -184,6 +189,8 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
+    if suffix in MARKERS:
+        raise FileError(path, _NO_RIG.format(suffix[1:].upper()))
     if suffix in _WAY_OUT:
         name, way_out = _WAY_OUT[suffix]
         raise FileError(path, f"{name} files are not supported yet; {way_out}")
