@@ -12,7 +12,7 @@ from poise.io import samples
 from poise.io.formats import asf, vrma
 from tests.io.asf_samples import ASF, amc
 from tests.io.c3d_samples import DEC, INTEL, MIPS, c3d, cloud
-from tests.io.fuzzing import mutated, outcomes, until_time_is_up
+from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.test_markers import HEAD, ROWS
 from tests.patience import no_hang
 
@@ -60,10 +60,9 @@ def test_amc(tmp_path):
 
 
 def test_vrma(tmp_path):
-    """A pose of one frame: JSON and a few keys. What is read is written again, byte for byte."""
+    """A pose of one frame: JSON and a few keys."""
     poise.save(poise.load(samples.path("humanoid.glb")).rest, tmp_path / "pose.vrma")
-    rigs, refused = outcomes(vrma, mutated([(tmp_path / "pose.vrma").read_bytes()]), tmp_path / "mutated.vrma")
-    assert min(rigs, refused) > 0
+    tried(vrma.read, [(tmp_path / "pose.vrma").read_bytes()], tmp_path / "mutated.vrma", finite_rig)
 
 
 def test_c3d(tmp_path):
