@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from poise.ground.terrain.terrain import Terrain as Terrain
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
+    from poise.io.markers.load import load_markers as load_markers
     from poise.io.registry import load as load
     from poise.io.registry import save as save
     from poise.io.samples import sample as sample
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
+    from poise.model.markers import Markers as Markers
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
@@ -126,6 +128,7 @@ _PLACES = {
     "Leg": "model.roles",
     "LevenbergMarquardt": "solvers.levenberg_marquardt",
     "LookAt": "problem.goals",
+    "Markers": "model.markers",
     "Near": "problem.goals",
     "NotReachedError": "errors",
     "Orientation": "problem.goals",
@@ -164,6 +167,7 @@ _PLACES = {
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
+    "load_markers": "io.markers.load",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",

@@ -88,6 +88,7 @@ VALUES = {
     "KeyedClip": lambda: rig("glb").clips[0],
     "Kind": lambda: poise.Kind.BALL,
     "Leg": lambda: poise.humanoid(rig("bvh")).legs[0],
+    "Markers": lambda: poise.Markers(walk().poses.world.positions, walk().skeleton.names, 30, metres_per_unit=0.01),
     "NotReachedError": lambda: poise.NotReachedError("a sentence"),
     "Planted": planted,
     "PoiseError": lambda: poise.PoiseError("a sentence"),

@@ -46,6 +46,7 @@ def values():
         poise.Tracker(rest, poise.Position("LeftHand", [0, 1, 0])), poise.bake(walk, poise.LookAt("Head", [2, 1.6, 2])),
         poise.solve(rest, poise.Position("LeftHand", [0, 1, 0]), solver="ccd", trace=True).trace,
         poise.fit(bones, walk.poses.world.positions, fps=30), poise.Clip(walk.times, walk.poses, "walk"),
+        poise.Markers(walk.poses.world.positions, bones.names, 30),
     ]  # fmt: skip
 
 

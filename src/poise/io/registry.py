@@ -32,8 +32,13 @@ _WAY_OUT = {
     ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
     ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
     ".xml": ("MJCF", _BY_URDF), ".mjcf": ("MJCF", _BY_URDF), ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
-    ".npz": ("AMASS npz", _AS_BVH), ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
+    ".npz": ("AMASS npz", _AS_BVH),
 }  # fmt: skip
+
+MARKERS = (".c3d", ".trc")  # files of points without a skeleton, which load_markers() reads
+_NO_RIG = (
+    "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
+)
 
 
 class Format(Protocol):
@@ -92,7 +97,7 @@ def formats() -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Rig:
-    """Read a rig from a file: glTF, GLB, VRM, BVH or URDF, found by the suffix.
+    """Read a rig from a file: glTF, GLB, VRM, VRMA, BVH, ASF/AMC or URDF, found by the suffix.
 
     Parameters
     ----------
@@ -184,6 +189,8 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
+    if suffix in MARKERS:
+        raise FileError(path, _NO_RIG.format(suffix[1:].upper()))
     if suffix in _WAY_OUT:
         name, way_out = _WAY_OUT[suffix]
         raise FileError(path, f"{name} files are not supported yet; {way_out}")

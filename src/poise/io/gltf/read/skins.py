@@ -13,6 +13,7 @@ from poise.io.gltf.notes import Notes
 from poise.maths.arrays import Floats
 from poise.model.rig import Skin
 
+VRM_ANIMATION = "VRMC_vrm_animation"
 _SINGULAR = 1e-12  # determinant over the product of the columns' lengths
 
 
@@ -90,7 +91,7 @@ def _inverted(matrices: Floats, instead: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def humanoid(document: Json, nodes: Nodes, notes: Notes) -> tuple[dict[str, str], str | None]:
-    """VRM 1.0 bone names -> joint names, of VRM 0.x or 1.0, and where that version's figures look ("-z", "+z").
+    """VRM 1.0 bone names -> joint names, of VRM 0.x, 1.0 or an animation, and where such figures look ("-z", "+z").
 
     Entries that lead nowhere are noted.
     """
@@ -121,8 +122,9 @@ def _renamed(bone: Any) -> Any:
 
 
 def _vrm1(extensions: Json) -> list[tuple[Any, Any]]:
-    bones = _inner(_inner(_inner(extensions, "VRMC_vrm"), "humanoid"), "humanBones")
-    return [(name, _inner(bones, name).get("node")) for name in bones]
+    """Of a model, or of an animation, whose figure is of no model."""
+    maps = [_inner(_inner(_inner(extensions, of), "humanoid"), "humanBones") for of in ("VRMC_vrm", VRM_ANIMATION)]
+    return [(name, _inner(bones, name).get("node")) for bones in maps for name in bones]
 
 
 def _inner(parent: Json, key: str) -> Json:

@@ -1,0 +1,122 @@
+"""From the bones of an ASF file to a Skeleton.
+
+A bone turns where its parent ends. With C the turn of its own axes and M that of its values, the file's
+convention is
+
+    world = world_parent . T(end of the parent) . C . M . C^-1
+
+A joint here has the frame world . C, so that its values turn it about its own axes: A = C_parent^-1 . T . C
+and J = M. The values turn about fixed axes in the order in which they stand: "rx ry rz" is Rz Ry Rx.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.io.asf.parse import ROOT, TURNS, AsfFile, Bone
+from poise.maths import euler, rotations
+from poise.maths.arrays import Floats
+from poise.model.joints import unique_names
+from poise.model.limits import EulerBox, Limit, Range
+from poise.model.skeleton import Kind, Skeleton
+
+_INCH = 0.0254
+_FREE = (-np.inf, np.inf)
+
+
+class Turning(NamedTuple):
+    """How the values of a row turn it: the letters in the product's order, and which value of the bone each has."""
+
+    order: str
+    values: tuple[int, ...]  # place of each letter's value in the bone's row of an AMC file; -1 where it has none
+
+
+def turning_of(dof: tuple[str, ...]) -> Turning:
+    """The rotation order of degrees of freedom: what turns first stands last. A missing axis never leads.
+
+    A missing axis stands in the middle if one is missing: so no angle of the other two locks them.
+    """
+    letters = [word[1].upper() for word in dof if word in TURNS][::-1]
+    missing = [letter for letter in "XYZ" if letter not in letters]
+    order = "".join([*letters[:1], *missing, *letters[1:]])
+    return Turning(order, tuple(dof.index(f"r{x.lower()}") if x in letters else -1 for x in order))
+
+
+def rotation_of(angles: tuple[float, float, float], sequence: str) -> Floats:
+    """The rotation (4,) of angles about the fixed axes x, y, z [rad], which turn in a sequence: "XYZ" is Rz Ry Rx."""
+    order = sequence[::-1]
+    return euler.to_quaternion([angles["XYZ".index(letter)] for letter in order], order)
+
+
+class Rows(NamedTuple):
+    """The skeleton, and the bone that each of its rows after the root is; leaf ends are none."""
+
+    skeleton: Skeleton
+    bones: tuple[Bone, ...]
+
+
+def build_skeleton(file: AsfFile) -> Rows:
+    """Make the skeleton: the root is free, bones with one value are hinges, with two or three balls."""
+    bones = [file.bones[key] for key in file.parents]
+    rows = {ROOT: 0} | {key: i for i, key in enumerate(file.parents, 1)}
+    parents = [-1] + [rows[parent] for parent in file.parents.values()]
+    own = np.array([rotations.IDENTITY] + [rotation_of(bone.axis, bone.sequence) for bone in bones])
+    ends = np.array([np.zeros(3)] + [np.multiply(bone.direction, bone.length) for bone in bones])
+    leaves = sorted(set(range(1, len(parents))) - set(parents))
+    leaves = [row for row in leaves if ends[row].any()]
+    names = unique_names([ROOT, *(bone.name for bone in bones), *(f"{bones[row - 1].name}_end" for row in leaves)])
+    above = [*parents[1:], *leaves]
+    offsets = rotations.rotate(rotations.inverse(own[above]), ends[above])
+    turns = rotations.multiply(rotations.inverse(own[parents[1:]]), own[1:])
+    still = np.tile(rotations.IDENTITY, (len(leaves), 1))
+    skeleton = Skeleton.build(
+        names,
+        [-1, *above],
+        [Kind.FREE, *(_kind(bone) for bone in bones), *([Kind.FIXED] * len(leaves))],
+        offsets=np.concatenate([[file.root.position], offsets.reshape(-1, 3)]),
+        rotations=np.concatenate(
+            [[rotation_of(file.root.orientation, file.root.sequence)], turns.reshape(-1, 4), still]
+        ),
+        axes=[(0, 0, 0), *(_axis(bone) for bone in bones), *([(0, 0, 0)] * len(leaves))],
+        limits=[None, *(_limit(bone) for bone in bones), *([None] * len(leaves))],
+        euler=[_written(file.root.order), *(_written(bone.dof) for bone in bones), *([""] * len(leaves))],
+        source_ids=[ROOT, *(bone.name for bone in bones), *([None] * len(leaves))],
+        metres_per_unit=None if file.length == 1.0 else _INCH / file.length,
+    )
+    return Rows(skeleton, tuple(bones))
+
+
+def _turns(bone: Bone) -> list[str]:
+    return [word for word in bone.dof if word in TURNS]
+
+
+def _kind(bone: Bone) -> Kind:
+    count = len(_turns(bone))
+    return Kind.BALL if count > 1 else Kind.HINGE if count else Kind.FIXED
+
+
+def _axis(bone: Bone) -> tuple[float, float, float]:
+    """The axis of a hinge in its own frame; anything for other kinds."""
+    turns = _turns(bone)
+    x, y, z = np.eye(3)[TURNS.index(turns[0])].tolist() if len(turns) == 1 else (0.0, 0.0, 0.0)
+    return x, y, z
+
+
+def _written(dof: tuple[str, ...]) -> str:
+    """The rotation order with only the axes that the file has."""
+    return "".join(word[1].upper() for word in dof if word in TURNS)[::-1]
+
+
+def _limit(bone: Bone) -> Limit | None:
+    """A range for a hinge; for a ball a box, in which an axis that the bone has not stays at zero."""
+    given = dict(zip(bone.dof, bone.limits, strict=False))
+    turns = _turns(bone)
+    if len(turns) == 1:
+        return Range(*given[turns[0]], source="file") if turns[0] in given else None
+    if not turns:
+        return None
+    x, y, z = (given.get(word, _FREE) if word in turns else (0.0, 0.0) for word in TURNS)
+    box = EulerBox(turning_of(bone.dof).order, x=x, y=y, z=z, source="file")
+    return box if box.bounded else None

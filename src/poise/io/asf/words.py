@@ -1,0 +1,60 @@
+"""The words of an ASF or AMC file, line by line, and the error that names one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from poise.errors import FileError
+from poise.io.files import guessed_kind
+from poise.io.numbers import LONGEST_NAME, number, shown
+
+_BLANKS = str.maketrans("(),", "   ")  # the format takes brackets and commas for blanks
+
+
+class TextLine(NamedTuple):
+    """A line that says something: its number in the file, from 1, and its words."""
+
+    number: int
+    words: list[str]
+
+
+def text_of(path: Path, data: bytes, kind: str) -> str:
+    """The text of a file, its lines ended by LF; FileError for what is no text."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(path, f"is UTF-16 text; {kind} file is plain text, so save it as UTF-8 or ASCII")
+    if b"\0" in data:
+        looks = guessed_kind(data)
+        raise FileError(path, f"not {kind} file" + (f"; this looks like {looks}" if looks else ": it is no text"))
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def lines_of(text: str, first: int = 1) -> list[TextLine]:
+    """The lines that hold words, numbered from `first`; comments are left out."""
+    given = (
+        TextLine(i, row.partition("#")[0].translate(_BLANKS).split()) for i, row in enumerate(text.split("\n"), first)
+    )
+    return [line for line in given if line.words]
+
+
+def fail(path: Path, line: int, reason: str) -> NoReturn:
+    """Raise a FileError at a line."""
+    raise FileError(path, reason, place=f"line {line}")
+
+
+def numbers(path: Path, line: TextLine, words: list[str], count: int, what: str) -> list[float]:
+    """Read exactly `count` numbers, or fail."""
+    if len(words) != count:
+        fail(path, line.number, f"{what}: {count} numbers expected, found {len(words)}")
+    try:
+        return [number(word) for word in words]
+    except ValueError as error:
+        fail(path, line.number, f"{what}: {error}")
+
+
+def name(path: Path, line: TextLine, words: list[str], what: str) -> str:
+    """Read a name: one word of usual length."""
+    if len(words) != 1 or len(words[0]) > LONGEST_NAME:
+        fail(path, line.number, f"{what} must be one word, not {shown(' '.join(words))}")
+    return words[0]

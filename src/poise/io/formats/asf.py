@@ -1,0 +1,81 @@
+"""ASF and AMC, Acclaim's skeleton and motion as CMU has them: two text files that belong together.
+
+Every bone becomes a joint where the bone begins, which turns about the bone's own axes: with one degree of
+freedom a hinge, with two or three a ball; bones that nothing hangs on end in a fixed joint. Limits are the
+file's. An AMC file has no skeleton: its ASF file stands beside it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from poise.errors import FileError, InputError, listed
+from poise.io.asf.motion import AmcMotion, outside_limits, parse_amc, q_of_motion
+from poise.io.asf.pair import skeleton_beside
+from poise.io.asf.parse import ROOT, TURNS, AsfFile, parse_asf
+from poise.io.asf.skeleton import Rows, build_skeleton
+from poise.io.files import read_bytes
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+
+NAME = "ASF/AMC"
+SUFFIXES = (".asf", ".amc")
+
+
+def read(path: Path) -> Rig:
+    """Read a skeleton, or a motion with the skeleton beside it: a clip named like the file.
+
+    A motion of one frame shows that pose: it is `Rig.pose` too. FileError names the file of the two that is at fault.
+    """
+    data = read_bytes(path)
+    if path.suffix.lower() == SUFFIXES[0]:
+        file, rows, notes = _skeleton(path, data)
+        return Rig(rows.skeleton, Pose(rows.skeleton, rows.skeleton.rest_q), notes=tuple(notes), path=path)
+    motion = parse_amc(path, data)
+    beside = skeleton_beside(path)
+    file, rows, notes = _skeleton(beside, read_bytes(beside))
+    return _moving(path, file, rows, motion, notes)
+
+
+def _skeleton(path: Path, data: bytes) -> tuple[AsfFile, Rows, list[str]]:
+    file = parse_asf(path, data)
+    try:
+        rows = build_skeleton(file)
+    except InputError as error:
+        raise FileError(path, str(error)) from error
+    if not np.isfinite(rows.skeleton.A).all():
+        raise FileError(path, "its bones are too long for numbers")
+    return file, rows, _notes(file, rows)
+
+
+def _notes(file: AsfFile, rows: Rows) -> list[str]:
+    notes: list[str] = []
+    slides = [bone.name for bone in rows.bones if set(bone.dof) - set(TURNS)]
+    if slides:
+        notes.append(f"bones slide or stretch (tx ty tz l), which is not read; they turn only: {listed(slides)}")
+    loose = [bone.name for bone in rows.bones if len(bone.limits) not in (0, len(bone.dof))]
+    if loose:
+        notes.append(f"bones have limits for some of their degrees of freedom; the others are free: {listed(loose)}")
+    if any((*file.root.position, *file.root.orientation)):
+        notes.append("the root has a place or a turn of its own; frames are moved by it, which programs do differently")
+    if "l" in file.root.order:
+        notes.append("the root stretches (l), which is not read")
+    return notes
+
+
+def _moving(path: Path, file: AsfFile, rows: Rows, motion: AmcMotion, notes: list[str]) -> Rig:
+    skeleton = rows.skeleton
+    q = q_of_motion(path, file, rows, motion)
+    still = [bone.name for bone in rows.bones if bone.dof and bone.name.lower() not in motion.values]
+    still += [ROOT] * (ROOT not in motion.values)
+    if still:
+        notes.append(f"the file has no values for these, which stay at zero: {listed(still)}")
+    outside = outside_limits(file, rows.bones, motion)
+    clip = Clip.at_rate(Pose(skeleton, q), motion.rate, path.stem)
+    pose = Pose(skeleton, q[0] if len(q) == 1 else skeleton.rest_q)
+    told = (*notes, *motion.notes, *([outside] if outside else []))
+    return dataclasses.replace(Rig(skeleton, pose, (clip,), path=path), notes=told)

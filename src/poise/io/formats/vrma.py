@@ -1,0 +1,77 @@
+"""VRM animations, `.vrma`: glTF with the extension VRMC_vrm_animation, motion for any VRM figure.
+
+Its nodes stand at rest in a T pose; the extension says which node is which human bone, whose names are the
+roles that Poise uses. Facial expressions and what is looked at are nodes too: they are kept, and move no bone.
+Any figure whose roles are known is written as one: see `poise.io.vrma`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from pathlib import Path
+
+from poise.errors import FileError, PoiseWarning, listed
+from poise.io.files import read_bytes, write_checked
+from poise.io.free_root import without_free_root
+from poise.io.gltf.container import GltfDocument
+from poise.io.gltf.json import Json, mapping, objects
+from poise.io.gltf.read.rig import read_rig
+from poise.io.gltf.read.skins import VRM_ANIMATION
+from poise.io.vrma.write import vrma_bytes
+from poise.model.rig import Rig, Saveable
+from poise.model.roles.vrm import REQUIRED
+from poise.model.skeleton import Skeleton
+
+NAME = "VRM animation"
+SUFFIXES = (".vrma",)
+_VERSIONS = ("1.0", "1.0-draft")
+
+
+def read(path: Path) -> Rig:
+    """Read a file: skeleton, roles, and its animations as clips, of which players show the first."""
+    return _read(path, read_bytes(path))
+
+
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+    """Write the clips of a rig, a clip, or a pose as a clip of one frame.
+
+    UnsupportedError for figures whose roles are not known, and for motion other than turning bones and moving hips.
+    What is guessed or lost is warned about (PoiseWarning).
+    """
+    data, told = vrma_bytes(without_free_root(thing), path, like.bound)
+    write_checked(path, data, _read)
+    for sentence in told:
+        warnings.warn(f"{path}: {sentence}", PoiseWarning, stacklevel=3)
+
+
+def _read(path: Path, data: bytes) -> Rig:
+    rig = read_rig(path, data)
+    source = rig.skeleton.source
+    assert isinstance(source, GltfDocument)
+    extensions = mapping(source.container.json, "extensions")
+    said = extensions.get(VRM_ANIMATION)
+    if not isinstance(said, dict):
+        reason = (
+            "is a VRM model, not an animation; name it .vrm"
+            if "VRMC_vrm" in extensions or "VRM" in extensions
+            else (f"is glTF without {VRM_ANIMATION}, which says what its nodes are; name it .glb or .gltf")
+        )
+        raise FileError(path, reason, place="extensions")
+    return dataclasses.replace(
+        rig, notes=(*rig.notes, *_notes(said, rig, len(objects(source.container.json, "animations"))))
+    )
+
+
+def _notes(said: Json, rig: Rig, animations: int) -> list[str]:
+    notes: list[str] = []
+    if said.get("specVersion") not in _VERSIONS:
+        notes.append(f"its version {said.get('specVersion')!r:.40} is not known; it was read as {_VERSIONS[0]}")
+    missing = [role for role in REQUIRED if role not in rig.humanoid]
+    if missing:
+        notes.append(f"bones that every VRM figure has are not named in it: {listed(missing)}")
+    if not animations:
+        notes.append("it holds no animation")
+    if animations > 1:
+        notes.append(f"it holds {animations} animations; most programs play the first")
+    return notes

@@ -1,0 +1,1 @@
+"""Readers of marker files: points over time, without a skeleton."""

@@ -1,0 +1,42 @@
+"""load_markers(): C3D and TRC, found by the file's suffix."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from os import PathLike
+
+from poise.errors import FileError, PoiseWarning
+from poise.io.files import read_bytes
+from poise.io.registry import MARKERS, as_path
+from poise.model.markers import Markers
+
+
+def load_markers(path: str | PathLike[str]) -> Markers:
+    """Read the markers of a C3D or TRC file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Markers
+        Names and positions in the file's own unit and axes, NaN where a marker was not seen. What was repaired or
+        ignored is warned about (PoiseWarning) and kept in `Markers.notes`.
+
+    Raises
+    ------
+    FileError
+        For a file that is missing, broken or neither of the two.
+    """
+    path = as_path(path)
+    suffix = path.suffix.lower()
+    if suffix not in MARKERS:
+        known = ", ".join(sorted(MARKERS))
+        raise FileError(path, f"cannot read markers from files named {suffix or 'without a suffix'!r}; known: {known}")
+    markers: Markers = importlib.import_module(f"poise.io.markers.{suffix[1:]}").read(path, read_bytes(path))
+    for note in markers.notes:
+        warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
+    return markers

@@ -1,0 +1,169 @@
+r"""TRC, the text file of markers: tabs between the fields, and an empty field where a marker was not seen.
+
+Rows may end in empty fields, so that fields are counted by their tabs. Three header lines, a line with the names (each
+above three columns), one with X1 Y1 Z1 ..., perhaps an empty one, then a row per frame: number, time, coordinates.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.io.files import guessed_kind
+from poise.io.markers.units import metres_of
+from poise.io.numbers import LARGEST, LONGEST_NAME, number, shown
+from poise.maths.arrays import Floats
+from poise.model.joints import unique_names
+from poise.model.markers import Markers
+
+_MOST_MARKERS = 10_000
+_UNSEEN = ("", "nan")
+_UNSTEADY = 0.1  # of a frame: times that are off by more than this are told
+
+
+class _Head(NamedTuple):
+    """What stands above the rows."""
+
+    rate: float
+    frames: int | None
+    unit: str
+    names: tuple[str, ...]
+    begin: int  # place of the first line below it
+
+
+def read(path: Path, data: bytes) -> Markers:
+    """Read the markers; FileError for a row whose fields do not fit."""
+    if not data.removeprefix(b"\xef\xbb\xbf").lstrip()[:12].lower().startswith(b"pathfiletype"):
+        looks = guessed_kind(data)
+        raise FileError(
+            path, f"not a TRC file; this looks like {looks}" if looks else "not a TRC file: no PathFileType"
+        )
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    notes: list[str] = []
+    head = _head(path, lines, notes)
+    rows = [(i, line) for i, line in enumerate(lines[head.begin :], head.begin + 1) if line.strip()]
+    if rows and re.match(r"\s*[Xx]1\b", rows[0][1]):
+        rows = rows[1:]
+    table = _table(path, rows, len(head.names), notes)
+    if head.frames not in (None, len(table)):
+        notes.append(f"the header says {head.frames} frames and the file holds {len(table)}, which are used")
+    positions = table[:, 2:].reshape(len(table), len(head.names), 3)
+    half = np.isnan(positions).any(axis=-1) & ~np.isnan(positions).all(axis=-1)
+    if half.any():
+        notes.append(f"{int(half.sum())} times only a part of a marker's coordinates is there; it counts as not seen")
+    first = _first(table, notes)
+    _check_times(table[:, 1], head.rate, notes)
+    metres = metres_of(head.unit)
+    if metres is None:
+        notes.append(f"its unit {shown(head.unit)} is not known" if head.unit else "it does not say its unit")
+    return Markers(positions, head.names, head.rate, first, metres, None, tuple(notes), path)
+
+
+def _fail(path: Path, line: int, reason: str) -> NoReturn:
+    raise FileError(path, reason, place=f"line {line}")
+
+
+def _head(path: Path, lines: list[str], notes: list[str]) -> _Head:
+    keys = next((i for i, line in enumerate(lines) if line.strip().lower().startswith("datarate")), None)
+    if keys is None or keys + 2 >= len(lines):
+        raise FileError(
+            path, "its header is cut off: no line that begins with DataRate, one with values, and the names"
+        )
+    said = dict(zip(lines[keys].lower().split(), lines[keys + 1].split(), strict=False))
+    place = keys + 2
+    rate = _number(path, place, said.get("datarate", ""), "the data rate")
+    if not 1e-6 <= rate <= 1e6:  # noqa: PLR2004
+        _fail(path, place, f"a data rate of {rate:g} frames per second cannot be used")
+    frames = said.get("numframes")
+    count = None if frames is None else int(_number(path, place, frames, "the number of frames"))
+    at = next((i for i in range(keys + 2, len(lines)) if lines[i].strip()), len(lines))
+    names = _names(path, at + 1, lines[at] if at < len(lines) else "", notes)
+    given = said.get("nummarkers")
+    if given is not None and _number(path, place, given, "the number of markers") != len(names):
+        _fail(path, at + 1, f"the header says {shown(given)} markers, and {len(names)} are named here")
+    return _Head(rate, count, said.get("units", ""), names, at + 1)
+
+
+def _number(path: Path, line: int, word: str, what: str) -> float:
+    try:
+        return number(word)
+    except ValueError as error:
+        _fail(path, line, f"{what}: {error}")
+
+
+def _names(path: Path, place: int, line: str, notes: list[str]) -> tuple[str, ...]:
+    """The names: each above the first of its three columns, or, where a program wrote no empty fields, in a row."""
+    words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
+    if words[:1] != ["Frame#"] or len(words) < 3:  # noqa: PLR2004
+        _fail(path, place, "expected the line 'Frame# Time NAME ...' with the names of the markers")
+    found = [word for word in words[2:] if word]
+    if len(found) > _MOST_MARKERS or any(len(word) > LONGEST_NAME for word in found):
+        _fail(path, place, f"more than {_MOST_MARKERS:,} markers, or a name of more than {LONGEST_NAME:,} letters")
+    names = unique_names(found)
+    if list(names) != found:
+        notes.append("markers with one name were numbered")
+    return names
+
+
+def _table(path: Path, rows: list[tuple[int, str]], markers: int, notes: list[str]) -> Floats:
+    """Frame number, time and coordinates (frames, 2 + 3 markers); NaN for empty fields."""
+    width = 2 + 3 * markers
+    cells: list[list[str]] = []
+    short = 0
+    for line, row in rows:
+        fields = row.split("\t") if "\t" in row else row.split()
+        if len(fields) < width:
+            if "\t" not in row or (len(fields) - 2) % 3 or len(fields) < 2:  # noqa: PLR2004
+                _fail(path, line, f"this row has {len(fields)} fields; {markers} markers need {width}")
+            short += 1
+            fields += [""] * (width - len(fields))
+        elif any(field.strip() for field in fields[width:]):
+            _fail(path, line, f"this row has {len(fields)} fields; {markers} markers need {width}")
+        cells.append(fields[:width])
+    if short:
+        notes.append(f"{short} rows end early; their last markers count as not seen")
+    table = _floats(path, [line for line, _ in rows], cells).reshape(len(cells), width)
+    lost = np.argwhere(np.isnan(table[:, :2]))
+    if len(lost):
+        _fail(path, rows[int(lost[0][0])][0], "this row has no frame number or no time")
+    return table
+
+
+def _floats(path: Path, lines: list[int], cells: list[list[str]]) -> Floats:
+    """Numbers of fields, all at once where each of them is one that `number` takes."""
+    text = "".join(map("".join, cells))
+    if text.isascii() and "_" not in text:
+        try:
+            values = np.array([[float(field) if field.strip() else np.nan for field in row] for row in cells])
+        except ValueError:
+            values = np.array(np.inf)
+        if not (np.abs(values) > LARGEST).any():
+            return values
+    return np.array([[_field(path, line, field) for field in row] for line, row in zip(lines, cells, strict=True)])
+
+
+def _field(path: Path, line: int, field: str) -> float:
+    word = field.strip()
+    return np.nan if word.lower().lstrip("+-") in _UNSEEN else _number(path, line, word, "a coordinate")
+
+
+def _first(table: Floats, notes: list[str]) -> int:
+    """The number of the first frame; a note where the others do not follow one by one."""
+    if not len(table):
+        return 1
+    numbers = table[:, 0].tolist()
+    if any(after - before != 1.0 for before, after in pairwise(numbers)) or numbers[0] != round(numbers[0]):
+        notes.append("the frame numbers leave some out or go back; the rows were taken one after the other")
+    return round(numbers[0])
+
+
+def _check_times(times: Floats, rate: float, notes: list[str]) -> None:
+    steady = times[:1] + np.arange(len(times)) / rate
+    if len(times) and np.abs(times - steady).max() * rate > max(_UNSTEADY, 1e-6 * len(times)):
+        notes.append(f"its times do not go on at its rate of {rate:g} frames per second, which was taken")

@@ -1,0 +1,122 @@
+"""The motion of a figure as turns from its T pose, and what of it a VRM animation loses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.errors import UnsupportedError, listed
+from poise.io.vrma.tpose import TPose
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.anatomy.stance import rest_turns
+from poise.model.clip import Clip
+from poise.model.local import local_parts
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+
+_STRETCH = 0.1  # of its length in the T pose: a bone that is longer or shorter by more is none that only turns
+_SMALL = 0.01  # of the height: shorter bones may lie between joints that have no role
+_STILL = 1e-6  # of a quaternion's components
+_TOLD = 2e-3  # of the height: a bone that comes out so far from where it was is told
+
+
+def written(clip: Clip, pose: TPose) -> tuple[Clip, str]:
+    """The clip on a skeleton of human bones only, at rest in the T pose; joints keep the names that they have.
+
+    UnsupportedError for bones that stretch. What else is lost is told in a sentence, which is empty if nothing is.
+    """
+    names = [clip.skeleton.names[row] for row in pose.rows]
+    skeleton = _figure(names, pose)
+    points, turns = _world(clip.poses, pose.rows)
+    points = points @ pose.axes.T * pose.metres
+    _refuse_stretching(points, names, pose)
+    unturned = rotations.inverse(
+        rotations.multiply(pose.to_t, rotations.from_matrix(rest_turns(clip.skeleton))[pose.rows])
+    )
+    turned = _seen_from(rotations.multiply(turns, unturned), pose.axes)
+    parents = np.array(pose.parents)
+    local = rotations.unit(rotations.multiply(rotations.inverse(turned[:, np.maximum(parents, 0)]), turned))
+    local[:, parents < 0] = turned[:, parents < 0]
+    moved = np.broadcast_to(skeleton.A[:, :3], points.shape).copy()
+    moved[:, 0] = points[:, 0]
+    poses = Pose(skeleton, _without_jumps(local).reshape(len(clip), -1), moved)
+    off = _off(points, turned, pose)
+    return Clip(clip.times, poses, clip.name), _what_is_lost(clip.poses, off, names, pose)
+
+
+def _figure(names: list[str], pose: TPose) -> Skeleton:
+    offsets = [
+        place - (pose.places[up] if up >= 0 else 0.0) for place, up in zip(pose.places, pose.parents, strict=True)
+    ]
+    return Skeleton.build(
+        names,
+        pose.parents,
+        [Kind.BALL] * len(names),
+        offsets=offsets,
+        metres_per_unit=1.0,
+        up="y",
+        roles=dict(zip(pose.roles, names, strict=True)),
+        faces="+z",
+    )
+
+
+def _world(poses: Pose, rows: list[int]) -> tuple[Floats, Floats]:
+    """World positions (frames, b, 3) and rotations (frames, b, 4) of some rows, with arrays only."""
+    skeleton, parts = poses.skeleton, local_parts(poses)
+    maps: dict[int, Floats] = {}
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        own = np.zeros((len(poses), 4, 4))
+        linear = parts.scale[:, row, None, :] * np.eye(3) if poses.scales is not None else skeleton.B[row, :, :3]
+        own[:, :3, :3] = rotations.as_matrix(parts.rotation[:, row]) @ linear
+        own[:, :3, 3], own[:, 3, 3] = parts.translation[:, row], 1.0
+        maps[row] = maps[parent] @ own if parent >= 0 else own
+    found = np.stack([maps[row] for row in rows], axis=1)
+    return found[..., :3, 3], rotations.from_matrix(rotations.rotation_part(found[..., :3, :3]))
+
+
+def _seen_from(turns: Floats, axes: Floats) -> Floats:
+    """The same turns (..., 4) in other axes: w stays, and x y z turn along."""
+    return np.concatenate([turns[..., :1], turns[..., 1:] @ axes.T], axis=-1)
+
+
+def _without_jumps(turns: Floats) -> Floats:
+    """Quaternions (frames, b, 4), each of the sign that is nearer to the one before."""
+    flips = (turns[1:] * turns[:-1]).sum(axis=-1) < 0.0
+    signs = np.concatenate([np.ones((min(len(turns), 1), turns.shape[1])), np.where(flips, -1.0, 1.0)])
+    return turns * np.cumprod(signs, axis=0)[..., None]
+
+
+def _refuse_stretching(points: Floats, names: list[str], pose: TPose) -> None:
+    kept = [i for i, parent in enumerate(pose.parents) if parent >= 0]
+    above = [pose.parents[i] for i in kept]
+    lengths = np.linalg.norm(points[:, kept] - points[:, above], axis=-1)
+    usual = np.linalg.norm(pose.places[kept] - pose.places[above], axis=-1)
+    off = np.abs(lengths - usual).max(axis=0, initial=0.0)
+    bad = np.flatnonzero((off > _STRETCH * usual) & (off > _SMALL * pose.height))
+    if len(bad):
+        stretched = listed(names[kept[i]] for i in bad)
+        raise UnsupportedError(
+            f"a VRM animation turns bones and moves the hips only; these stretch or slide: {stretched}"
+        )
+
+
+def _off(points: Floats, turned: Floats, pose: TPose) -> Floats:
+    """How far (b,) [m] each bone comes out from where it was, at most: joints between bones may have moved too."""
+    chain = points.copy()
+    for i, parent in enumerate(pose.parents):
+        if parent >= 0:
+            offset = pose.places[i] - pose.places[parent]
+            chain[:, i] = chain[:, parent] + rotations.rotate(turned[:, parent], offset)
+    return np.linalg.norm(chain - points, axis=-1).max(axis=0, initial=0.0)
+
+
+def _what_is_lost(poses: Pose, off: Floats, names: list[str], pose: TPose) -> str:
+    """A sentence about joints that move and are no human bones, and about bones that come out elsewhere for it."""
+    turns, skeleton = local_parts(poses).rotation, poses.skeleton
+    moving = set(np.flatnonzero((np.abs(turns - turns[:1]) > _STILL).any(axis=(0, 2))).tolist())
+    left = [name for row, name in enumerate(skeleton.names) if row in moving and row not in pose.rows]
+    told = [f"joints that move and are no human bones are not in a VRM animation: {listed(left)}"] if left else []
+    if off.max() > _TOLD * pose.height:
+        worst = int(off.argmax())
+        told.append(f"{names[worst]!r} comes out up to {100 * off[worst]:.2g} cm from where it was")
+    return "; ".join(told)

@@ -1,0 +1,152 @@
+"""The T pose of a figure: where its human bones are then, and how each turns from the figure's own rest to it.
+
+A VRM animation stands at rest in a T pose, in metres, +Y up, looking along +Z, and turns its bones from there. The
+rest pose of another file may have its arms down or its legs apart. With K the turn (in the world) of a bone from that
+rest to the T pose, W(t) its world rotation and G the turn to VRM's axes, the animation turns the bone by
+
+    G . W(t) . W(rest)^-1 . K^-1 . G^-1        in the world, where the T pose is the identity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import InputError, UnsupportedError, listed
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.anatomy.axes import stance
+from poise.model.anatomy.stance import Stance
+from poise.model.roles.roles import humanoid
+from poise.model.roles.vrm import BONES, FINGER_BONES, REQUIRED, SIDES
+from poise.model.skeleton import Skeleton
+
+_IN_IT = float(np.cos(np.radians(5.0)))  # a bone so near to where the T pose has it is there: files differ by that
+_AN_AXIS = float(np.cos(np.radians(10.0)))  # a figure that looks so nearly along an axis looks along it
+_EYES = ("leftEye", "rightEye")  # the format moves them by a point that is looked at
+_UNITS = (1.0, 0.1, 0.01, 0.001, 0.0254, 0.0254 / 0.45)  # [m] of files that do not say theirs; the last is CMU's
+_USUAL = 1.5  # [m] from the lowest joint of a person to the highest
+_LOWEST, _HIGHEST = -0.1, 0.2  # of its height: a figure whose lowest joint is there stands on the floor
+
+
+class TPose(NamedTuple):
+    """The human bones of a figure, parents first, in VRM's frame.
+
+    rows      (b,) joints of the skeleton
+    roles     VRM bone names
+    parents   (b,) place of the nearest human bone above, -1 for the hips
+    places    (b, 3) [m] where they are in the T pose
+    to_t      (b, 4) K: turns from rest to the T pose, in the skeleton's world
+    axes      (3, 3) G: from the skeleton's world to VRM's axes
+    metres    of one unit
+    is_guess  whether no file says `metres`
+    """
+
+    rows: list[int]
+    roles: list[str]
+    parents: list[int]
+    places: Floats
+    to_t: Floats
+    axes: Floats
+    metres: float
+    is_guess: bool
+
+    @property
+    def height(self) -> float:
+        """From the lowest to the highest joint [m]."""
+        return float(np.ptp(self.places[:, 1]))
+
+
+def t_pose(skeleton: Skeleton) -> TPose:
+    """Find it; UnsupportedError where a role that every VRM figure has is unknown, and for what is no figure's rest."""
+    joints = {role: joint for role, joint in humanoid(skeleton).joints.items() if role not in _EYES}
+    missing = [role for role in REQUIRED if role not in joints]
+    if missing:
+        raise UnsupportedError(
+            f"a VRM animation moves the bones of a person, and these roles have no joint: {listed(missing)}; "
+            f"a sidecar can name them"
+        )
+    rows = sorted({skeleton.index(joint) for joint in joints.values()})
+    roles = {skeleton.index(joints[role]): role for role in BONES if role in joints}
+    above = [next((rows.index(up) for up in skeleton.way(row)[-2::-1] if up in roles), -1) for row in rows]
+    if above.count(-1) > 1 or roles[rows[0]] != "hips":
+        stray = listed(roles[row] for row, parent in zip(rows, above, strict=True) if parent < 0)
+        raise UnsupportedError(f"in a VRM animation every bone hangs on the hips; here these do not: {stray}")
+    try:
+        seen = stance(skeleton, joints)
+    except InputError as error:
+        raise UnsupportedError(f"no T pose can be made of this figure: {error}") from error
+    return _of(skeleton, rows, [roles[row] for row in rows], above, seen)
+
+
+def _of(skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int], seen: Stance) -> TPose:
+    axes, points = _axes(seen), seen.points[rows]
+    turns = _turns(skeleton, rows, roles, parents, seen, axes)
+    places = points @ axes.T
+    for i, parent in enumerate(parents):
+        if parent >= 0:
+            places[i] = places[parent] + axes @ rotations.rotate(turns[parent], points[i] - points[parent])
+    low, size = float(places[:, 1].min()), float(np.ptp(places[:, 1]))
+    if not _LOWEST * size <= low <= _HIGHEST * size:  # such as that of a BVH file, whose hips begin at zero
+        places -= [places[0, 0], low, places[0, 2]]
+    metres = skeleton.metres_per_unit
+    unit = _unit(size) if metres is None else metres
+    return TPose(rows, roles, parents, places * unit, turns, axes, unit, metres is None)
+
+
+def _unit(size: float) -> float:
+    """Metres of one unit of a figure so many units high."""
+    return min(_UNITS, key=lambda unit: abs(np.log(unit * size / _USUAL)))
+
+
+def _axes(seen: Stance) -> Floats:
+    """The turn (3, 3) from the world to left, up and forward; one between axes where the figure stands along them."""
+    turn = np.stack([seen.left, seen.up, seen.forward])
+    near = np.zeros((3, 3))
+    near[np.arange(3), np.abs(turn).argmax(axis=1)] = 1.0
+    near *= np.sign(turn)
+    along = bool(((near * turn).sum(axis=1) > _AN_AXIS).all())
+    return near if along and abs(float(np.linalg.det(near)) - 1.0) < 1e-9 else turn  # noqa: PLR2004
+
+
+def _turns(
+    skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int], seen: Stance, axes: Floats
+) -> Floats:
+    """K of every bone: the shortest turn of arms to the sides and of legs down; the rest stands as it does."""
+    turns = np.tile(rotations.IDENTITY, (len(rows), 1))
+    place = {role: i for i, role in enumerate(roles)}
+    for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
+        for above, below, way in _limb(skeleton, rows, place, side, sign):
+            bone = seen.points[below] - seen.points[rows[above]]
+            wanted = way @ axes  # in the skeleton's world
+            if float(np.linalg.norm(bone)) > 0.0 and float(bone @ wanted) < _IN_IT * float(np.linalg.norm(bone)):
+                turns[above] = rotations.rotation_between(bone, wanted)
+    for i, role in enumerate(roles):
+        if any(role.endswith(finger) for finger in FINGER_BONES):
+            turns[i] = turns[parents[i]]
+    return turns
+
+
+def _limb(
+    skeleton: Skeleton, rows: list[int], place: dict[str, int], side: str, sign: float
+) -> list[tuple[int, int, Floats]]:
+    """Bones of an arm and a leg: their place, the row where they end, and where they point in a T pose."""
+    out, down = np.array([sign, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
+    found: list[tuple[int, int, Floats]] = []
+    for (upper, middle, end), way in (
+        (("UpperArm", "LowerArm", "Hand"), out),
+        (("UpperLeg", "LowerLeg", "Foot"), down),
+    ):
+        for above, below in ((upper, middle), (middle, end)):
+            found.append((place[side + above], rows[place[side + below]], way))
+    hand = place[f"{side}Hand"]
+    fingers = (f"{side}{finger}Proximal" for finger in ("Middle", "Index", "Ring", "Little"))
+    end = next((rows[place[finger]] for finger in fingers if finger in place), None)
+    return [*found, (hand, _hand_end(skeleton, rows[hand]) if end is None else end, out)]
+
+
+def _hand_end(skeleton: Skeleton, row: int) -> int:
+    """The joint that is farthest from a hand of those that hang on it; the hand itself where none does."""
+    lengths = {child: float(np.linalg.norm(skeleton.A[child, :3])) for child in skeleton.children[row]}
+    return max(lengths, key=lambda child: lengths[child], default=row)
