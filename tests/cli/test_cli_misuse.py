@@ -42,7 +42,10 @@ CALLS = {
     "no file there": (["info", "nothing.glb"], "nothing.glb"),
     "FBX": (["info", "mixamo.fbx"], "save it as .glb with Blender"),
     "USD": (["info", "robot.usd"], "save it as .glb with Blender"),
-    "MJCF": (["info", "robot.xml"], "take the URDF of the same robot"),
+    "MJCF is not written": (
+        ["solve", ARM, "--joint", "tool", "--to", "0", "0", "1", "-o", "robot.xml"],
+        "MJCF files are read, not written",
+    ),
     "xacro": (["info", "robot.urdf.xacro"], "xacro robot.urdf.xacro > robot.urdf"),
     "another suffix": (["info", "notes.txt"], "cannot read files named '.txt'"),
     "no such method": (["solvers", "lm"], "did you mean 'levenberg_marquardt'"),

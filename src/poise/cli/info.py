@@ -24,7 +24,7 @@ _DEEPEST = 24  # levels that are indented; deeper ones line up there
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH or URDF file")],
+    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH, URDF or MJCF file")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:

@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 
 def limits(
-    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH or URDF file")],
+    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH, URDF or MJCF file")],
     *,
     anatomical: Annotated[
         bool, typer.Option("--anatomical", help="write the limits of people's joints into the sidecar")

@@ -48,7 +48,7 @@ class Hinge(StrEnum):
 
 def solve(  # its class of command, `Command` below, takes several --joint
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH or URDF file")],
+    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH, URDF or MJCF file")],
     *,
     joint: Annotated[
         str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP); again: for another")
