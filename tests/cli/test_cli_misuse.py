@@ -38,6 +38,11 @@ CALLS = {
     "an axis alone": ([*HAND, "--to", "0", "1", "0", "--axis", "0", "0", "1"], "--direction or --look-at"),
     "a time alone": ([*HAND, "--to", "0", "1", "0", "--time", "1"], "--time needs --from-clip"),
     "no such clip": ([*HAND, "--to", "0", "1", "0", "--from-clip", "run"], "no clip 'run'; clips: walk"),
+    "no such pose": ([*HAND, "--to", "0", "1", "0", "--from-pose", "home"], "no pose 'home'; poses: (none)"),
+    "two starts": (
+        [*HAND, "--to", "0", "1", "0", "--from-pose", "home", "--from-clip", "walk"],
+        "--from-pose is another start",
+    ),
     "an option alone": ([*HAND, "--to", "0", "1", "0", "--option", "bend=0"], "--option needs --solver"),
     "no file there": (["info", "nothing.glb"], "nothing.glb"),
     "FBX": (["info", "mixamo.fbx"], "save it as .glb with Blender"),
