@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from poise.ground.terrain.terrain import Terrain as Terrain
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
+    from poise.io.motion.read import load_motion as load_motion
+    from poise.io.motion.write import save_motion as save_motion
     from poise.io.registry import load as load
     from poise.io.registry import save as save
     from poise.io.samples import sample as sample
@@ -164,6 +166,7 @@ _PLACES = {
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
+    "load_motion": "io.motion.read",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
@@ -174,6 +177,7 @@ _PLACES = {
     "rotation_between": "maths.rotations",
     "sample": "io.samples",
     "save": "io.registry",
+    "save_motion": "io.motion.write",
     "solve": "solving.solve",
     "view": "viewer.view",
     "warmup": "machine.warmup",

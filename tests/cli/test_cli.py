@@ -235,7 +235,7 @@ def test_demo(tmp_path):
 
 # --- files that are broken on purpose -------------------------------------------------------------
 
-LATER = {".fbx", ".usda", ".npz"}
+LATER = {".fbx", ".usda"}
 REJECT, WARN, ACCEPT = "reject", "warn", "accept"
 
 

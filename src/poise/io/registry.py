@@ -32,7 +32,7 @@ _WAY_OUT = {
     ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
     ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
     ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
-    ".npz": ("AMASS npz", _AS_BVH), ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
+    ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
 }  # fmt: skip
 
 
@@ -184,8 +184,9 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
-    if module is not None and verb == "write" and hasattr(module, "INSTEAD"):
-        raise FileError(path, f"{module.NAME} files are read, not written; {module.INSTEAD}")
+    if module is not None and hasattr(module, "INSTEAD"):
+        what = "read, not written" if verb == "write" else "written, not loaded"
+        raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
     if suffix in _WAY_OUT:
         name, way_out = _WAY_OUT[suffix]
         raise FileError(path, f"{name} files are not supported yet; {way_out}")
