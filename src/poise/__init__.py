@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
     from poise.io.markers.load import load_markers as load_markers
+    from poise.io.motion.read import load_motion as load_motion
+    from poise.io.motion.write import save_motion as save_motion
     from poise.io.registry import load as load
     from poise.io.registry import save as save
     from poise.io.samples import sample as sample
@@ -168,6 +170,7 @@ _PLACES = {
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
     "load_markers": "io.markers.load",
+    "load_motion": "io.motion.read",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
@@ -178,6 +181,7 @@ _PLACES = {
     "rotation_between": "maths.rotations",
     "sample": "io.samples",
     "save": "io.registry",
+    "save_motion": "io.motion.write",
     "solve": "solving.solve",
     "view": "viewer.view",
     "warmup": "machine.warmup",

@@ -10,6 +10,7 @@ import pytest
 import poise
 from poise.cli.told.limbs import chains, height, limbs
 from tests.command_line import ARM, HUMANOID, run
+from tests.io.mjcf_samples import ARM as ARM_FOR_MUJOCO
 
 BVH = HUMANOID.with_suffix(".bvh")
 
@@ -66,3 +67,16 @@ def test_legs_of_a_fox(data):
         "hind right foot",
     ]
     assert known["hind left foot"] == ("b_LeftLeg01_015", "b_LeftFoot01_017")
+
+
+def test_named_poses_are_shown_and_are_starts(tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text(ARM_FOR_MUJOCO)
+    assert "poses (1): home\n" in run("info", path).stdout
+    told = json.loads(run("info", path, "--json").stdout)
+    assert told["poses"] == {"home": [0.1, 0.8, 0.2, -0.1, 0.05]}
+    assert told["disabled_pairs"] == [["base", "upper"]]
+    tip = poise.load(path).named_pose("home").world["tip"].positions.tolist()
+    done = run("solve", path, "--joint", "tip", "--to", *tip, "--from-pose", "home", "--json")
+    assert json.loads(done.stdout)["iterations"] == 0  # it is there already
+    assert "poses" not in run("info", ARM).stdout

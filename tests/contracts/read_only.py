@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.io import mjcf_samples
 from tests.io.asf_samples import ASF, amc
 
-EXAMPLES = {".asf": {"": ASF}, ".amc": {".asf": ASF, "": amc()}}
+EXAMPLES = {
+    ".asf": {"": ASF},
+    ".amc": {".asf": ASF, "": amc()},
+    ".xml": {"": mjcf_samples.ARM},
+    ".mjcf": {"": mjcf_samples.ARM},
+}
 
 
 def put(path: Path) -> None:

@@ -52,6 +52,10 @@ def saved(path):
     try:
         poise.save(thing, path)
     except poise.UnsupportedError:
+        if not hasattr(formats()[path.suffix], "read"):
+            clip = walk()
+            poise.save(clip, path)
+            return clip
         own = next(Path(samples.__file__).parent.glob(f"*{path.suffix}"), None)
         thing = loaded(own or samples.path("humanoid.glb"))
         poise.save(thing, path)

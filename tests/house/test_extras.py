@@ -51,6 +51,13 @@ except poise.UnsupportedError as error:
     assert "pip install 'poise[terrain]'" in str(error)
 else:
     raise AssertionError("trimesh is here")
+(folder / "a.xml").write_text("<mujoco/>")
+try:
+    poise.load(folder / "a.xml")
+except poise.UnsupportedError as error:
+    assert "pip install 'poise[mjcf]'" in str(error)
+else:
+    raise AssertionError("MuJoCo is here")
 from poise.cli import main
 sys.argv = ["poise", "info", str(folder / "a.glb")]
 try:
@@ -93,6 +100,13 @@ assert len(read_mesh(folder / "a.dae")[0].faces) == 1
 from urllib.request import urlopen
 with poise.view(arm, open_browser=False) as view:
     assert b"<html" in urlopen(view.url, timeout=60).read().lower()
+""",
+    "mjcf": """
+(folder / "a.xml").write_text(
+    '<mujoco><worldbody><body name="arm"><joint name="turn"/><site name="tip" pos="0 0 1"/></body></worldbody></mujoco>'
+)
+rig = poise.load(folder / "a.xml")
+assert poise.solve(rig.rest, poise.Direction("tip", (0, 0, 1))).reached
 """,
     "jax": """
 import jax  # its own warnings at import are not ours

@@ -12,7 +12,7 @@ import typer
 from poise.cli.told.limbs import chain_lines, chains, height, limbs, size
 from poise.cli.told.limits import axis_words, limit_words
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
-from poise.errors import shown
+from poise.errors import listed, shown
 from poise.io.gltf.extras import limit_json
 from poise.io.registry import load
 from poise.model.limits import Limit, Range
@@ -24,7 +24,7 @@ _DEEPEST = 24  # levels that are indented; deeper ones line up there
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH, ASF, AMC or URDF file")],
+    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
@@ -49,6 +49,8 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "height": height(rig, found),
         "joints": [_joint(s, i) for i in range(len(s))],
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
+        "poses": {name: pose.q.tolist() for name, pose in rig.poses.items()},
+        "disabled_pairs": list(rig.disabled_pairs),
         "limbs": {name: {"root": root, "tip": tip} for name, (root, tip) in limbs(found).items()},
         "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in chains(s).items()},
         "humanoid": rig.humanoid,
@@ -96,6 +98,8 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
     if clips:
         clips = [f"clips ({len(clips)}):", *clips]
     parts = (chain_lines(s, found), clips, tree(s), role_lines(found) + face_lines(found, s))
+    if rig.poses:
+        parts = (*parts[:2], [f"poses ({len(rig.poses)}): {listed(rig.poses)}"], *parts[2:])
     body = [line for part in parts if part for line in ("", *part)]
     return [head, _units(rig, found), *body, *(shown(f"note: {note}") for note in rig.notes)]
 

@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 
 def limits(
-    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH, ASF, AMC or URDF file")],
+    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
     *,
     anatomical: Annotated[
         bool, typer.Option("--anatomical", help="write the limits of people's joints into the sidecar")

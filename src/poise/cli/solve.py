@@ -48,7 +48,7 @@ class Hinge(StrEnum):
 
 def solve(  # its class of command, `Command` below, takes several --joint
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="a glTF, GLB, VRM, BVH, ASF, AMC or URDF file")],
+    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
     *,
     joint: Annotated[
         str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP); again: for another")
@@ -88,6 +88,9 @@ def solve(  # its class of command, `Command` below, takes several --joint
         ),
     ] = None,
     from_clip: Annotated[str | None, typer.Option("--from-clip", help="start from a clip's pose")] = None,
+    from_pose: Annotated[
+        str | None, typer.Option("--from-pose", help="start from a named pose: a keyframe of MJCF, a state of SRDF")
+    ] = None,
     time: Annotated[float | None, typer.Option(help="time in that clip, in seconds; default: 0")] = None,
     every_frame: Annotated[
         bool, typer.Option("--every-frame", help="solve each frame of the clip, with --targets a row for each")
@@ -136,11 +139,14 @@ def solve(  # its class of command, `Command` below, takes several --joint
         _refuse_with_targets(wanted, others, plot=plot, prefer=prefer, beside=not every_frame)
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
+    if from_pose is not None and (every_frame or from_clip is not None):
+        raise InputError("--from-pose is another start than that of --from-clip and --every-frame: give one")
     if time is not None and from_clip is None:
         raise InputError("--time needs --from-clip: it is the time in that clip")
     rig = opened(file, limits, no_limits=no_limits)
     clip = frames.clip_of(rig, from_clip) if every_frame or from_clip is not None else None
-    start = rig.pose if clip is None else clip.at(0.0 if time is None else time)
+    own = rig.pose if from_pose is None else rig.named_pose(from_pose)
+    start = own if clip is None else clip.at(0.0 if time is None else time)
     rows = None if targets is None else open_targets(targets, joint or "", root)
     goals = asked.all_goals(wanted, others, start, main=rows is None)
     short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}

@@ -25,14 +25,12 @@ _BY_BLENDER = "save it as .glb with Blender (File > Import, then File > Export >
 _BY_STAGE = "save it as .glb with Blender (File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
 _BY_URDF = "take the URDF of the same robot, which most makers and robot_descriptions have"
 _BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
-_AS_BVH = "save it as .bvh, as motion capture tools and Blender do"
 
 # Formats that are not read, and the way out. Suffix -> name, what to do.
 _WAY_OUT = {
     ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
     ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
-    ".xml": ("MJCF", _BY_URDF), ".mjcf": ("MJCF", _BY_URDF), ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
-    ".npz": ("AMASS npz", _AS_BVH),
+    ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
 }  # fmt: skip
 
 MARKERS = (".c3d", ".trc")  # files of points without a skeleton, which load_markers() reads
@@ -97,7 +95,7 @@ def formats() -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Rig:
-    """Read a rig from a file: glTF, GLB, VRM, VRMA, BVH, ASF/AMC or URDF, found by the suffix.
+    """Read a rig from a file, in a format found by its suffix: glTF, VRM, BVH, FBX, USD, URDF, MJCF, ASF/AMC ...
 
     Parameters
     ----------
@@ -191,6 +189,9 @@ def _format(path: Path, verb: str) -> Any:
         return module
     if suffix in MARKERS:
         raise FileError(path, _NO_RIG.format(suffix[1:].upper()))
+    if module is not None and hasattr(module, "INSTEAD"):
+        what = "read, not written" if verb == "write" else "written, not loaded"
+        raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
     if suffix in _WAY_OUT:
         name, way_out = _WAY_OUT[suffix]
         raise FileError(path, f"{name} files are not supported yet; {way_out}")

@@ -63,6 +63,10 @@ class Rig(FrozenValue):
         The file that was read.
     sidecar_roles
         The roles in `humanoid` that the sidecar gives.
+    poses
+        Poses that have names: the keyframes of an MJCF file, the group states of an SRDF file. They need not be legal.
+    disabled_pairs
+        Pairs of links that the file says never to check for collisions, as `skeleton.index` knows them.
     """
 
     __repr__ = in_words
@@ -75,11 +79,15 @@ class Rig(FrozenValue):
     notes: tuple[str, ...] = ()
     path: Path | None = None
     sidecar_roles: frozenset[str] = frozenset()
+    poses: dict[str, Pose] = dataclasses.field(default_factory=dict[str, Pose])
+    disabled_pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         check_same(self.skeleton, self.pose.skeleton, "the pose of a rig")
         for clip in self.clips:
             check_same(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
+        for name, pose in self.poses.items():
+            check_same(self.skeleton, pose.skeleton, f"pose {name!r} of a rig")
         self._stand_on_one_root()
 
     def _stand_on_one_root(self) -> None:
@@ -89,6 +97,8 @@ class Rig(FrozenValue):
             object.__setattr__(self, "pose", self.pose.on(self.skeleton))
         if any(clip.skeleton.freed != freed for clip in self.clips):
             object.__setattr__(self, "clips", tuple(clip.on(self.skeleton) for clip in self.clips))
+        if any(pose.skeleton.freed != freed for pose in self.poses.values()):
+            object.__setattr__(self, "poses", {name: pose.on(self.skeleton) for name, pose in self.poses.items()})
 
     @cached_property  # one value, so that what is packed for it is found again
     def rest(self) -> Pose:
@@ -102,10 +112,17 @@ class Rig(FrozenValue):
                 return clip
         raise UnknownNameError("clip", name, [clip.name for clip in self.clips])
 
+    def named_pose(self, name: str) -> Pose:
+        """Find a pose by name, such as the keyframe "home" of an MJCF file."""
+        if name not in self.poses:
+            raise UnknownNameError("pose", name, self.poses)
+        return self.poses[name]
+
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
-        """Return the rig with other limits on its skeleton, in its pose and clips too."""
+        """Return the rig with other limits on its skeleton, in its poses and clips too."""
         clips = tuple(clip.on(skeleton) for clip in self.clips)
-        return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips)
+        poses = {name: pose.on(skeleton) for name, pose in self.poses.items()}
+        return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips, poses=poses)
 
 
 Saveable: TypeAlias = Rig | Clip | Pose

@@ -2,6 +2,7 @@
 
 Row 0 is the root link, fixed. A joint's row stands where its child link's frame is, so `world["tool0"]` is
 that of the link. Metres, radians, z up. Collision shapes, transmissions and plugins are passed over.
+An SRDF file beside it gives chains, named poses and pairs that never collide.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from poise.io.urdf.document import RobotElement, UrdfDocument
 from poise.io.urdf.inertials import inertial_of
 from poise.io.urdf.joints import JointReader, JointRow, Mimic
 from poise.io.urdf.parse import parse_robot
+from poise.io.urdf.srdf import with_srdf
 from poise.io.urdf.tree import free_leaders, in_order, root_link
 from poise.io.urdf.write import text_of
 from poise.model.pose import Pose
@@ -26,11 +28,13 @@ SUFFIXES = (".urdf",)
 
 
 def read(path: Path) -> Rig:
-    """Read a URDF file: the rest pose is zero moved to the nearest legal value.
+    """Read a URDF file, and the SRDF file `robot.srdf` beside `robot.urdf`, if there is one.
 
-    FileError for anything that is not one whole, finite tree of links; repairs are told in `Rig.notes`.
+    The rest pose is zero moved to the nearest legal value. FileError for anything that is not one whole, finite tree of
+    links; repairs are told in `Rig.notes`.
     """
-    return _read(path, read_bytes(path))
+    rig, beside = _read(path, read_bytes(path)), path.with_suffix(".srdf")
+    return with_srdf(rig, beside) if beside.is_file() else rig
 
 
 def _read(path: Path, data: bytes) -> Rig:

@@ -23,7 +23,7 @@ from poise.errors import UnsupportedError, listed
 from poise.io.files import write_checked
 from poise.io.values.read import read_values as read_values
 from poise.io.values.read import values_in
-from poise.io.values.rows import columns_of, joint_numbers, moving_rows
+from poise.io.values.rows import columns_of, joint_numbers, moving_rows, refuse_extras
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -47,23 +47,9 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
             raise UnsupportedError(message)
         thing = thing.pose
     poses, times = (thing.poses, thing.times) if isinstance(thing, Clip) else (thing, None)
-    _refuse_extras(poses)
+    refuse_extras(poses)
     text = _csv(poses, times) if path.suffix.lower() == ".csv" else _json(poses, times)
     write_checked(path, text.encode(), lambda path, data: values_in(path, data, poses.skeleton))
-
-
-def _refuse_extras(poses: Pose) -> None:
-    """Refuse translations and scales that differ from the skeleton's own."""
-    skeleton = poses.skeleton
-    moved = np.zeros(len(skeleton), dtype=bool)
-    own_scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
-    for given, own in ((poses.translations, skeleton.A[:, :3]), (poses.scales, own_scales)):
-        if given is not None:
-            moved |= (given != own).reshape(-1, len(skeleton), 3).any(axis=(0, 2))
-    if moved.any():
-        names = listed(skeleton.names[i] for i in np.flatnonzero(moved))
-        message = f"joint values hold no translation or scale of single joints, and these have one: {names}"
-        raise UnsupportedError(message)
 
 
 def _json(poses: Pose, times: Floats | None) -> str:

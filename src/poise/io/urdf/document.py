@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from poise.io.xml_files import Attributes as Attributes
 from poise.maths.arrays import Floats, Ints
 from poise.model.limits import Limit
-
-Attributes = dict[str, str]
 
 
 @dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from poise.io.urdf.document import Attributes
-from poise.io.urdf.parse import _DETAIL, _MESH, _PART, _Handlers, read_with
+from poise.io.urdf.parse import _DETAIL, _MESH, _PART, _Handlers
+from poise.io.xml_files import Attributes
 
 SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule")
 _MOST = 100_000  # visual elements
@@ -36,7 +36,7 @@ class Visuals:
 def parse_visuals(path: Path, data: bytes) -> Visuals:
     """Read the visual elements of a URDF file; FileError as for the rest of it."""
     reader = _VisualReader(path)
-    read_with(reader, data)
+    reader.read(data)
     children = {joint.name: joint.child for joint in reader.robot.joints.values()}
     return Visuals(reader.visuals, reader.materials, children)
 

@@ -15,6 +15,7 @@ from poise.io.files import read_bytes
 from poise.io.numbers import LARGEST, shown, table
 from poise.io.plain_json import read_json
 from poise.io.values.rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
+from poise.kernels.codes import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
@@ -57,6 +58,11 @@ def values_in(path: Path, data: bytes, skeleton: Skeleton) -> Pose:
     except UnicodeDecodeError as error:
         raise FileError(path, f"is not UTF-8 text: {error.reason}") from error
     return reader.csv(text) if path.suffix.lower() == ".csv" else reader.json(text)
+
+
+def poses_of(path: Path, skeleton: Skeleton, header: list[str], values: Floats) -> Pose:
+    """Poses of numbers (k, columns) under the columns' names, as a .csv file has them; FileError names the place."""
+    return _RowReader(path, skeleton).named(header, values)
 
 
 def _places(document: Any) -> list[str]:
@@ -145,14 +151,21 @@ class _RowReader:
         if not lines:
             self._fail("the header is missing")
         header = lines[0][1]
-        self._free([column.removesuffix(".px") for column in header if column.endswith(".px")])
         order = self._order(header)
         places = [f"row {k}" for k, _ in lines[1:]]
         rows = [self._row(row, header, order, place) for (_, row), place in zip(lines[1:], places, strict=True)]
         return self._poses(rows, places)
 
+    def named(self, header: list[str], values: Floats) -> Pose:
+        """Take numbers (k, columns) under these names."""
+        order = self._order(header)
+        rows = np.full((len(values), len(self.columns)), np.nan)
+        rows[:, list(order)] = values[:, list(order.values())]
+        return Pose(self.skeleton, self._q(rows, [f"frame {k}" for k in range(len(rows))]))
+
     def _order(self, header: list[str]) -> dict[int, int]:
         """Where each column of the skeleton stands in the file; a coupled joint may be left out."""
+        self._free([column.removesuffix(".px") for column in header if column.endswith(".px")])
         place_of = {name: k for k, name in enumerate(header)}
         if len(place_of) < len(header):
             self._fail("two columns have the same name", "header")
@@ -203,4 +216,5 @@ class _RowReader:
         zero = ~q.any(axis=1)
         if zero.any():
             self._fail(f"{name!r} has a quaternion of zero length", places[int(zero.argmax())])
-        return rotations.normalised(q)
+        off = np.abs((q * q).sum(axis=1, keepdims=True) - 1.0) > UNIT_SLACK
+        return np.where(off, rotations.normalised(q), q)  # what is of unit length to rounding stays bit for bit

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poise.errors import UnsupportedError, listed
 from poise.maths.arrays import Floats
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
 _TARGET = {"position": ("x", "y", "z"), "rotation": ("qw", "qx", "qy", "qz")}
@@ -52,3 +54,17 @@ def joint_numbers(skeleton: Skeleton, q: Floats) -> Floats:
         coupling = skeleton.couplings[i]
         parts.append(part if coupling is None else coupling.ratio * part + coupling.offset)
     return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+
+
+def refuse_extras(poses: Pose) -> None:
+    """Refuse translations and scales that differ from the skeleton's own: they are no joint values."""
+    skeleton = poses.skeleton
+    moved = np.zeros(len(skeleton), dtype=bool)
+    own_scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    for given, own in ((poses.translations, skeleton.A[:, :3]), (poses.scales, own_scales)):
+        if given is not None:
+            moved |= (given != own).reshape(-1, len(skeleton), 3).any(axis=(0, 2))
+    if moved.any():
+        names = listed(skeleton.names[i] for i in np.flatnonzero(moved))
+        message = f"joint values hold no translation or scale of single joints, and these have one: {names}"
+        raise UnsupportedError(message)

@@ -1,0 +1,84 @@
+"""MJCF, the robot description of MuJoCo: every joint becomes a skeleton row, q is qpos; read, not written.
+
+Row 0 is the world. A body with several joints is a chain of rows; the body is another name of the last, or a fixed row
+where that joint stands aside of it. Sites are fixed rows, keyframes are named poses. Metres, radians, z up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from poise.errors import FileError, InputError
+from poise.io.files import read_bytes
+from poise.io.mjcf.bodies import document_of
+from poise.io.mjcf.engine import CompiledModel, compiled
+from poise.io.mjcf.include import read_whole
+from poise.io.mjcf.rows import MjcfRows, rows_of
+from poise.io.mjcf.select import Selection, select
+from poise.io.mjcf.values import couplings_of, keyframes_of, left_out, limits_of, rest_of
+from poise.io.numbers import LARGEST
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Skeleton
+
+NAME = "MJCF"
+SUFFIXES = (".xml", ".mjcf")
+INSTEAD = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
+
+
+def read(path: Path) -> Rig:
+    """Read an MJCF file without its meshes: the rest pose is qpos0 moved to the nearest legal value.
+
+    FileError for anything that is not one finite model; what a skeleton has no place for is told in `Rig.notes`.
+    UnsupportedError where MuJoCo is not installed.
+    """
+    selection = select(read_whole(path, read_bytes(path)))
+    model = compiled(path, selection)
+    found = rows_of(model)
+    try:
+        skeleton = _skeleton(model, found)
+    except InputError as error:
+        raise FileError(path, str(error)) from error
+    poses = keyframes_of(model, skeleton, found)
+    notes = (*found.notes, *_notes(selection))
+    known = set(skeleton.names) | set(skeleton.aliases)
+    pairs = tuple(pair for pair in selection.excluded if known.issuperset(pair))
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=pairs)
+
+
+def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
+    """Build the skeleton; InputError for numbers beyond any length, and where limits leave no legal value."""
+    rows = found.rows
+    places = np.array([row.offset for row in rows])
+    if not (np.abs(places) <= LARGEST).all() or not (np.abs(model.model.qpos0) <= LARGEST).all():
+        message = "a place or a reference value is too large"
+        raise InputError(message)
+    skeleton = Skeleton.build(
+        [row.name for row in rows],
+        [row.parent for row in rows],
+        [row.kind for row in rows],
+        offsets=places,
+        rotations=[row.rotation for row in rows],
+        axes=[row.axis for row in rows],
+        limits=limits_of(model, found),
+        couplings=couplings_of(model, found),
+        aliases=found.aliases,
+        source_ids=[row.name if row.joint >= 0 else None for row in rows],
+        metres_per_unit=1.0,
+        up="z",
+        source=document_of(model, found),
+    )
+    rest, _ = skeleton.legal(rest_of(model, skeleton, found))
+    return dataclasses.replace(skeleton, rest_q=rest)
+
+
+def _notes(selection: Selection) -> list[str]:
+    notes: list[str] = []
+    if selection.left_out:
+        notes.append(f"not read, so that joints may move which these would hold: {left_out(selection.left_out)}")
+    if selection.unknown:
+        notes.append(f"elements that are not known were passed over: {left_out(selection.unknown)}")
+    return notes

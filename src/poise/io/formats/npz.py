@@ -1,0 +1,21 @@
+"""Robot motion as npz, as trainers read it: `poise.save(clip, "walk.npz")`; read with `poise.load_motion`.
+
+Numbers of joints alone say nothing of bones, so that reading needs the robot; see `poise.io.motion`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from poise.io.motion.write import write_motion
+from poise.model.rig import Saveable
+from poise.model.skeleton import Skeleton
+
+NAME = "robot motion"
+SUFFIXES = (".npz",)
+INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
+
+
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
+    """Write a clip, or a rig's only one; UnsupportedError for poses and for frames that are not evenly spaced."""
+    write_motion(thing, path)

@@ -1,0 +1,41 @@
+"""What an MJCF file holds beside the joints: shapes and masses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Point = tuple[float, float, float]
+
+
+class Geom(NamedTuple):
+    """A primitive shape that hangs on a row of the skeleton.
+
+    row       name of the row
+    kind      "plane", "sphere", "capsule", "ellipsoid", "cylinder" or "box"
+    size      as MuJoCo has it: radius and half lengths [m]
+    offset    x y z in the row's frame [m]
+    rotation  w x y z
+    collides  whether it may touch anything at all (contype, conaffinity)
+    """
+
+    row: str
+    kind: str
+    size: Point
+    offset: Point
+    rotation: tuple[float, float, float, float]
+    collides: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MjcfDocument:
+    """What `Skeleton.source` is for a robot from MJCF; nothing is written back.
+
+    model      name of the model
+    geoms      its primitive shapes; meshes and height fields are left out
+    inertials  per row's name: the mass [kg] and its centre in the row's frame [m], where the file tells both
+    """
+
+    model: str
+    geoms: tuple[Geom, ...] = ()
+    inertials: dict[str, tuple[float, Point]] = field(default_factory=dict[str, tuple[float, Point]])

@@ -1,0 +1,81 @@
+"""MuJoCo, asked for nothing but what an MJCF file means: defaults, angles, frames, ranges."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from poise.errors import FileError, UnsupportedError
+from poise.io.mjcf.select import Selection
+
+_LINE = re.compile(r",?\s*line (\d+)")
+_ELEMENT = re.compile(r"\s*Element (?:name '[^']*'|'[^']*')(, id -?\d+)?")
+_LEAST = (3, 3)  # the first version with all that is asked for here
+
+
+class CompiledModel(NamedTuple):
+    """A compiled model, and the bodies (ids) of which not every mass is known, as shapes of theirs were left out."""
+
+    mj: Any
+    model: Any
+    name: str
+    weightless: frozenset[int]
+
+
+def compiled(path: Path, selection: Selection) -> CompiledModel:
+    """Let MuJoCo read a selection; FileError with the place that it complains of."""
+    mj = _mujoco()
+    try:
+        spec = mj.MjSpec.from_string("\n".join(selection.lines))
+        lost = _without_meshes(mj, spec)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MuJoCo warns of what would go wrong in a simulation
+            model = spec.compile()
+    except (ValueError, TypeError, RuntimeError, MemoryError, mj.FatalError) as error:
+        raise _told(path, selection, error) from error
+    from_shapes = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    weightless = {body.id for body in lost if from_shapes or not body.explicitinertial}
+    return CompiledModel(mj, model, str(spec.modelname), frozenset(weightless))
+
+
+def _mujoco() -> Any:
+    try:
+        mj = importlib.import_module("mujoco")
+    except ImportError as error:
+        message = "MJCF files need MuJoCo to be read: pip install 'poise[mjcf]'"
+        raise UnsupportedError(message) from error
+    version = tuple(int(part) for part in str(mj.__version__).split(".")[:2])
+    if version < _LEAST:
+        message = f"MJCF files need MuJoCo 3.3 or newer, and {mj.__version__} is here: pip install -U 'poise[mjcf]'"
+        raise UnsupportedError(message)
+    return mj
+
+
+def _without_meshes(mj: Any, spec: Any) -> list[Any]:
+    """Delete the shapes that are made from files; the bodies that they hung on."""
+    types = mj.mjtGeom
+    from_files = (types.mjGEOM_MESH, types.mjGEOM_HFIELD, types.mjGEOM_SDF)
+    gone = [geom for geom in spec.geoms if geom.type in from_files or geom.meshname]
+    bodies = [geom.parent for geom in gone]
+    for geom in gone:
+        spec.delete(geom)
+    return bodies
+
+
+def _told(path: Path, selection: Selection, error: Exception) -> FileError:
+    """What MuJoCo complains of, in one sentence, with the file's own line."""
+    text = " ".join(f"{error}".split()) or type(error).__name__
+    at = _LINE.search(text)
+    text = _ELEMENT.sub("", _LINE.sub("", text)).strip()
+    while text.startswith(("Error: ", "XML Error: ")):
+        text = text.split(": ", 1)[1]
+    line = int(at.group(1)) if at else 0
+    element = selection.elements[line - 1] if 0 < line <= len(selection.elements) else None
+    if element is None:
+        return FileError(path, f"MuJoCo cannot read it: {text[:200]}")
+    name = element.attributes.get("name", "")
+    what = f"<{element.tag}>" + (f" {name!r}" if name else "")
+    return FileError(element.path, f"{what}: {text[:200]}", place=f"line {element.line}")

@@ -1,0 +1,183 @@
+"""What of an MJCF file says where bodies, joints and sites are; MuJoCo sees nothing else, and no file name.
+
+Meshes, textures, actuators, tendons, sensors and options are left out, so that a model reads without its assets.
+Every number is looked at, because MuJoCo takes NaN and numbers that overflow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from xml.sax.saxutils import quoteattr
+
+from poise.io.mjcf.include import DEEPEST
+from poise.io.numbers import LARGEST, LONGEST_NAME, is_number, shown
+from poise.io.xml_files import Attributes, Element
+
+_DIGITS = 15  # of a count; int() takes no more than some thousands
+_MOST_ROWS = 10_000  # bodies, joints and sites, those of <replicate> counted as often as they are made
+
+_HOLDERS = {"worldbody", "body", "frame", "replicate"}
+_KEPT = {
+    "mujoco": {"compiler", "default", "worldbody", "equality", "keyframe"},
+    "body": {"body", "frame", "replicate", "joint", "freejoint", "geom", "site", "inertial"},
+    "default": {"default", "joint", "geom", "site"},
+    "equality": {"joint"},
+    "keyframe": {"key"},
+}
+
+# What is left out without a word, since it says nothing of where things are.
+_KNOWN = {
+    "mujoco": {
+        "option", "size", "visual", "statistic", "asset", "deformable", "contact", "tendon", "actuator", "sensor",
+        "custom", "extension",
+    },
+    "body": {"camera", "light", "plugin"},
+    "default": {
+        "mesh", "material", "camera", "light", "pair", "equality", "tendon", "general", "motor", "position", "velocity",
+        "intvelocity", "damper", "cylinder", "muscle", "adhesion", "plugin", "dcmotor",
+    },
+    "keyframe": set[str](),
+}  # fmt: skip
+
+_COMPILER = {"angle", "autolimits", "eulerseq", "inertiafromgeom", "inertiagrouprange"}
+_KEY = {"name", "time", "qpos"}
+_NEVER = {"user", "material", "mocap", "gravcomp", "sleep", "fitscale", "plugin", "armature"}
+_WORDS = {"name", "class", "childclass", "joint1", "joint2", "mesh", "hfield", "sep", "type", "prefix", "suffix"}
+# Masses and armatures that MuJoCo asks for, because it would simulate the model.
+_FIRST = (
+    '<mujoco><compiler boundmass="1e-12" boundinertia="1e-12" balanceinertia="true"/>'
+    '<default><joint armature="1"/></default>'
+)
+LEAST_MASS = 1e-9  # what weighs less got its mass from the line above
+
+
+class _Step(NamedTuple):
+    """An element on the way down; None is the end of the element that `tag` names."""
+
+    tag: str
+    element: Element | None
+    depth: int
+    times: int  # how often <replicate> makes it
+
+
+@dataclass
+class Selection:
+    """The text for MuJoCo with the element of each line, and what a skeleton has no place for."""
+
+    lines: list[str] = field(default_factory=list[str])
+    elements: list[Element | None] = field(default_factory=list[Element | None])
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    unknown: Counter[str] = field(default_factory=Counter[str])
+    excluded: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def add(self, line: str, element: Element | None = None) -> None:
+        """Add a line of text that an element stands in."""
+        self.lines.append(line)
+        self.elements.append(element)
+
+
+def select(root: Element) -> Selection:
+    """Select what matters of a whole file; FileError for numbers that are none and for counts that are too large."""
+    found = Selection()
+    found.add(_FIRST)
+    rows = 0
+    for step in _walk(root, found):
+        if step.element is None:
+            found.add(f"</{step.tag}>")
+            continue
+        if step.tag in ("body", "joint", "freejoint", "site"):
+            rows += step.times
+            if rows > _MOST_ROWS:
+                step.element.fail(f"more than {_MOST_ROWS} bodies, joints and sites")
+        found.add(f"<{step.tag}{_attributes(step.element)}>", step.element)
+    found.add("</mujoco>")
+    _note_the_rest(root, found)
+    return found
+
+
+def _walk(root: Element, found: Selection) -> Iterator[_Step]:
+    """Every element that is kept, in order, and its end, without recursion."""
+    stack = _below(root, 0, 1, found)
+    while stack:
+        step = stack.pop()
+        yield step
+        if step.element is not None:
+            if step.depth > DEEPEST:
+                step.element.fail(f"elements are nested more than {DEEPEST} deep")
+            times = step.times * _count(step.element)
+            stack.append(_Step(step.tag, None, step.depth, times))
+            stack += _below(step.element, step.depth, times, found)
+
+
+def _below(element: Element, depth: int, times: int, found: Selection) -> list[_Step]:
+    """The children that are kept, the last first."""
+    tag = "body" if element.tag in _HOLDERS else element.tag
+    kept: list[_Step] = []
+    for child in reversed(element.children):
+        if child.tag in _KEPT.get(tag, ()):
+            kept.append(_Step(child.tag, child, depth + 1, times))
+        elif tag == "equality" or (tag == "body" and child.tag in ("composite", "flexcomp", "attach")):
+            found.left_out[f"<{child.tag}>"] += 1
+        elif child.tag not in _KNOWN.get(tag, {child.tag}):
+            found.unknown[shown(child.tag)[1:-1]] += 1
+    return kept
+
+
+def _count(element: Element) -> int:
+    """How often <replicate> makes what it holds; 1 for other elements."""
+    if element.tag != "replicate":
+        return 1
+    text = element.attributes.get("count", "").strip()
+    if not (text.isascii() and text.isdigit()):
+        element.fail(f"count of <replicate>: {shown(text)} is not a count")
+    if len(text) > _DIGITS or int(text) > _MOST_ROWS:
+        element.fail(f"<replicate> makes {shown(text)} copies; at most {_MOST_ROWS} are read")
+    return int(text)
+
+
+def _attributes(element: Element) -> str:
+    """The attributes that are kept, as text; FileError for a number that is none."""
+    given = element.attributes
+    if element.tag == "compiler":
+        if given.get("coordinate", "local") != "local":
+            element.fail("coordinate='global' is of MuJoCo before version 2.3.4; save the model with a newer one")
+        given = _only(given, _COMPILER)
+    elif element.tag == "key":
+        given = _only(given, _KEY)
+    for name, value in given.items():
+        if name in _WORDS:
+            if len(value) > LONGEST_NAME:
+                element.fail(f"{name} {shown(value)} has more than {LONGEST_NAME} characters")
+        else:
+            _check_numbers(element, name, value)
+    return "".join(f" {name}={quoteattr(value)}" for name, value in given.items() if name not in _NEVER)
+
+
+def _only(given: Attributes, names: set[str]) -> Attributes:
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _check_numbers(element: Element, name: str, value: str) -> None:
+    """Refuse words that are neither numbers nor keywords: MuJoCo would read nan, inf and 0x10 as numbers."""
+    for word in value.split():
+        if is_number(word):
+            wrong = abs(float(word)) > LARGEST and name != "range"
+        else:
+            plain = word.lstrip("+-").lower()
+            endless = plain in ("inf", "infinity") and name == "range"
+            wrong = not endless and (plain in ("nan", "inf", "infinity") or not word.isalpha())
+        if wrong:
+            element.fail(f"{name} of <{element.tag}>: {shown(word)} is not a number that can be used")
+
+
+def _note_the_rest(root: Element, found: Selection) -> None:
+    """Count tendons, and keep the pairs of bodies that never touch."""
+    for part in root.children:
+        if part.tag == "tendon":
+            found.left_out.update("tendons" for _ in part.children)
+        elif part.tag == "contact":
+            pairs = [one.attributes for one in part.children if one.tag == "exclude"]
+            found.excluded += [(pair.get("body1", ""), pair.get("body2", "")) for pair in pairs]

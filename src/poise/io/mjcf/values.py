@@ -1,0 +1,129 @@
+"""What an MJCF model says of the values of joints: ranges, couplings, and the poses of its keyframes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from poise.errors import listed
+from poise.io.mjcf.engine import CompiledModel
+from poise.io.mjcf.rows import MjcfRows
+from poise.io.numbers import LARGEST
+from poise.io.values.rows import joint_numbers, moving_rows
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.joints import Kind
+from poise.model.limits import Limit, Range, SwingTwist
+from poise.model.pose import Pose
+from poise.model.skeleton import Coupling, Skeleton
+
+_AGREES = 1e-6  # a keyframe's value of a coupled joint may be off by this [rad, m]
+
+
+def limits_of(given: CompiledModel, found: MjcfRows) -> list[Limit | None]:
+    """A limit for each row; notes for those of ball joints, which bound another angle in MuJoCo."""
+    m, limits, notes = given.model, [], found.notes
+    for row in found.rows:
+        limit: Limit | None = None
+        if row.joint >= 0 and m.jnt_limited[row.joint]:
+            low, high = (float(end) for end in m.jnt_range[row.joint])
+            if row.kind in (Kind.HINGE, Kind.SLIDE):
+                limit = _range(low, high)
+            elif row.kind == Kind.BALL and high < math.pi:
+                limit = SwingTwist((0.0, 0.0, 1.0), swing=high, twist=(-high, high), source="file")
+                notes.append(
+                    f"ball joint {row.name!r} may turn by {high:.4g} rad in all; it was read as a swing and a twist of "
+                    "that much each"
+                )
+        limits.append(limit)
+    return limits
+
+
+def _range(low: float, high: float) -> Range | None:
+    """A range from the file; numbers that are too large for one mean no end on their side."""
+    low, high = (end if abs(end) <= LARGEST else math.copysign(math.inf, end) for end in (low, high))
+    return Range(low, high, source="file") if math.isfinite(low) or math.isfinite(high) else None
+
+
+def couplings_of(given: CompiledModel, found: MjcfRows) -> list[Coupling | None]:
+    """The linear equalities between two joints; notes for those that a skeleton has no place for."""
+    m, couplings = given.model, dict[int, Coupling]()
+    for i in range(m.neq):
+        follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+        offset, ratio, *bends = (float(value) for value in m.eq_data[i, :5])
+        row = found.joint_row[follower]
+        name = found.rows[row].name
+        if not m.eq_active0[i]:
+            found.notes.append(f"the equality of joint {name!r} is not active and was passed over")
+        elif leader < 0 or ratio == 0.0 or any(bends):
+            kind = "curved" if any(bends) else "constant"
+            found.notes.append(f"the {kind} equality of joint {name!r} is not read: the joint moves by itself here")
+        elif row in couplings or _leads_to(found.joint_row[leader], row, couplings):
+            found.notes.append(f"a further equality of joint {name!r} was passed over: one leads it already")
+        else:
+            start, its = (float(m.qpos0[m.jnt_qposadr[joint]]) for joint in (leader, follower))
+            couplings[row] = Coupling(found.joint_row[leader], ratio, its + offset - ratio * start)
+    return [couplings.get(i) for i in range(len(found.rows))]
+
+
+def _leads_to(row: int, other: int, couplings: dict[int, Coupling]) -> bool:
+    """Whether a row follows another one, or is it: what would close a circle."""
+    while row != other and row in couplings:
+        row = couplings[row].leader
+    return row == other
+
+
+def rest_of(given: CompiledModel, skeleton: Skeleton, found: MjcfRows) -> Floats:
+    """The configuration that the model starts in, qpos0."""
+    return _q(given.model.qpos0, given.model, skeleton, found)
+
+
+def keyframes_of(given: CompiledModel, skeleton: Skeleton, found: MjcfRows) -> dict[str, Pose]:
+    """The keyframes as poses, by name; one without a name is called by its number."""
+    m, poses = given.model, dict[str, Pose]()
+    for i in range(m.nkey):
+        own = given.mj.mj_id2name(m, given.mj.mjtObj.mjOBJ_KEY, i)
+        name = own or f"key{i}"
+        qpos = m.key_qpos[i]
+        if not (np.abs(qpos) <= LARGEST).all():
+            found.notes.append(f"keyframe {name!r} has a value that is too large, and was passed over")
+            continue
+        q = _q(qpos, m, skeleton, found)
+        off = _disagree(qpos, q, m, skeleton, found)
+        if off:
+            found.notes.append(f"keyframe {name!r} has other values than the equalities give: {listed(off)}")
+        poses[name] = Pose(skeleton, q)
+    return poses
+
+
+def _q(qpos: Floats, m: Any, skeleton: Skeleton, found: MjcfRows) -> Floats:
+    """Numbers of q (nq,) out of qpos, rotations of unit length; those of coupled joints are left out."""
+    q = skeleton.zero_q()
+    for joint, row in found.joint_row.items():
+        if skeleton.couplings[row] is None:
+            start, kind = int(m.jnt_qposadr[joint]), Kind(skeleton.kinds[row])
+            part = qpos[start : start + kind.nq].copy()
+            if kind in (Kind.BALL, Kind.FREE):
+                part[-4:] = rotations.normalised(part[-4:]) if part[-4:].any() else (1.0, 0.0, 0.0, 0.0)
+            at = int(skeleton.q_start[row])
+            q[at : at + kind.nq] = part
+    return q
+
+
+def _disagree(qpos: Floats, q: Floats, m: Any, skeleton: Skeleton, found: MjcfRows) -> list[str]:
+    """Names of the coupled joints that stand elsewhere in qpos than where they follow to."""
+    rows = [row for row, size in moving_rows(skeleton) for _ in range(size)]
+    value_of = dict(zip(rows, joint_numbers(skeleton, q).tolist(), strict=True))
+    return [
+        found.rows[row].name
+        for joint, row in found.joint_row.items()
+        if skeleton.couplings[row] and abs(value_of[row] - float(qpos[m.jnt_qposadr[joint]])) > _AGREES
+    ]
+
+
+def left_out(counts: Counter[str]) -> str:
+    """What is counted, for a note: "connect (2), tendons (4)"."""
+    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))

@@ -1,0 +1,53 @@
+"""What every kind of motion file is read into, and what it has to say or be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import FileError, InputError
+from poise.maths.arrays import Floats
+from poise.model.clip import checked_rate
+
+ROOT = 7  # numbers of a root: x y z and a rotation
+
+
+class Told(NamedTuple):
+    """What the caller says of a file, where the file does not."""
+
+    order: str | None = None
+    fps: float | None = None
+    joints: tuple[str, ...] | None = None
+
+
+class MotionTable(NamedTuple):
+    """What a file holds: rotations w x y z or None, a column of values for each of the joints, if it says which."""
+
+    times: Floats
+    position: Floats | None
+    rotation: Floats | None
+    values: Floats
+    joints: tuple[str, ...] | None
+
+
+def even_times(path: Path, frames: int, fps: float | None, start: float = 0.0) -> Floats:
+    """The times of frames at a rate, which the file or the caller has to say."""
+    if fps is None:
+        raise FileError(path, "does not say how many frames there are in a second; give fps=30, say")
+    try:
+        times = np.arange(frames) / checked_rate(fps)
+    except InputError as error:
+        raise FileError(path, str(error), place="fps") from error
+    return start + times if start else times
+
+
+def in_order(path: Path, rotation: Floats, order: str | None, name: str) -> Floats:
+    """Rotations w x y z; FileError where nobody says how they stand in the file."""
+    if order is None:
+        raise FileError(
+            path,
+            f"does not say the order of {name}; give quaternion='xyzw' (GMR, Unitree) or 'wxyz' (MuJoCo, Isaac Lab)",
+        )
+    return rotation if order == "wxyz" else rotation[:, [3, 0, 1, 2]]

@@ -1,0 +1,204 @@
+"""SRDF, what MoveIt keeps of a robot beside its URDF: groups of joints, named states, pairs that never collide.
+
+    robot.urdf  robot.srdf      groups that are one line of joints become chains, group states named poses
+
+End effectors, passive joints, virtual joints and collision spheres are passed over.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+from typing import NoReturn
+
+from poise.errors import UnknownNameError
+from poise.io.files import read_bytes
+from poise.io.numbers import number, shown
+from poise.io.values.rows import joint_numbers, moving_rows
+from poise.io.xml_files import Element, read_tree
+from poise.maths.arrays import Floats
+from poise.model.joints import Kind
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Skeleton
+
+_DEEPEST, _MOST = 20, 200_000  # levels and elements
+_AGREES = 1e-6  # a state's value of a mimic joint may be off by this [rad, m]
+
+
+def with_srdf(rig: Rig, path: Path) -> Rig:
+    """The rig with what an SRDF file says of it; FileError for one that is broken or means another robot."""
+    root = read_tree(path, read_bytes(path), deepest=_DEEPEST, most=_MOST)
+    if root.tag != "robot":
+        root.fail(f"not an SRDF file: its root element is <{shown(root.tag)[1:-1]}>, not <robot>")
+    words = _Words(rig, root)
+    chains, poses, pairs = words.chains(), words.poses(), words.pairs()
+    skeleton = dataclasses.replace(rig.skeleton, chains=dict(rig.skeleton.chains) | chains)
+    rig = rig.with_skeleton(skeleton)
+    notes = tuple(f"{path.name}: {note}" for note in words.notes)
+    poses = {name: pose.on(skeleton) for name, pose in poses.items()}
+    return dataclasses.replace(
+        rig, poses=rig.poses | poses, disabled_pairs=(*rig.disabled_pairs, *pairs), notes=rig.notes + notes
+    )
+
+
+class _Words:
+    """What the elements of an SRDF file mean for a robot."""
+
+    def __init__(self, rig: Rig, root: Element) -> None:
+        self.rig = rig
+        self.skeleton: Skeleton = rig.skeleton
+        self.root = root
+        self.notes: list[str] = []
+        self.groups = self._named("group")
+        self.virtual = self._named("virtual_joint")
+
+    def _named(self, tag: str) -> dict[str, Element]:
+        """The elements below <robot> of a kind, by name."""
+        found: dict[str, Element] = {}
+        for element in self._all(tag):
+            name = _given(element, "name")
+            if name in found:
+                element.fail(f"a second {tag} is called {shown(name)}")
+            found[name] = element
+        return found
+
+    def _all(self, tag: str) -> list[Element]:
+        return [element for element in self.root.children if element.tag == tag]
+
+    def _row(self, element: Element, attribute: str = "name", kind: str = "link") -> int:
+        """The row of a link or joint that an attribute names."""
+        name, skeleton = _given(element, attribute), self.skeleton
+        if name not in skeleton:
+            _unknown(element, kind, name, [*skeleton.names, *skeleton.aliases])
+        return skeleton.aliases.get(name, skeleton.index(name)) if kind == "link" else skeleton.index(name)
+
+    # --- groups ----------------------------------------------------------------------------------
+
+    def chains(self) -> dict[str, tuple[str, str]]:
+        """Each group that is one line of joints as (root, tip); a note for the others."""
+        found: dict[str, tuple[str, str]] = {}
+        for name, element in self.groups.items():
+            rows = self._rows_of(element, name)
+            line = self._line(rows)
+            if line is None:
+                self.notes.append(f"group {name!r} is not one line of joints that move, and makes no chain")
+            else:
+                found[name] = line
+        return found
+
+    def _rows_of(self, group: Element, name: str) -> set[int]:
+        """The rows of a group and of those in it."""
+        rows, seen, waiting = set[int](), {name}, list(group.children)
+        while waiting:
+            element = waiting.pop()
+            if element.tag == "chain":
+                rows.update(self._between(element))
+            elif element.tag in ("link", "joint"):
+                rows.add(self._row(element, kind=element.tag))
+            elif element.tag == "group":
+                inner = _given(element, "name")
+                if inner not in self.groups:
+                    _unknown(element, "group", inner, list(self.groups))
+                if inner == name:
+                    element.fail(f"group {shown(name)} stands in itself")
+                if inner not in seen:
+                    seen.add(inner)
+                    waiting += self.groups[inner].children
+        return rows
+
+    def _between(self, chain: Element) -> list[int]:
+        """The rows below the base link of a chain, down to its tip link."""
+        base, tip = self._row(chain, "base_link"), self._row(chain, "tip_link")
+        way = self.skeleton.way(tip)
+        if base not in way:
+            chain.fail(f"the base link {shown(_given(chain, 'base_link'))} is not above the tip link")
+        return way[way.index(base) + 1 :]
+
+    def _line(self, rows: set[int]) -> tuple[str, str] | None:
+        """Root and tip, where the rows lie on one way down and something moves above the last of them."""
+        if not rows:
+            return None
+        skeleton = self.skeleton
+        tip = max(rows, key=lambda row: len(skeleton.way(row)))
+        way = skeleton.way(tip)
+        moving = [row for row in way[:-1] if row in rows and skeleton.kinds[row] != Kind.FIXED]
+        if not moving or not rows.issubset(way):
+            return None
+        return skeleton.names[moving[0]], skeleton.names[tip]
+
+    # --- states ----------------------------------------------------------------------------------
+
+    def poses(self) -> dict[str, Pose]:
+        """The group states: the robot at rest but for these joints; of one name in two groups, `group/name`."""
+        states = self._all("group_state")
+        counts = Counter(_given(state, "name") for state in states)
+        found: dict[str, Pose] = {}
+        for state in states:
+            name, group = _given(state, "name"), _given(state, "group")
+            if group not in self.groups:
+                _unknown(state, "group", group, list(self.groups))
+            name = name if counts[name] == 1 else f"{group}/{name}"
+            if name in found:
+                state.fail(f"a second state of group {shown(group)} is called {shown(_given(state, 'name'))}")
+            found[name] = Pose(self.skeleton, self._q(state, name))
+        return found
+
+    def _q(self, state: Element, name: str) -> Floats:
+        """Numbers of q for a state; values of joints that follow others are compared only."""
+        skeleton, q, followers = self.skeleton, self.skeleton.rest_q.copy(), dict[int, float]()
+        for element in state.children:
+            joint = _given(element, "name")
+            if element.tag != "joint" or joint in self.virtual:
+                continue
+            row = self._row(element, kind="joint")
+            if skeleton.kinds[row] not in (Kind.HINGE, Kind.SLIDE):
+                self.notes.append(f"state {name!r}: joint {joint!r} is no hinge or slide, and its value is not read")
+                continue
+            try:
+                value = number(_given(element, "value").strip())
+            except ValueError as error:
+                element.fail(f"the value of joint {shown(joint)}: {error}")
+            if skeleton.couplings[row]:
+                followers[row] = value
+            else:
+                q[skeleton.q_slice(joint)] = value
+        self._compare(name, q, followers)
+        return q
+
+    def _compare(self, name: str, q: Floats, followers: dict[int, float]) -> None:
+        rows = [row for row, size in moving_rows(self.skeleton) for _ in range(size)]
+        value_of = dict(zip(rows, joint_numbers(self.skeleton, q).tolist(), strict=True))
+        for row, value in followers.items():
+            if abs(value_of[row] - value) > _AGREES:
+                self.notes.append(
+                    f"state {name!r} has another value for {self.skeleton.names[row]!r} than it follows to"
+                )
+
+    # --- collisions ------------------------------------------------------------------------------
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of links that are never checked, each once; a note for those of links that are not there."""
+        found: dict[frozenset[str], tuple[str, str]] = {}
+        lost = 0
+        for element in self._all("disable_collisions"):
+            pair = _given(element, "link1"), _given(element, "link2")
+            if all(link in self.skeleton for link in pair):
+                found.setdefault(frozenset(pair), pair)
+            else:
+                lost += 1
+        if lost:
+            self.notes.append(f"{lost} disabled pairs name links that the robot has not")
+        return tuple(found.values())
+
+
+def _given(element: Element, attribute: str) -> str:
+    value = element.attributes.get(attribute, "")
+    if not value:
+        element.fail(f"<{element.tag}> has no {attribute}")
+    return value
+
+
+def _unknown(element: Element, kind: str, name: str, known: list[str]) -> NoReturn:
+    element.fail(str(UnknownNameError(kind, name, known)))

@@ -1,0 +1,178 @@
+"""MJCF files that are broken or hostile: one sentence with file and line, at once, and nothing outside is opened."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import poise
+from poise.io.formats import mjcf
+from poise.io.numbers import LARGEST
+from tests.io.fuzzing import mutated, until_time_is_up
+from tests.io.mjcf_samples import ARM, body, model
+from tests.patience import no_hang
+
+ENTITIES = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10 if k else "boom"}">' for k in range(12))
+HINGE = '<joint name="j"/>'
+
+
+def deep(levels):
+    return model("<body><joint/>" * levels + "</body>" * levels)
+
+
+BROKEN = {
+    "cut in the middle": (ARM[: len(ARM) // 2], "not well-formed XML"),
+    "cut in a tag": (ARM[:200], "not well-formed XML"),
+    "no end": (ARM.replace("</mujoco>", ""), "no element found"),
+    "a urdf": ('<robot name="r"><link name="a"/></robot>', "it is a URDF file: rename it to end in .urdf"),
+    "an sdf": ("<sdf/>", "it is an SDF file"),
+    "a part": ("<mujocoinclude/>", "read the file that includes it"),
+    "any xml": ("<html/>", "not an MJCF file: its root element is <html>; a robot for MuJoCo begins with <mujoco>"),
+    "json": ("{}", "this looks like a JSON"),
+    "an entity bomb": (f"<!DOCTYPE m [{ENTITIES}]><mujoco>&e11;</mujoco>", "document types and entities are not read"),
+    "an outer entity": (
+        '<!DOCTYPE m [<!ENTITY x SYSTEM "file:///etc/passwd">]><mujoco>&x;</mujoco>',
+        "line 1: document",
+    ),
+    "another encoding": ('<?xml version="1.0" encoding="utf-7"?><mujoco/>', "the encoding 'utf-7' is not supported"),
+    "nan": (model(body('<joint pos="nan 0 0"/>')), "line 4: pos of <joint>: 'nan' is not a number that can be used"),
+    "inf": (model(body(HINGE, more='pos="0 inf 0"')), "pos of <body>: 'inf' is not a number"),
+    "1e999": (model(body('<joint ref="1e999"/>')), "ref of <joint>: '1e999' is not a number"),
+    "hexadecimal": (model(body('<joint axis="0x10 0 0"/>')), "axis of <joint>: '0x10'"),
+    "nan in a range": (model(body('<joint range="nan 1"/>')), "range of <joint>: 'nan'"),
+    "nan in a keyframe": (model(body(HINGE), '<keyframe><key qpos="nan"/></keyframe>'), "line 6: qpos of <key>: 'nan'"),
+    "too few numbers": (
+        model(body('<joint pos="0 0"/>')),
+        "line 4: <joint>: attribute 'pos' does not have enough data",
+    ),
+    "letters": (model(body('<joint pos="a b c"/>')), "line 4: <joint>: bad format in attribute 'pos'"),
+    "no axis": (model(body('<joint name="j" axis="0 0 0"/>')), "line 4: <joint> 'j': axis too small"),
+    "no rotation": (model(body(HINGE, more='quat="0 0 0 0"')), "line 4: <body> 'a': zero quaternion is not allowed"),
+    "a misspelt attribute": (model(body('<joint rnage="0 1"/>')), "unrecognized attribute: 'rnage'"),
+    "a name twice": (model(body(HINGE) + body("", "b") + body("", "b")), "line 4: <body> 'b': "),
+    "two free joints": (model(body("<freejoint/><freejoint/>")), "line 4: <body> 'a': more than 6 dofs"),
+    "a free joint inside": (model(body(body("<freejoint/>", "b"))), "free joint can only be used on top level"),
+    "no such class": (model(body('<joint class="x"/>')), "line 4: <joint>: unknown default class"),
+    "a keyframe of another robot": (model(body(HINGE), '<keyframe><key qpos="1 2"/></keyframe>'), "invalid qpos size"),
+    "an equality of nobody": (model(body(HINGE), '<equality><joint joint1="x"/></equality>'), "unknown element 'x'"),
+    "no legal value": (
+        model(
+            body('<joint name="j" range="1 2"/><joint name="k" range="-2 -1"/>'),
+            '<equality><joint joint1="j" joint2="k"/></equality>',
+        ),
+        "'k'",
+    ),
+    "a bomb of copies": (model('<replicate count="1000000000"><body/></replicate>'), "at most 10000 are read"),
+    "copies of copies": (
+        model('<replicate count="9999">' * 3 + "<body/>" + "</replicate>" * 3),
+        "more than 10000 bodies, joints and sites",
+    ),
+    "half a copy": (model('<replicate count="1.5"><body/></replicate>'), "count of <replicate>: '1.5' is not a count"),
+    "nested too deep": (deep(450), "nested more than 400 deep"),
+    "a great many bodies": (model("<body/>" * 10_001), "more than 10000 bodies, joints and sites"),
+    "a great many elements": ("<mujoco>" + "<a/>" * 200_001 + "</mujoco>", "more than 200000 elements"),
+    "a long name": (model(body("", "n" * 1001)), "has more than 1000 characters"),
+    "the old coordinates": (model(body(HINGE), attributes='coordinate="global"'), "before version 2.3.4"),
+    "an include of itself": ('<mujoco>\n<include file="a.xml"/></mujoco>', "line 2: 'a.xml' is included a second time"),
+    "an include without a file": ("<mujoco><include/></mujoco>", "<include> names no file"),
+    "an include of nothing": ('<mujoco><include file="b.xml"/></mujoco>', "line 1: <include>: "),
+    "an include of a folder": ('<mujoco><include file="sub"/></mujoco>', "<include>: "),
+    "a way out": ('<mujoco><include file="../b.xml"/></mujoco>', "leads out of the file's folder; it was not opened"),
+    "a way out and back": ('<mujoco><include file="sub/../../x/b.xml"/></mujoco>', "leads out of the file's folder"),
+    "a hidden way out": ('<mujoco><include file="%2e%2e/b.xml"/></mujoco>', "leads out of the file's folder"),
+    "a full path": ('<mujoco><include file="/etc/passwd"/></mujoco>', "is not a relative path"),
+    "an address": ('<mujoco><include file="http://a/b.xml"/></mujoco>', "is not a relative path"),
+    "a drive": ('<mujoco><include file="C:\\b.xml"/></mujoco>', "is not a relative path"),
+    "a link out": ('<mujoco><include file="link.xml"/></mujoco>', "leads out of the file's folder"),
+    "a device": ('<mujoco><include file="null.xml"/></mujoco>', "leads out of the file's folder"),
+    "an include of URDF": ('<mujoco><include file="robot.xml"/></mujoco>', "'robot.xml' is not MJCF: its root element"),
+    "an include in a circle": ('<mujoco><include file="one.xml"/></mujoco>', "one.xml: line 1: 'a.xml' is included"),
+}
+
+
+def test_there_are_fifteen_and_more():
+    assert len(BROKEN) > 40
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_one_sentence(case, tmp_path):
+    folder = tmp_path / "robot"
+    (folder / "sub").mkdir(parents=True)
+    (tmp_path / "b.xml").write_text(ARM)
+    (folder / "link.xml").symlink_to(tmp_path / "b.xml")
+    (folder / "null.xml").symlink_to(os.devnull)
+    (folder / "robot.xml").write_text("<robot/>")
+    (folder / "one.xml").write_text('<mujoco><include file="a.xml"/></mujoco>')
+    path, (text, sentence) = folder / "a.xml", BROKEN[case]
+    path.write_text(text)
+    before = {file.name for file in folder.iterdir()} | {file.name for file in os.scandir()}
+    with no_hang(), pytest.raises(poise.FileError) as refusal:
+        mjcf.read(path)
+    assert sentence in str(refusal.value)
+    assert str(refusal.value).startswith(str(folder))
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 1000
+    assert {file.name for file in folder.iterdir()} | {file.name for file in os.scandir()} == before  # no log
+
+
+def test_the_way_out_of_the_data_is_refused_before_mujoco_sees_it(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(poise.FileError, match="leads out of the file's folder; it was not opened"):
+        mjcf.read(data / "bad_inputs" / "mjcf_include_traversal.xml")
+
+
+def test_as_deep_as_a_chain_may_be(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(deep(395))
+    assert len(mjcf.read(path).skeleton) == 396
+
+
+def test_many_bodies_are_read_soon(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(model("".join(body("<joint/>", f"b{k}") for k in range(4000))))
+    start = time.perf_counter()
+    assert len(mjcf.read(path).skeleton) == 4001
+    assert time.perf_counter() - start < 20.0
+
+
+SEEDS = [
+    ARM.encode(),
+    model(
+        body('<freejoint/><geom size="1"/><joint type="ball"/>') + '<replicate count="3"><body/></replicate>'
+    ).encode(),
+    model(
+        body('<joint name="j" type="ball" range="0 1"/><site pos="1 2 3"/>', more='axisangle="1 2 3 0.5"'),
+        '<equality><weld body1="a"/></equality><default><joint ref="1"/></default>',
+    ).encode(),
+]
+
+
+def test_mutations(tmp_path):
+    """Whatever stands in a file, reading ends soon with a rig of finite numbers or a FileError."""
+    path, counts = tmp_path / "a.xml", {True: 0, False: 0}
+
+    def check(data):
+        path.write_bytes(data)
+        message = ""
+        try:
+            with no_hang():
+                rig = mjcf.read(path)
+        except poise.FileError as error:
+            rig, message = None, str(error)
+        counts[rig is not None] += 1
+        if rig is None:
+            assert message.startswith(str(tmp_path))
+            assert "\n" not in message
+            return
+        assert np.isfinite(rig.pose.q).all()
+        assert (np.abs(rig.skeleton.A) <= LARGEST).all()
+        assert len(set(rig.skeleton.names)) == len(rig.skeleton)
+        assert all(np.isfinite(pose.q).all() for pose in rig.poses.values())
+
+    until_time_is_up(st.one_of(mutated(SEEDS)), check)
+    assert min(counts.values()) > 0
