@@ -178,14 +178,12 @@ def q_of_motion(path: Path, file: AsfFile, rows: Rows, motion: AmcMotion) -> Flo
         values, start = motion.values.get(key), int(skeleton.q_start[row])
         if values is None:
             continue
-        turning, single = turning_of(dof), skeleton.kinds[row] == Kind.HINGE
+        turning = turning_of(dof)
         if row == 0:
             for axis, word in enumerate(MOVES):
                 q[:, axis] = values[:, dof.index(word)] if word in dof else 0.0
             start += 3
-        if single:
-            q[:, start] = angle * values[:, max(turning.values)]
-        elif skeleton.kinds[row] != Kind.FIXED:
+        if skeleton.kinds[row] != Kind.FIXED:
             zeros = np.zeros(motion.frames)
             angles = [zeros if at < 0 else angle * values[:, at] for at in turning.values]
             turned.setdefault(turning.order, []).append((start, np.stack(angles, axis=-1)))

@@ -58,7 +58,10 @@ class Rows(NamedTuple):
 
 
 def build_skeleton(file: AsfFile) -> Rows:
-    """Make the skeleton: the root is free, bones with one value are hinges, with two or three balls."""
+    """Make the skeleton: the root is free, every bone that turns a ball, as in other files of figures.
+
+    A bone with one value is a ball that its range makes a hinge.
+    """
     bones = [file.bones[key] for key in file.parents]
     rows = {ROOT: 0} | {key: i for i, key in enumerate(file.parents, 1)}
     parents = [-1] + [rows[parent] for parent in file.parents.values()]
@@ -79,7 +82,6 @@ def build_skeleton(file: AsfFile) -> Rows:
         rotations=np.concatenate(
             [[rotation_of(file.root.orientation, file.root.sequence)], turns.reshape(-1, 4), still]
         ),
-        axes=[(0, 0, 0), *(_axis(bone) for bone in bones), *([(0, 0, 0)] * len(leaves))],
         limits=[None, *(_limit(bone) for bone in bones), *([None] * len(leaves))],
         euler=[_written(file.root.order), *(_written(bone.dof) for bone in bones), *([""] * len(leaves))],
         source_ids=[ROOT, *(bone.name for bone in bones), *([None] * len(leaves))],
@@ -93,15 +95,7 @@ def _turns(bone: Bone) -> list[str]:
 
 
 def _kind(bone: Bone) -> Kind:
-    count = len(_turns(bone))
-    return Kind.BALL if count > 1 else Kind.HINGE if count else Kind.FIXED
-
-
-def _axis(bone: Bone) -> tuple[float, float, float]:
-    """The axis of a hinge in its own frame; anything for other kinds."""
-    turns = _turns(bone)
-    x, y, z = np.eye(3)[TURNS.index(turns[0])].tolist() if len(turns) == 1 else (0.0, 0.0, 0.0)
-    return x, y, z
+    return Kind.BALL if _turns(bone) else Kind.FIXED
 
 
 def _written(dof: tuple[str, ...]) -> str:
@@ -110,11 +104,12 @@ def _written(dof: tuple[str, ...]) -> str:
 
 
 def _limit(bone: Bone) -> Limit | None:
-    """A range for a hinge; for a ball a box, in which an axis that the bone has not stays at zero."""
+    """A range about its axis for a bone with one value; else a box, in which an axis that is missing stays at zero."""
     given = dict(zip(bone.dof, bone.limits, strict=False))
     turns = _turns(bone)
     if len(turns) == 1:
-        return Range(*given[turns[0]], source="file") if turns[0] in given else None
+        axis = np.eye(3)[TURNS.index(turns[0])]
+        return Range(*given.get(turns[0], _FREE), (float(axis[0]), float(axis[1]), float(axis[2])), source="file")
     if not turns:
         return None
     x, y, z = (given.get(word, _FREE) if word in turns else (0.0, 0.0) for word in TURNS)

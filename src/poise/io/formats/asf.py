@@ -1,7 +1,7 @@
 """ASF and AMC, Acclaim's skeleton and motion as CMU has them: two text files that belong together.
 
-Every bone becomes a joint where the bone begins, which turns about the bone's own axes: with one degree of
-freedom a hinge, with two or three a ball; bones that nothing hangs on end in a fixed joint. Limits are the
+Every bone becomes a joint where the bone begins, which turns about the bone's own axes: a ball, that its range
+makes a hinge where it has one degree of freedom; bones that nothing hangs on end in a fixed joint. Limits are the
 file's. An AMC file has no skeleton: its ASF file stands beside it.
 """
 
