@@ -131,6 +131,22 @@ def test_a_mass_that_is_not_known_is_not_made_up(data):
     assert rig.skeleton.source.inertials == {}
 
 
+def test_masses_of_shapes_and_of_inertials(parsed):
+    """A ball of one kilogram beside a mesh: what the body weighs is not known, unless an <inertial> tells."""
+    ball, mesh = '<joint/><geom size="0.1" mass="1" pos="0 0 2"/>', '<geom type="mesh" mesh="m"/>'
+    inertial = '<inertial pos="0 0 3" mass="7" diaginertia="1 1 1"/>'
+    inertials = {
+        inside: parsed(model(body(inside), attributes=more)).skeleton.source.inertials
+        for inside, more in (
+            (ball, ""),
+            (ball + mesh, ""),
+            (inertial + ball + mesh, ""),
+            (inertial + mesh + ball, 'inertiafromgeom="true"'),
+        )
+    }
+    assert list(inertials.values()) == [{"a": (1.0, (0, 0, 2))}, {}, {"a": (7.0, (0, 0, 3))}, {}]
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_load_solve_save(data, name, tmp_path):
     rig = mjcf.read(data / "mjcf" / name)
@@ -284,6 +300,13 @@ def test_equalities_that_a_skeleton_has_no_place_for_are_noted(parsed, case):
     rig = parsed(model(body('<joint name="j"/><joint name="k" axis="1 0 0"/>'), f"<equality>{text}</equality>"))
     assert note in "; ".join(rig.notes)
     assert (rig.skeleton["j"].coupling is None) == (case != "twice")
+
+
+def test_a_slide_with_a_reference(parsed):
+    rig = parsed(model(body('<joint name="j" type="slide" axis="0 0 1" ref="2"/>', more='pos="0 1 0"')))
+    np.testing.assert_array_equal(rig.rest.q, [2.0])
+    np.testing.assert_array_equal(rig.rest.world["a"].positions, [0, 1, 0])
+    np.testing.assert_array_equal(Pose(rig.skeleton, np.array([5.0])).world["a"].positions, [0, 1, 3])
 
 
 def test_an_equality_counts_from_the_references(parsed):

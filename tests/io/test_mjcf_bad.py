@@ -126,6 +126,15 @@ def test_the_way_out_of_the_data_is_refused_before_mujoco_sees_it(data, monkeypa
         mjcf.read(data / "bad_inputs" / "mjcf_include_traversal.xml")
 
 
+def test_too_deep_by_what_is_included(tmp_path):
+    path, levels = tmp_path / "a.xml", 300
+    inside = '<include file="b.xml"/>'
+    path.write_text(model("<body><joint/>" * levels + inside + "</body>" * levels))
+    (tmp_path / "b.xml").write_text("<mujoco>" + "<body><joint/>" * levels + "</body>" * levels + "</mujoco>")
+    with pytest.raises(poise.FileError, match=r"b\.xml: line 1: elements are nested more than 400 deep"):
+        mjcf.read(path)
+
+
 def test_as_deep_as_a_chain_may_be(tmp_path):
     path = tmp_path / "a.xml"
     path.write_text(deep(395))
