@@ -93,9 +93,9 @@ def test_a_humanoid_is_read_at_once(data):
     mjcf.read(data / "mjcf" / "ur5e.xml")  # MuJoCo is imported once
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         mjcf.read(data / "mjcf" / "humanoid_CMU_V2020.xml")
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) <= 0.3
 
 
@@ -262,6 +262,12 @@ def test_a_body_and_a_site_that_are_called_like_a_joint(parsed):
     assert rig.skeleton.names == ("world", "b", "c", "b_body", "b_site")
     assert len(rig.notes) == 3
     assert "body 'c' and a joint have the same name" in rig.notes[0]
+
+
+def test_names_with_letters_that_xml_escapes(parsed):
+    rig = parsed(model(body('<joint name="&lt;j&gt; &amp; &quot;k&quot; &#9;ü"/>', "a'b")))
+    assert rig.skeleton.names == ("world", '<j> & "k" \tü')
+    assert dict(rig.skeleton.aliases) == {"a'b": 1}
 
 
 def test_degrees_and_radians_and_autolimits(parsed):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -144,9 +143,8 @@ def test_as_deep_as_a_chain_may_be(tmp_path):
 def test_many_bodies_are_read_soon(tmp_path):
     path = tmp_path / "a.xml"
     path.write_text(model("".join(body("<joint/>", f"b{k}") for k in range(4000))))
-    start = time.perf_counter()
-    assert len(mjcf.read(path).skeleton) == 4001
-    assert time.perf_counter() - start < 20.0
+    with no_hang():
+        assert len(mjcf.read(path).skeleton) == 4001
 
 
 SEEDS = [
