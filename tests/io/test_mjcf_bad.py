@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -126,6 +125,15 @@ def test_the_way_out_of_the_data_is_refused_before_mujoco_sees_it(data, monkeypa
         mjcf.read(data / "bad_inputs" / "mjcf_include_traversal.xml")
 
 
+def test_too_deep_by_what_is_included(tmp_path):
+    path, levels = tmp_path / "a.xml", 300
+    inside = '<include file="b.xml"/>'
+    path.write_text(model("<body><joint/>" * levels + inside + "</body>" * levels))
+    (tmp_path / "b.xml").write_text("<mujoco>" + "<body><joint/>" * levels + "</body>" * levels + "</mujoco>")
+    with pytest.raises(poise.FileError, match=r"b\.xml: line 1: elements are nested more than 400 deep"):
+        mjcf.read(path)
+
+
 def test_as_deep_as_a_chain_may_be(tmp_path):
     path = tmp_path / "a.xml"
     path.write_text(deep(395))
@@ -135,9 +143,8 @@ def test_as_deep_as_a_chain_may_be(tmp_path):
 def test_many_bodies_are_read_soon(tmp_path):
     path = tmp_path / "a.xml"
     path.write_text(model("".join(body("<joint/>", f"b{k}") for k in range(4000))))
-    start = time.perf_counter()
-    assert len(mjcf.read(path).skeleton) == 4001
-    assert time.perf_counter() - start < 20.0
+    with no_hang():
+        assert len(mjcf.read(path).skeleton) == 4001
 
 
 SEEDS = [

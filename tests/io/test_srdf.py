@@ -100,6 +100,7 @@ def test_groups(read):
     rig = read(
         srdf(
             GROUP,
+            '<group name="lower"><chain base_link="b" tip_link="d"/></group>',
             '<group name="links"><link name="b"/><link name="c"/></group>',
             '<group name="joints"><joint name="j"/><joint name="f"/></group>',
             '<group name="both"><group name="links"/><joint name="f"/><passive_joint name="l"/></group>',
@@ -110,6 +111,7 @@ def test_groups(read):
     )
     assert dict(rig.skeleton.chains) == {
         "arm": ("j", "f"),
+        "lower": ("k", "f"),
         "links": ("j", "k"),
         "joints": ("j", "f"),
         "both": ("j", "f"),
