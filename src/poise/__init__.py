@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from poise.io.values.read import read_values as read_values
     from poise.libraries.convert import Converted as Converted
     from poise.libraries.convert import convert as convert
+    from poise.libraries.each import Finished as Finished
+    from poise.libraries.each import each as each
     from poise.machine.warmup import warmup as warmup
     from poise.maths import rotations as rotations
     from poise.maths.rotations import rotation_between as rotation_between
@@ -118,6 +120,7 @@ _PLACES = {
     "EulerBox": "model.limits",
     "FABRIK": "solvers.fabrik",
     "FileError": "errors",
+    "Finished": "libraries.each",
     "Fitted": "solving.fit",
     "Grounder": "ground.grounder",
     "Humanoid": "model.anatomy.humanoid",
@@ -165,6 +168,7 @@ _PLACES = {
     "centre_of_mass": "model.mass",
     "compare": "comparison.compare",
     "convert": "libraries.convert",
+    "each": "libraries.each",
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only
+from poise.cli.library.plan import is_library
+from poise.cli.library.run import run as run_library
+from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.errors import InputError
 from poise.libraries.convert import Converted
@@ -30,9 +35,29 @@ class RestPose(StrEnum):
     KEEP = "keep"
 
 
+@dataclass(frozen=True)
+class ConvertWork:
+    """One file of many, converted: the options as they were typed."""
+
+    clip: str | None
+    fps: float | None
+    scale: float | None
+    up: str | None
+    rest: str | None
+
+    def __call__(self, file: Path, out: Path) -> Row:
+        """Convert a file; its row of the table."""
+        given: dict[str, Any] = asdict(self)
+        done = as_object(run(file, out, **given))
+        told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
+        return {**done, **told, "status": "ok"}
+
+
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="IN", help="any file that poise reads")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="the new file; its suffix says the format")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="IN OUT", help="a file and the new one; with -o FOLDER: files, folders, patterns"),
+    ],
     *,
     clip: Annotated[
         str | None, typer.Option("--clip", metavar="NAME", help="which clip, or all: a file each where one holds one")
@@ -50,20 +75,34 @@ def convert(
             "--rest", help="BVH: make zero rotation the rest pose, or keep the joints' frames; default: zero for others"
         ),
     ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the folder of the new ones")] = None,
+    suffix: Format = None,
+    overwrite: Overwrite = False,
+    processes: Workers = None,
+    cluster: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Write a file of one format as a file of another, and say what the new one cannot hold."""
-    outputs.check_place(out)
-    if out.resolve() == file.resolve():
-        raise InputError(f"{out} would be written over itself: give the new file another name")
-    given: dict[str, Any] = {
-        "clip": clip,
-        "fps": fps,
-        "scale": scale,
-        "up": up and up.value,
-        "rest": rest and rest.value,
-    }
-    _say(run(file, out, **given), as_json=as_json)
+    """Write files of one format as files of another, and say what the new ones cannot hold."""
+    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value)
+    if out is not None and (is_library(files, out) or suffix is not None):
+        if suffix is None:
+            raise InputError("many files need --format, such as --format bvh: what they are converted to")
+        library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json))
+    only("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
+    _say(run(*_two(files, out), **asdict(work)), as_json=as_json)
+
+
+def _two(files: list[Path], out: Path | None) -> tuple[Path, Path]:
+    """The file and the new one."""
+    pair = files if out is None else [*files, out]
+    if len(pair) != 2:  # noqa: PLR2004
+        raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
+    file, new = pair
+    outputs.check_place(new)
+    if new.resolve() == file.resolve():
+        raise InputError(f"{new} would be written over itself: give the new file another name")
+    return file, new
 
 
 def _say(done: Converted, *, as_json: bool) -> None:
