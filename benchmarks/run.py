@@ -34,6 +34,7 @@ NAMES = (
     "gates",
     "start_up",
     "loading",
+    "libraries",
     "robots",
     "viewer",
 )

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from poise.io.registry import save as save
     from poise.io.samples import sample as sample
     from poise.io.values.read import read_values as read_values
+    from poise.libraries.convert import Converted as Converted
+    from poise.libraries.convert import convert as convert
+    from poise.libraries.each import Finished as Finished
+    from poise.libraries.each import each as each
     from poise.machine.warmup import warmup as warmup
     from poise.maths import rotations as rotations
     from poise.maths.rotations import rotation_between as rotation_between
@@ -112,6 +116,7 @@ _PLACES = {
     "CCD": "solvers.ccd",
     "Clip": "model.clip",
     "Comparison": "comparison.comparison",
+    "Converted": "libraries.convert",
     "Contacts": "ground.contact.contacts",
     "Coupling": "model.skeleton",
     "DampedLeastSquares": "solvers.damped_least_squares",
@@ -119,6 +124,7 @@ _PLACES = {
     "EulerBox": "model.limits",
     "FABRIK": "solvers.fabrik",
     "FileError": "errors",
+    "Finished": "libraries.each",
     "Fitted": "solving.fit",
     "Grounder": "ground.grounder",
     "Humanoid": "model.anatomy.humanoid",
@@ -166,6 +172,8 @@ _PLACES = {
     "bone_end": "io.bone_end",
     "centre_of_mass": "model.mass",
     "compare": "comparison.compare",
+    "convert": "libraries.convert",
+    "each": "libraries.each",
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",

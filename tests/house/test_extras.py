@@ -113,6 +113,13 @@ import jax  # its own warnings at import are not ours
 result = poise.solve(arm.rest, poise.Position("tool", (0.2, 0.2, 0.4)), solver="autodiff")
 assert result.reached
 """,
+    "cluster": """
+from concurrent.futures import wait
+from poise.libraries.cluster import cluster
+if __name__ == "__main__":  # workers import this
+    with cluster("local", processes=1) as executor:
+        assert [done.require() for done in poise.each([-1, 2], abs, executor=executor)] == [1, 2]
+""",
 }  # fmt: skip
 
 

@@ -47,6 +47,8 @@ def values():
         poise.solve(rest, poise.Position("LeftHand", [0, 1, 0]), solver="ccd", trace=True).trace,
         poise.fit(bones, walk.poses.world.positions, fps=30), poise.Clip(walk.times, walk.poses, "walk"),
         poise.Markers(walk.poses.world.positions, bones.names, 30),
+        poise.Converted((samples.path("humanoid.bvh"),) * 76, ("walk",) * 76, 76, 30.0, 0.1, 0.2, ("a line",) * 9, ()),
+        poise.Finished(samples.path("humanoid.bvh"), None, poise.InputError("no")),
     ]  # fmt: skip
 
 

@@ -17,8 +17,9 @@ from poise.errors import PoiseError, PoiseWarning, UnknownNameError
 
 VERBS = {
     "info": "info.info", "limits": "limits.limits", "solve": "solve.solve", "plant": "plant.plant",
-    "lock": "plant.lock", "view": "view.view", "compare": "compare.compare", "solvers": "solvers.list_solvers",
-    "samples": "samples.samples", "warmup": "warmup.warmup", "bench": "bench.bench", "demo": "demo.demo",
+    "lock": "plant.lock", "convert": "convert.convert", "view": "view.view", "compare": "compare.compare",
+    "solvers": "solvers.list_solvers", "samples": "samples.samples", "warmup": "warmup.warmup", "bench": "bench.bench",
+    "demo": "demo.demo",
 }  # fmt: skip
 # The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
 _MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

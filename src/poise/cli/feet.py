@@ -13,6 +13,7 @@ import typer
 from poise import plot
 from poise.cli import frames
 from poise.cli.given.contacts import check_contacts_file, contacts_of
+from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.cli.told.bars import bar
 from poise.errors import FileError, InputError, UnsupportedError, shown
@@ -62,6 +63,39 @@ class Files(NamedTuple):
         outputs.check_apart({name: path for name, path in zip(options, self, strict=True) if path is not None})
 
 
+class Put(NamedTuple):
+    """A clip whose feet were put on the ground, and what is to be said of it."""
+
+    planted: Planted
+    rig: Rig
+    name: str
+    notes: list[str]
+    seconds: float
+
+
+def put_one(
+    asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str,
+    advance: Callable[[int, str], None] = lambda _done, _now: None,
+) -> Put:  # fmt: skip
+    """Read a clip, put its feet on the ground and write what is asked for; `advance` is called before each stage."""
+    rig = load(asked.file)
+    clip = _clip_of(rig, asked, verb)
+    contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
+    advance(1, "planting")
+    began = perf_counter()
+    planted = put(rig, clip, contacts)
+    seconds = perf_counter() - began
+    advance(1, "writing")
+    name = name_of(planted, rig, verb)
+    save(Clip(planted.times, planted.poses, name), files.out, like=rig)
+    if files.contacts is not None:
+        write_contacts(files.contacts, planted.contacts, clip.name)
+    advance(1, "measuring")
+    _write_report(planted, files)
+    advance(1, "done")
+    return Put(planted, rig, name, [*rig.notes, *([source] * bool(source)), *planted.notes], seconds)
+
+
 def run(
     asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str,
     as_json: bool, strict: bool,
@@ -72,29 +106,27 @@ def run(
     """
     files.check()
     with bar("reading", _STAGES) as advance:
-        rig = load(asked.file)
-        clip = _clip_of(rig, asked, verb)
-        contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
-        advance(1, "planting")
-        began = perf_counter()
-        planted = put(rig, clip, contacts)
-        seconds = perf_counter() - began
-        advance(1, "writing")
-        save(Clip(planted.times, planted.poses, name_of(planted, rig, verb)), files.out, like=rig)
-        if files.contacts is not None:
-            write_contacts(files.contacts, planted.contacts, clip.name)
-        advance(1, "measuring")
-        _write_report(planted, files)
-        advance(1, "done")
-    notes = [*rig.notes, *([source] * bool(source)), *planted.notes]
+        done = put_one(asked, files, put, verb=verb, advance=advance)
+    planted = done.planted
     if as_json:
-        said = _as_object(planted, notes, seconds) | {"out": str(files.out), "clip": name_of(planted, rig, verb)}
+        said = _as_object(planted, done.notes, done.seconds) | {"out": str(files.out), "clip": done.name}
         typer.echo(json.dumps(said, indent=1, allow_nan=False))
     else:
-        _say(planted, rig, notes)
-        typer.echo(f"clip {name_of(planted, rig, verb)!r} in {files.out}")
+        _say(planted, done.rig, done.notes)
+        typer.echo(f"clip {done.name!r} in {files.out}")
     if strict and not planted.report.ok:
         raise typer.Exit(1)
+
+
+def row_of(done: Put, *, strict: bool) -> Row:
+    """The row of a clip in the table of many: lengths in cm/s and mm, as the report has them."""
+    report = done.planted.report.as_object()
+    before, after, worse = report["before"], report["after"], done.planted.report.worse
+    return {
+        "status": "worse" if strict and worse else "ok", "frames": report["frames"], "skate_before": before["skate"],
+        "skate_after": after["skate"], "sunk_after": after["sunk"], "floating_after": after["floating"],
+        "worse": len(worse), "message": "; ".join(map(str, [*worse, *done.notes])),
+    }  # fmt: skip
 
 
 def names_of(text: str | None) -> tuple[str, ...] | None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
+from poise.cli.given import asked
+from poise.cli.given.opened import limited
 from poise.cli.given.targets import Targets
+from poise.cli.library.verbs import Row
 from poise.cli.many import SolveOptions
 from poise.cli.told import outputs
 from poise.cli.told.answer import largest
 from poise.cli.told.bars import bar
 from poise.errors import InputError
-from poise.io.registry import save
+from poise.io.registry import load, save
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.problem.goals import Goal, Near
@@ -58,15 +62,68 @@ def solve_clip(
     """Solve, write the clip and say how many frames were reached; return the exit code."""
     if out is not None:
         outputs.check_pose_file(out)
-    given = how._asdict()
-    if given.pop("prefer") != "first" or given.pop("seeds") is not None:
-        raise InputError("--every-frame takes the first pose found in each frame; --prefer and --seeds go without it")
+    given = _given(how)
     with bar("solving", len(clip), rate=True) as advance:
         baked = bake(clip, goals, **given, progress=lambda done: advance(done, ""))
     if out is not None:
         save(Clip(baked.times, baked.poses, baked.name), out, like=rig)
     _say(baked, out, as_json=as_json)
     return 0 if bool(np.all(baked.result.reached)) else 1
+
+
+def _given(how: SolveOptions) -> dict[str, Any]:
+    """The options as bake() takes them."""
+    given = how._asdict()
+    if given.pop("prefer") != "first" or given.pop("seeds") is not None:
+        raise InputError("--every-frame takes the first pose found in each frame; --prefer and --seeds go without it")
+    return given
+
+
+@dataclass(frozen=True)
+class FramesWork:
+    """One clip of many, solved frame by frame: the options as they were typed."""
+
+    wanted: asked.GoalOptions
+    others: tuple[asked.GoalOptions, ...]
+    clip: str | None
+    limits: Path | None
+    no_limits: bool
+    solver: tuple[str, tuple[str, ...], bool | None]
+    short: tuple[tuple[str, Any], ...]
+    given: tuple[tuple[str, Any], ...]  # of SolveOptions, all but the solver
+
+    def warm(self, file: Path) -> None:
+        """Solve two frames: what has to be compiled is compiled then."""
+        rig = self._rig(file)
+        clip = clip_of(rig, self.clip)
+        self._baked(Clip(clip.times[:2], clip.poses[:2], clip.name))
+
+    def _rig(self, file: Path) -> Rig:
+        return limited(load(file), self.limits, no_limits=self.no_limits)
+
+    def _baked(self, clip: Clip) -> Baked:
+        start = clip.at(0.0)
+        goals = asked.all_goals(self.wanted, self.others, start, main=True)
+        name, options, natural = self.solver
+        given = dict(self.given)
+        chosen = asked.solver_of(
+            name, start, goals, given["prefer"], options, free_root=given["free_root"], natural=natural,
+            **dict(self.short),
+        )  # fmt: skip
+        return bake(clip, goals_of(clip, None, goals), **_given(SolveOptions(chosen, **given)))
+
+    def __call__(self, file: Path, out: Path) -> Row:
+        """Solve a file's clip; its row of the table."""
+        rig = self._rig(file)
+        baked = self._baked(clip_of(rig, self.clip))
+        save(Clip(baked.times, baked.poses, baked.name), out, like=rig)
+        missed = np.flatnonzero(~np.asarray(baked.result.reached))
+        return {
+            "status": "missed" if len(missed) else "ok", "frames": len(baked), "missed": len(missed),
+            "position_error": largest(baked.result.position_errors),
+            "angle_error": largest(baked.result.angle_errors), "solver": baked.result.solver,
+            "message": baked.result.message(int(missed[0])) if len(missed) else "",
+        }  # fmt: skip
 
 
 def _say(baked: Baked, out: Path | None, *, as_json: bool) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from poise.cli import feet
+from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
+from poise.cli.library.plan import is_library
+from poise.cli.library.run import run as run_library
+from poise.cli.library.verbs import Row
 from poise.errors import InputError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
+from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import FORMS, terrain_of
 from poise.io.numbers import number
 from poise.model.clip import Clip
@@ -33,8 +40,13 @@ class UpAxis(StrEnum):
     Z = "z"
 
 
-_Clip = Annotated[Path, typer.Argument(metavar="CLIP", help="a glTF, GLB, VRM or BVH file with an animation")]
-_Out = Annotated[Path, typer.Option("-o", "--out", help="write the clip here (.glb, .gltf, .vrm, .bvh)")]
+_Clips = Annotated[
+    list[Path],
+    typer.Argument(metavar="CLIP", help="a glTF, GLB, VRM or BVH file with an animation; or many, folders, patterns"),
+]
+_Out = Annotated[
+    Path, typer.Option("-o", "--out", help="write the clip here (.glb, .gltf, .vrm, .bvh); of many: the folder")
+]
 _FromClip = Annotated[str | None, typer.Option("--from-clip", help="which clip, where the file has several")]
 _Feet = Annotated[str | None, typer.Option("--feet", metavar="NAMES", help="which legs: left,right; default: all")]
 _Contacts = Annotated[
@@ -62,8 +74,77 @@ _Strict = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
+class TerrainWords(NamedTuple):
+    """A terrain as it is typed: another process makes it of these words."""
+
+    words: str
+    size: str | None
+    height: float | None
+    origin: str | None
+    up: str | None
+    unit: float | None
+
+
+class _Many(NamedTuple):
+    """What is typed of many files."""
+
+    suffix: str | None
+    overwrite: bool
+    processes: int | None
+    cluster: str | None
+
+
+@dataclass(frozen=True)
+class FeetWork:
+    """Feet put on the ground, of one file or of one of many: the options as they were typed."""
+
+    verb: str
+    terrain: TerrainWords | None
+    clip: str | None
+    legs: tuple[str, ...] | None
+    given: tuple[tuple[str, Any], ...]
+    strict: bool
+
+    def put(self, rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
+        """Plant or lock a clip."""
+        given = dict(self.given)
+        if self.terrain is None:
+            return lock_feet(clip, rig=rig, legs=self.legs, contacts=held, **given)
+        return plant_feet(clip, _terrain(self.terrain), rig=rig, legs=self.legs, contacts=held, **given)
+
+    def __call__(self, file: Path, out: Path) -> Row:
+        """Do one of many files; its row of the table."""
+        asked = feet.PlantRequest(file, self.clip, self.legs, None)
+        done = feet.put_one(asked, feet.Files(out, None, None, None), self.put, verb=self.verb)
+        return feet.row_of(done, strict=self.strict)
+
+
+@cache
+def _terrain(of: TerrainWords) -> Terrain:
+    """A terrain, made once in each process."""
+    up: Any = of.up
+    size, origin = _numbers("--terrain-size", of.size, (2,)), _origin(of.origin, up)
+    return terrain_of(of.words, size=size, height=of.height, origin=origin, up=up, unit=of.unit)
+
+
+def _run(
+    work: FeetWork, clips: list[Path], files: feet.Files, contacts: Path | None, many: _Many, *, as_json: bool
+) -> None:
+    """Put the feet of one clip, or of many, on the ground."""
+    if not (is_library(clips, files.out) or many.suffix is not None):
+        only(work.verb, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster)
+        asked = feet.PlantRequest(clips[0], work.clip, work.legs, contacts)
+        feet.run(asked, files, work.put, verb=work.verb, as_json=as_json, strict=work.strict)
+        return
+    refuse(work.verb, contacts=contacts, report=files.report, plot=files.plot, save_contacts=files.contacts)
+    library = library_of(
+        files.out, many.suffix, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster
+    )
+    raise typer.Exit(run_library(work.verb, clips, library, work, as_json=as_json))
+
+
 def plant(
-    file: _Clip,
+    files: _Clips,
     *,
     terrain: Annotated[str, typer.Option("--terrain", metavar="TERRAIN", help=f"one of {', '.join(FORMS)}")],
     out: _Out,
@@ -98,24 +179,25 @@ def plant(
     plot: _Plot = None,
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
+    suffix: Format = None,
+    overwrite: Overwrite = False,
+    processes: Workers = None,
+    cluster: Cluster = None,
     as_json: _Json = False,
 ) -> None:
     """Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground."""
-    size, origin = _numbers("--terrain-size", terrain_size, (2,)), _origin(terrain_origin, terrain_up)
-    axis = terrain_up and terrain_up.value
-    ground = terrain_of(terrain, size=size, height=terrain_height, origin=origin, up=axis, unit=terrain_unit)
-    legs = feet.names_of(feet_names)
+    ground = TerrainWords(
+        terrain, terrain_size, terrain_height, terrain_origin, terrain_up and terrain_up.value, terrain_unit
+    )
+    _terrain(ground)  # what is wrong with it is said before any file is read
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
-
-    def put(rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
-        return plant_feet(clip, ground, rig=rig, legs=legs, contacts=held, **given)
-
-    asked, files = feet.PlantRequest(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
-    feet.run(asked, files, put, verb="plant", as_json=as_json, strict=strict)
+    work = FeetWork("plant", ground, from_clip, feet.names_of(feet_names), tuple(given.items()), strict)
+    many = _Many(suffix, overwrite, processes, cluster)
+    _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 
 
 def lock(
-    file: _Clip,
+    files: _Clips,
     *,
     out: _Out,
     from_clip: _FromClip = None,
@@ -129,17 +211,17 @@ def lock(
     plot: _Plot = None,
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
+    suffix: Format = None,
+    overwrite: Overwrite = False,
+    processes: Workers = None,
+    cluster: Cluster = None,
     as_json: _Json = False,
 ) -> None:
     """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
-    legs = feet.names_of(feet_names)
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
-
-    def put(rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
-        return lock_feet(clip, rig=rig, legs=legs, contacts=held, **given)
-
-    asked, files = feet.PlantRequest(file, from_clip, legs, contacts), feet.Files(out, report, plot, save_contacts)
-    feet.run(asked, files, put, verb="lock", as_json=as_json, strict=strict)
+    work = FeetWork("lock", None, from_clip, feet.names_of(feet_names), tuple(given.items()), strict)
+    many = _Many(suffix, overwrite, processes, cluster)
+    _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 
 
 def _given(*, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:
@@ -160,9 +242,9 @@ def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[flo
     return numbers
 
 
-def _origin(text: str | None, up: UpAxis | None) -> list[float] | None:
+def _origin(text: str | None, up: str | None) -> list[float] | None:
     """A point; of two numbers the one where the ground is level, at height 0."""
     numbers = _numbers("--terrain-origin", text, (2, 3))
     if numbers is not None and len(numbers) == 2:  # noqa: PLR2004
-        numbers.insert(2 if up is UpAxis.Z else 1, 0.0)
+        numbers.insert(2 if up == "z" else 1, 0.0)
     return numbers

@@ -14,6 +14,8 @@ from poise.cli.given.goals import HELP
 from poise.cli.given.groups import GroupedCommand, groups_in
 from poise.cli.given.opened import opened
 from poise.cli.given.targets import open_targets
+from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
+from poise.cli.library.plan import is_library
 from poise.cli.told import answer, outputs
 from poise.errors import InputError
 from poise.io.registry import save
@@ -48,7 +50,9 @@ class Hinge(StrEnum):
 
 def solve(  # its class of command, `Command` below, takes several --joint
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="a rig; with --every-frame also many, folders, patterns")
+    ],
     *,
     joint: Annotated[
         str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP); again: for another")
@@ -128,8 +132,14 @@ def solve(  # its class of command, `Command` below, takes several --joint
             help="whether figures take poses that people take (knees forward, elbows back); default: with --solver auto"
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here; of many files: the folder")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
+    suffix: Format = None,
+    overwrite: Overwrite = False,
+    processes: Workers = None,
+    cluster: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
@@ -143,13 +153,28 @@ def solve(  # its class of command, `Command` below, takes several --joint
         raise InputError("--from-pose is another start than that of --from-clip and --every-frame: give one")
     if time is not None and from_clip is None:
         raise InputError("--time needs --from-clip: it is the time in that clip")
-    rig = opened(file, limits, no_limits=no_limits)
+    short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
+    if is_library(files, out if every_frame else None) or suffix is not None:
+        from poise.cli.library.run import run as run_library  # noqa: PLC0415  (one file has no need of processes)
+
+        if not every_frame:
+            raise InputError("poise solve with many files needs --every-frame: it solves their clips")
+        refuse("solve", targets=targets)
+        how = {
+            "tolerance": tolerance, "angle_tolerance": angle_tolerance, "free_root": free_root,
+            "prefer": prefer.value, "seeds": seeds, "threads": threads,
+        }  # fmt: skip
+        named, flags = (solver, tuple(option or ()), natural), tuple(short.items())
+        work = frames.FramesWork(wanted, tuple(others), from_clip, limits, no_limits, named, flags, tuple(how.items()))
+        library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        raise typer.Exit(run_library("solve", files, library, work, as_json=as_json))
+    only("solve", overwrite=overwrite, processes=processes, cluster=cluster)
+    rig = opened(files[0], limits, no_limits=no_limits)
     clip = frames.clip_of(rig, from_clip) if every_frame or from_clip is not None else None
     own = rig.pose if from_pose is None else rig.named_pose(from_pose)
     start = own if clip is None else clip.at(0.0 if time is None else time)
     rows = None if targets is None else open_targets(targets, joint or "", root)
     goals = asked.all_goals(wanted, others, start, main=rows is None)
-    short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
     every = goals if rows is None else (rows.goal, *goals)
     chosen = asked.solver_of(
         solver, start, every, prefer.value, option or (), free_root=free_root, natural=natural, **short

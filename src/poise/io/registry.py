@@ -10,12 +10,13 @@ import warnings
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from poise.errors import FileError, InputError, PoiseWarning
+from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError
 from poise.io import formats as formats_folder
 from poise.io.files import sidecar_of
 from poise.maths.arrays import short
+from poise.maths.options import one_of
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
@@ -48,6 +49,11 @@ class Format(Protocol):
         What the format is called.
     SUFFIXES
         Suffixes of its files, with the dot.
+
+    Notes
+    -----
+    A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
+    `write` then takes `rest`; see `poise.save`.
     """
 
     NAME: str
@@ -133,7 +139,13 @@ def _with_sidecar(rig: Rig, path: Path) -> Rig:
     return dataclasses.replace(rig, humanoid=kept | roles, sidecar_roles=frozenset(roles))
 
 
-def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | None = None) -> None:
+def save(
+    thing: Saveable,
+    path: str | PathLike[str],
+    *,
+    like: Rig | Skeleton | None = None,
+    rest: Literal["keep", "zero"] = "keep",
+) -> None:
     """Write a rig, a clip or a pose; the format is found by the suffix.
 
     Parameters
@@ -146,6 +158,10 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
     like
         Another rig whose document is to be kept. By default the document that the skeleton was read from is kept, and
         only what changed is written; with neither, a bare skeleton is written.
+    rest
+        For BVH made of a rig of another format. `"keep"`: the joints' own frames, in which zero rotation is seldom the
+        rest pose. `"zero"`: frames in which it is, as Blender and MotionBuilder expect; joints are in the same places
+        in every frame, and turned by one constant rotation each. A BVH file that was read keeps its frames.
 
     Raises
     ------
@@ -154,7 +170,7 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
     UnsupportedError
         For what the format cannot hold, and for what could not be loaded again.
     InputError
-        For anything but a rig, a clip or a pose.
+        For anything but a rig, a clip or a pose, and for another word for `rest`.
     """
     if not isinstance(thing, Rig | Clip | Pose):
         raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")
@@ -162,7 +178,16 @@ def save(thing: Saveable, path: str | PathLike[str], *, like: Rig | Skeleton | N
         raise InputError(f"like must be a Rig or a Skeleton, not {_kind(like)}")
     path = as_path(path)
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
-    writer(path).write(thing, path, skeleton)
+    one_of("rest", rest, ("keep", "zero"))
+    module = writer(path)
+    if rest == "keep":
+        module.write(thing, path, skeleton)
+    elif rest in getattr(module, "RESTS", ()):
+        module.write(thing, path, skeleton, rest=rest)
+    else:
+        raise UnsupportedError(
+            f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"
+        )
 
 
 def _kind(thing: object) -> str:
@@ -172,6 +197,11 @@ def _kind(thing: object) -> str:
 def writer(path: Path) -> Any:
     """Find the module that writes this kind of file; FileError if there is none."""
     return _format(path, "write")
+
+
+def reader(path: Path) -> Any:
+    """Find the module that reads this kind of file; FileError if there is none."""
+    return _format(path, "read")
 
 
 def as_path(path: Any) -> Path:

@@ -17,10 +17,11 @@ def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False) -
     rig = load(file)
     for note in rig.notes:
         typer.echo(f"note: {note}", err=True)
-    return _limited(rig, limits, no_limits=no_limits)
+    return limited(rig, limits, no_limits=no_limits)
 
 
-def _limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
+def limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
+    """The rig with the limits that are meant: its own, those of a sidecar, or none."""
     if no_limits and limits is not None:
         raise InputError("give --limits FILE or --no-limits, not both")
     s = rig.skeleton

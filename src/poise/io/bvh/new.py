@@ -3,10 +3,13 @@
 The root gets six channels, every other joint three rotation channels, or six where its distance from its
 parent changes. A BVH offset has no rotation, so a joint's rotation is the whole rotation relative to its
 parent, rest included. Uniform scale, such as the 0.01 of an armature node, goes into the offsets below it.
+
+The same file can be written so that zero is the rest pose, which other programs take for granted: see `_from_zero`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 
@@ -16,6 +19,7 @@ from poise.errors import UnsupportedError, listed
 from poise.io.bvh.document import MOST_JOINTS, completed
 from poise.io.bvh.rows import degrees_of, rows_text, too_large
 from poise.io.numbers import LARGEST, LONGEST_NAME, shown
+from poise.maths import rotations as turning
 from poise.maths.arrays import Bools, Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -38,11 +42,11 @@ class _Parts:
     orders: tuple[str, ...]
 
 
-def new_text(poses: Pose, frame_time: float) -> bytes:
-    """The bytes of a BVH file with one frame per pose of a batch (k,)."""
+def new_text(poses: Pose, frame_time: float, *, rest: str = "keep") -> bytes:
+    """The bytes of a BVH file with one frame per pose of a batch (k,); zero is the rest pose if `rest` is "zero"."""
     skeleton = poses.skeleton
     _check(skeleton)
-    parts = _parts(poses)
+    parts = _from_zero(_parts(poses)) if rest == "zero" else _parts(poses)
     lines, order = _hierarchy(parts)
     count = sum(line.endswith("{") for line in lines)
     if count > MOST_JOINTS:
@@ -89,6 +93,29 @@ def _parts(poses: Pose) -> _Parts:
     moves[skeleton.parents < 0] = True
     orders = tuple(completed(order) for order in skeleton.euler or ("",) * len(skeleton))
     return _Parts(skeleton, offsets, positions, poses.local_rotations, moves, orders)
+
+
+def _from_zero(parts: _Parts) -> _Parts:
+    """The same motion in joint frames that are those of the world at rest, so that zero is the rest pose.
+
+    With W_i the world rotation of joint i at rest and W_p its parent's, the new frame is R_i W_i^-1. So a rotation r
+    relative to the parent becomes W_p r W_i^-1, and an offset or position o becomes W_p o. Joints stay where they were.
+    """
+    skeleton = parts.skeleton
+    rest: Floats = Pose(skeleton, skeleton.rest_q).local_rotations
+    turns: Floats = np.zeros_like(rest)
+    above: Floats = np.zeros_like(rest)
+    for i, parent in enumerate(skeleton.parents.tolist()):
+        above[i] = turns[parent] if parent >= 0 else turning.IDENTITY
+        turns[i] = turning.normalised(turning.multiply(above[i], rest[i]))
+    across = np.broadcast_to(above, parts.rotations.shape)
+    back = np.broadcast_to(turning.inverse(turns), parts.rotations.shape)
+    return dataclasses.replace(
+        parts,
+        offsets=turning.rotate(above, parts.offsets),
+        positions=turning.rotate(across, parts.positions),
+        rotations=turning.multiply(turning.multiply(across, parts.rotations), back),
+    )
 
 
 def _scaled_positions(poses: Pose) -> Floats:

@@ -8,10 +8,11 @@ frame to frame without jumps. Angles are printed to 1e-10 degrees, positions exa
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
-from poise.errors import UnsupportedError, listed
+from poise.errors import PoiseWarning, UnsupportedError, listed
 from poise.io.bvh.document import BvhDocument, Channels, is_usable_time
 from poise.io.bvh.motion import angles_of_values
 from poise.io.bvh.new import new_text
@@ -19,6 +20,7 @@ from poise.io.bvh.rows import degrees_of, rows_text
 from poise.maths import euler
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
+from poise.model.grid import grid_of, off_at_keys
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
@@ -27,12 +29,12 @@ _DEFAULT_FRAME_TIME = 1.0 / 30.0
 _SAME_ANGLE = 1e-6  # [rad] a turn below this about an axis without a channel is dropped
 _SAME_LENGTH = 1e-6  # of the longest bone: a shift below this of a joint without position channels is dropped
 _STEADY = 0.01  # times within this part of a frame are steady
-_MOST_FRAMES = 10_000_000
 
 
-def text_of(thing: Saveable, like: Skeleton) -> bytes:
+def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     """The bytes of a BVH file that shows a rig's only clip, a clip, a pose, or a batch of poses as frames.
 
+    With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; one that was read has it there.
     UnsupportedError for what BVH cannot hold: several clips, joints without the channels that the motion
     needs, scale that is not uniform.
     """
@@ -41,7 +43,7 @@ def text_of(thing: Saveable, like: Skeleton) -> bytes:
     if isinstance(document, BvhDocument):
         return _into(document, moving, like)
     poses, frame_time = _frames(moving)
-    return new_text(poses, frame_time or _DEFAULT_FRAME_TIME)
+    return new_text(poses, frame_time or _DEFAULT_FRAME_TIME, rest=rest)
 
 
 def _moving(thing: Saveable) -> Clip | Pose:
@@ -66,13 +68,22 @@ def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
     step = float(times[-1]) / (len(times) - 1)
     if np.abs(times - step * np.arange(len(times))).max() <= _STEADY * step:
         return moving.poses, _usable(step)
-    rate = moving.fps or 1.0 / _DEFAULT_FRAME_TIME
-    if moving.duration * rate > _MOST_FRAMES:
+    return _sampled(moving)
+
+
+def _sampled(clip: Clip) -> tuple[Pose, float]:
+    """The clip on steady frames that hit all its keys; where there are none, a warning says how far off they are."""
+    grid = grid_of(clip)
+    poses, step = clip.at(grid.times), _usable(grid.step)
+    if not grid.exact:
+        far, size = off_at_keys(clip, Clip(grid.times, poses))
+        share = f" ({far / size:.2g} of the figure's size)" if size else ""
         message = (
-            f"a steady {rate:g} frames per second over {moving.duration:g} s are too many; call resampled(fps) first"
+            f"the keys of clip {clip.name!r} lie on no common frames: sampled at {1 / step:.6g} frames/s, it is up to "
+            f"{far:.3g}{share} off at its own keys"
         )
-        raise UnsupportedError(message)
-    return moving.resampled(rate).poses, _usable(1.0 / rate)
+        warnings.warn(message, PoiseWarning, stacklevel=2)
+    return poses, step
 
 
 def _usable(step: float) -> float:

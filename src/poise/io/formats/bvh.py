@@ -28,6 +28,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 NAME = "BVH"
 SUFFIXES = (".bvh",)
+RESTS = ("keep", "zero")
 _DEFAULT_FRAME_TIME = 1.0 / 30.0
 _NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it
 
@@ -58,12 +59,13 @@ def _read(path: Path, data: bytes) -> Rig:
     return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes, path=path)
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") -> None:
     """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io.bvh.write`.
 
+    `rest` is for a new hierarchy: "zero" has the rest pose where all angles are zero, "keep" keeps the joints' frames.
     UnsupportedError for what the format cannot hold and for what `read` would refuse.
     """
-    write_checked(path, text_of(without_free_root(thing), like.bound), _read)
+    write_checked(path, text_of(without_free_root(thing), like.bound, rest=rest), _read)
 
 
 def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:

@@ -1,0 +1,129 @@
+"""`poise convert`: a file of one format as a file of another, and what was lost, in lines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only
+from poise.cli.library.plan import is_library
+from poise.cli.library.run import run as run_library
+from poise.cli.library.verbs import Row
+from poise.cli.told import outputs
+from poise.errors import InputError
+from poise.libraries.convert import Converted
+from poise.libraries.convert import convert as run
+
+
+class AnyAxis(StrEnum):
+    """An up axis."""
+
+    X = "x"
+    Y = "y"
+    Z = "z"
+
+
+class RestPose(StrEnum):
+    """Where zero rotation is in a BVH file."""
+
+    ZERO = "zero"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class ConvertWork:
+    """One file of many, converted: the options as they were typed."""
+
+    clip: str | None
+    fps: float | None
+    scale: float | None
+    up: str | None
+    rest: str | None
+
+    def __call__(self, file: Path, out: Path) -> Row:
+        """Convert a file; its row of the table."""
+        given: dict[str, Any] = asdict(self)
+        done = as_object(run(file, out, **given))
+        told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
+        return {**done, **told, "status": "ok"}
+
+
+def convert(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="IN OUT", help="a file and the new one; with -o FOLDER: files, folders, patterns"),
+    ],
+    *,
+    clip: Annotated[
+        str | None, typer.Option("--clip", metavar="NAME", help="which clip, or all: a file each where one holds one")
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option("--fps", help="sample clips at this rate; default: one at which each key is a frame")
+    ] = None,
+    scale: Annotated[
+        float | None, typer.Option("--scale", help="multiply lengths; default: glTF in metres where the unit is known")
+    ] = None,
+    up: Annotated[AnyAxis | None, typer.Option("--up", help="turn the figure so that this axis is up")] = None,
+    rest: Annotated[
+        RestPose | None,
+        typer.Option(
+            "--rest", help="BVH: make zero rotation the rest pose, or keep the joints' frames; default: zero for others"
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the folder of the new ones")] = None,
+    suffix: Format = None,
+    overwrite: Overwrite = False,
+    processes: Workers = None,
+    cluster: Cluster = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Write files of one format as files of another, and say what the new ones cannot hold."""
+    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value)
+    if out is not None and (is_library(files, out) or suffix is not None):
+        if suffix is None:
+            raise InputError("many files need --format, such as --format bvh: what they are converted to")
+        library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json))
+    only("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
+    _say(run(*_two(files, out), **asdict(work)), as_json=as_json)
+
+
+def _two(files: list[Path], out: Path | None) -> tuple[Path, Path]:
+    """The file and the new one."""
+    pair = files if out is None else [*files, out]
+    if len(pair) != 2:  # noqa: PLR2004
+        raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
+    file, new = pair
+    outputs.check_place(new)
+    if new.resolve() == file.resolve():
+        raise InputError(f"{new} would be written over itself: give the new file another name")
+    return file, new
+
+
+def _say(done: Converted, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(as_object(done), indent=1, allow_nan=False))
+        return
+    for path in done.files:
+        typer.echo(f"wrote {path}")
+    if done.clips:
+        rate = f" at {done.fps:.6g} frames/s" if done.fps else ""
+        clips = f"{len(done.clips)} clip{'s' * (len(done.clips) > 1)}"
+        typer.echo(f"{clips}, {done.frames} frames{rate}")
+    for line in done.lost:
+        typer.echo(f"lost: {line}")
+    for note in done.notes:
+        typer.echo(f"note: {note}")
+
+
+def as_object(done: Converted) -> dict[str, Any]:
+    """Everything that is known of a new file, for JSON."""
+    return {
+        "files": [str(path) for path in done.files], "clips": list(done.clips), "frames": done.frames,
+        "fps": done.fps, "off": done.off, "share": done.share, "lost": list(done.lost), "notes": list(done.notes),
+    }  # fmt: skip

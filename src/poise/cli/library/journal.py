@@ -1,0 +1,124 @@
+"""What of a job is done, kept beside the new files while it runs: a line for each file that is finished.
+
+The first line says which job it is: verb, options, files. Lines are only ever added, so that a kill at any moment
+leaves all but perhaps the last one whole. A run of the same job goes on where it ends; when the job is done the journal
+goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+import poise
+from poise.cli.library.plan import FilePair
+from poise.cli.library.verbs import Row
+from poise.errors import FileError
+
+_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}")  # as write_atomically names a file until it is whole
+
+
+def stamp_of(file: Path) -> list[int]:
+    """Size and time of change of a file: another one is worked on again."""
+    try:
+        status = file.stat()
+    except OSError:
+        return []
+    return [status.st_size, status.st_mtime_ns]
+
+
+class Journal:
+    """The journal of a job in a folder, read when it is opened.
+
+    Parameters
+    ----------
+    folder
+        Of the new files.
+    verb
+        What is done.
+    work
+        How, in words that say everything: the repr of a `Work`.
+    pairs
+        The files, and the new ones.
+    """
+
+    def __init__(self, folder: Path, verb: str, work: str, pairs: Sequence[FilePair]) -> None:
+        self.path = folder / f".poise-{verb}.journal"
+        said = [poise.__version__, verb, work, [[str(pair.file.resolve()), str(pair.out.resolve())] for pair in pairs]]
+        self._job = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        self._pairs = {str(pair.out): pair for pair in pairs}
+        self.is_resumed, self.rows = self._read()
+        self._file: TextIO | None = None
+
+    def _read(self) -> tuple[bool, dict[str, Row]]:
+        """Whether this job was interrupted here, and the rows of what is done, by the name of the new file."""
+        try:
+            lines = self.path.read_text(encoding="utf-8").split("\n")
+        except OSError:
+            return False, {}
+        first, *others = lines[:-1] or [""]  # what follows the last line's end was cut off
+        if _parsed(first).get("job") != self._job:
+            return False, {}
+        rows: dict[str, Row] = {}
+        for entry in map(_parsed, others):
+            pair, row = self._pairs.get(entry.get("out", "")), entry.get("row", {})
+            if pair is not None and row.get("status") != "failed" and _is_there(entry, pair):
+                rows[str(pair.out)] = row
+        return True, rows
+
+    def __enter__(self) -> Self:
+        whole = [json.dumps({"job": self._job}), *(self._line(name, row) for name, row in self.rows.items())]
+        try:
+            self._file = self.path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise FileError(self.path, f"cannot write here: {error.strerror}") from error
+        self._file.write("".join(f"{line}\n" for line in whole))
+        self._file.flush()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, pair: FilePair, row: Row) -> None:
+        """Note that a file is finished."""
+        self.rows[str(pair.out)] = row
+        assert self._file is not None
+        self._file.write(self._line(str(pair.out), row) + "\n")
+        self._file.flush()
+
+    def _line(self, name: str, row: Row) -> str:
+        return json.dumps({"out": name, "stamp": stamp_of(self._pairs[name].file), "row": row})
+
+    def end(self) -> None:
+        """The job is done, and its table written."""
+        self.path.unlink(missing_ok=True)
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_there(entry: dict[str, Any], pair: FilePair) -> bool:
+    """Whether a finished file is as it was: the input not changed, everything written still there."""
+    files = entry.get("row", {}).get("files") or [str(pair.out)]
+    return entry.get("stamp") == stamp_of(pair.file) and all(Path(file).is_file() for file in files)
+
+
+def sweep(outs: Iterable[Path]) -> None:
+    """Remove what processes that were killed had half written beside the new files."""
+    outs = list(outs)
+    for folder in {out.parent for out in outs}:
+        stems = tuple(out.stem for out in outs if out.parent == folder)
+        for path in folder.glob(".*") if folder.is_dir() else ():
+            named = _TEMPORARY.fullmatch(path.name)
+            if named and named[1].startswith(stems):
+                path.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""What is typed of a library, the same for every verb."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from poise.cli.library.plan import ManyFiles
+from poise.errors import InputError
+
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="SUFFIX", help="many files: format of the new ones, such as bvh")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="many files: write those that are there anew")]
+Workers = Annotated[
+    int | None, typer.Option("--processes", min=1, help="many files: how many at once; default: one a core")
+]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", metavar="ADDRESS", help="many files: a Dask scheduler, tcp://... or local")
+]
+
+
+def library_of(
+    out: Path | None, suffix: str | None, *, overwrite: bool, processes: int | None, cluster: str | None
+) -> ManyFiles:
+    """What was typed; InputError where the folder is missing or is a file."""
+    if out is None:
+        raise InputError("many files need -o FOLDER, the folder of the new ones")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"-o {out} is a file: many files need a folder")
+    return ManyFiles(out, suffix, overwrite, processes, cluster)
+
+
+def refuse(verb: str, **given: object) -> None:
+    """InputError for options that are for one file only; a name stands for the option that is written so."""
+    wrong = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
+    if wrong:
+        raise InputError(f"poise {verb} with many files takes no {' or '.join(wrong)}: that is for one")
+
+
+def only(verb: str, **given: object) -> None:
+    """InputError for options of many files where there is one."""
+    wrong = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
+    if wrong:
+        raise InputError(f"poise {verb} with one file takes no {' or '.join(wrong)}: give several, or a folder")

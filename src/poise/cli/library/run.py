@@ -1,0 +1,174 @@
+"""A verb for a whole library: planned and refused first, then done on all cores; last a table, the worst first."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Generator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from poise.cli.library.journal import Journal, sweep
+from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
+from poise.cli.library.verbs import VERBS, Row, Verb, Work
+from poise.cli.told.bars import bar
+from poise.errors import FileError, PoiseError, listed
+from poise.io.files import write_atomically
+from poise.libraries.cluster import cluster
+from poise.libraries.each import Finished, completed
+
+_TRIED = 3  # files, until one of them can be worked on to compile what is needed
+_SHOWN = 5  # files that failed, said on standard error
+
+
+@dataclass(frozen=True)
+class _EachFile:
+    """A work for `each`, which hands a job one value."""
+
+    work: Work
+
+    def __call__(self, pair: FilePair) -> Row:
+        return self.work(*pair)
+
+
+def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as_json: bool) -> int:
+    """Do the work with every file; the exit code: 0 all good, 1 some failed. Misuse is refused before any work."""
+    found = pairs(inputs, library.folder, library.suffix)
+    verb, table = VERBS[name], library.folder / f"poise-{name}.csv"
+    journal = Journal(library.folder, name, repr(work), found)
+    own = [pair.out for pair in found] if journal.is_resumed else []
+    check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)
+    _make_folders([*found, FilePair(table, table)])
+    sweep(pair.out for pair in found)
+    left = [pair for pair in found if str(pair.out) not in journal.rows]
+    if journal.rows:
+        typer.echo(f"going on: {len(journal.rows)} of {len(found)} were finished", err=True)
+    with journal:
+        try:
+            _work(verb, left, library, work, journal)
+        except KeyboardInterrupt:
+            sweep(pair.out for pair in found)
+            done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command goes on"
+            typer.echo(done, err=True)
+            raise typer.Exit(130) from None
+    rows = _marked(found, journal.rows)
+    _write_table(table, verb, rows)
+    journal.end()
+    return _say(rows, table, as_json=as_json)
+
+
+def _make_folders(found: Sequence[FilePair]) -> None:
+    for folder in sorted({pair.out.parent for pair in found}):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(folder, f"cannot make this folder: {error.strerror}") from error
+
+
+def _work(verb: Verb, left: list[FilePair], library: ManyFiles, work: Work, journal: Journal) -> None:
+    """Do what is left; each file is noted when it is finished."""
+    if not left:
+        return
+    _compile(verb, work, left)
+    with _executor(library) as executor, bar(verb.does, len(left), rate=True) as advance:
+        everything = completed(left, _EachFile(work), executor=executor, processes=_count(library, left))
+        try:
+            for number, finished in everything:
+                journal.add(left[number], _row(finished))
+                advance(1, "")
+        finally:
+            everything.close()
+
+
+def _compile(verb: Verb, work: Work, left: list[FilePair]) -> None:
+    """The kernels that are needed, here and once: the processes find them on the disk."""
+    if verb.kernels:
+        from poise.machine.warmup import steps  # noqa: PLC0415  (brings in all that has kernels)
+
+        for _, step in (pair for group in verb.kernels for pair in steps(group)):
+            step()
+    warm: Any = getattr(work, "warm", None)
+    for pair in left[: _TRIED if warm else 0]:
+        try:
+            warm(pair.file)
+        except PoiseError:  # of a file that will be told: another one may do
+            continue
+        return
+
+
+def _count(library: ManyFiles, left: list[FilePair]) -> int | None:
+    if library.processes is not None:
+        return min(library.processes, len(left))
+    return 1 if len(left) == 1 else None
+
+
+@contextmanager
+def _executor(library: ManyFiles) -> Generator[Executor | None]:
+    if library.cluster is None:
+        yield None
+        return
+    with cluster(library.cluster, processes=library.processes) as executor:
+        yield executor
+
+
+def _row(finished: Finished) -> Row:
+    """The row of a file; of one that failed, with the reason. Errors that are no sentences are told by their kind."""
+    if finished.error is None:
+        return finished.value
+    error = finished.error
+    said = str(error) if isinstance(error, PoiseError) else f"{type(error).__name__}: {error}"
+    return {"status": "failed", "message": " ".join(said.split())}
+
+
+def _marked(found: Sequence[FilePair], rows: dict[str, Row]) -> list[Row]:
+    """All rows, with their files; those that wrote the same further file failed: one has written over the other."""
+    owners: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        for file in row.get("files", ()):
+            owners.setdefault(file.casefold(), []).append(name)
+    marked: list[Row] = []
+    for pair in found:
+        row = {"file": str(pair.file), "out": str(pair.out)} | rows[str(pair.out)]
+        shared = [file for file in row.get("files", ()) if len(owners[file.casefold()]) > 1]
+        if shared:
+            row |= {"status": "failed", "message": f"another file was written to {listed(shared)}, too"}
+        marked.append(row)
+    return marked
+
+
+def _write_table(table: Path, verb: Verb, rows: list[Row]) -> None:
+    """The table: files that failed, then the worst; without seconds, so that the same job gives the same bytes."""
+    rows.sort(key=lambda row: (row["status"] != "failed", row["status"] == "ok", _badness(verb, row), row["file"]))
+    text = io.StringIO()
+    columns = ["file", "out", "status", *verb.columns, "message"]
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
+    write_atomically(table, text.getvalue().encode())
+
+
+def _badness(verb: Verb, row: Row) -> list[float]:
+    return [-float(row.get(column) or 0.0) for column in verb.worst]
+
+
+def _say(rows: list[Row], table: Path, *, as_json: bool) -> int:
+    bad = [row for row in rows if row["status"] != "ok"]
+    failed = [row for row in rows if row["status"] == "failed"]
+    if as_json:
+        said: dict[str, Any] = {"files": len(rows), "ok": len(rows) - len(bad), "table": str(table), "rows": rows}
+        typer.echo(json.dumps(said, indent=1))
+        return 1 if bad else 0
+    for row in failed[:_SHOWN]:
+        typer.echo(f"failed: {row['file']}: {row['message'].removeprefix(row['file'] + ': ')}", err=True)
+    if len(failed) > _SHOWN:
+        typer.echo(f"and {len(failed) - _SHOWN} more", err=True)
+    others = f", {len(bad) - len(failed)} with something to look at" if len(bad) > len(failed) else ""
+    failures = f", {len(failed)} failed" if failed else ""
+    typer.echo(f"{len(rows) - len(bad)} of {len(rows)} files good{others}{failures}; table in {table}")
+    return 1 if bad else 0

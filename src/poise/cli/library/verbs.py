@@ -1,0 +1,56 @@
+"""The verbs that take whole libraries: all that the library needs to know of each. One line here, and a verb joins.
+
+The verb itself makes a `Work` of what was typed: a value that is called with a file and its new file, in another
+process, and gives the row of the table.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+Row = dict[str, Any]  # columns of the table; "status" is "ok", or a word for what is wrong; "files" are those written
+
+
+class Verb(NamedTuple):
+    """What a verb's table has, and what is to be compiled before it starts.
+
+    columns  of the table, beside file, out, status and message
+    worst    the columns by which rows are sorted, the largest first
+    kernels  groups of kernels, as `poise warmup` calls them; a work whose kernels depend on what was typed has `warm`
+    does     in words, for the bar
+    """
+
+    columns: tuple[str, ...]
+    worst: tuple[str, ...]
+    kernels: tuple[str, ...]
+    does: str
+
+
+_FEET = ("frames", "skate_before", "skate_after", "sunk_after", "floating_after", "worse")
+
+VERBS: dict[str, Verb] = {
+    "convert": Verb(("clips", "frames", "fps", "off", "share", "lost"), ("share",), (), "converting"),
+    "plant": Verb(_FEET, ("worse", "skate_after"), ("feet",), "planting"),
+    "lock": Verb(_FEET, ("worse", "skate_after"), ("feet",), "locking"),
+    "solve": Verb(
+        ("frames", "missed", "position_error", "angle_error", "solver"),
+        ("missed", "position_error", "angle_error"), (), "solving",
+    ),
+}  # fmt: skip
+
+
+class Work(Protocol):
+    """What a verb does with one file of many. It is sent to other processes: a frozen dataclass of plain values."""
+
+    def __call__(self, file: Path, out: Path) -> Row:
+        """Do it and write the new file; the row of the table. What is raised is the row of a file that failed."""
+        ...
+
+
+class WarmWork(Work, Protocol):
+    """A work that compiles its kernels itself, before other processes start."""
+
+    def warm(self, file: Path) -> None:
+        """Do a little of the work on a file, and write nothing."""
+        ...

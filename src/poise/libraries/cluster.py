@@ -1,0 +1,51 @@
+"""Executors on a cluster of Dask, or on one that is started here (extra `cluster`)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any
+
+from poise.errors import InputError, UnsupportedError
+
+LOCAL = "local"
+_MOST_DEATHS = 3  # so many workers may die of a task until it is an error
+_PATIENCE = "20s"  # to find the scheduler
+
+
+@contextmanager
+def cluster(address: str, *, processes: int | None = None) -> Generator[Executor]:
+    """An executor on the workers of a scheduler of Dask, as long as the block runs.
+
+    address    tcp://HOST:PORT of the scheduler, or "local": a scheduler with workers on this machine
+    processes  how many workers, of a local one
+
+    UnsupportedError where Dask is not installed, InputError where nobody answers.
+    """
+    try:
+        import distributed  # noqa: PLC0415  (the extra `cluster`)
+    except ImportError as error:
+        message = "a cluster needs Dask: pip install 'poise[cluster]'"
+        raise UnsupportedError(message) from error
+    from dask.config import set as set_config  # noqa: PLC0415
+
+    with set_config({"distributed.scheduler.allowed-failures": _MOST_DEATHS}):
+        if address == LOCAL:
+            local: Any = distributed.LocalCluster  # its types do not know that there may be no dashboard
+            with (
+                local(n_workers=processes, threads_per_worker=1, dashboard_address=None) as started,
+                distributed.Client(started) as client,
+            ):
+                yield client.get_executor(pure=False)
+        else:
+            with _client(distributed, address) as client:
+                yield client.get_executor(pure=False)
+
+
+def _client(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        said = str(error) or type(error).__name__
+        raise InputError(f"no scheduler of Dask answers at {address!r}: {said}") from error

@@ -1,0 +1,319 @@
+"""convert(): a file of one format as a file of another, and what was lost on the way."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, listed
+from poise.ground.figure.figure import up_of_legs
+from poise.io.registry import as_path, load, reader, save, writer
+from poise.libraries.losses import losses, meshes_of, unit_of
+from poise.libraries.moved import Move, moved, turn_between
+from poise.maths import rotations
+from poise.maths.arrays import real, short
+from poise.maths.in_words import in_words
+from poise.maths.options import one_of
+from poise.model.clip import Clip, KeyedClip
+from poise.model.grid import grid_of, off_at_keys
+from poise.model.rig import Rig
+from poise.model.roles import humanoid
+
+Rest = Literal["keep", "zero"]
+
+_IN_METRES = (".gltf", ".glb", ".vrm", ".vrma")  # formats whose specification says so
+_TOLD = 1e-4  # of the figure's size: what is further off at its keys is said
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What `convert` wrote, and what was lost.
+
+    Parameters
+    ----------
+    files
+        The files, one or, where `clip="all"` needs several, one for each clip.
+    clips
+        Names of the clips in them.
+    frames
+        How many frames or key times they have, all together.
+    fps
+        Frames per second of the first clip; 0 without one.
+    off
+        The largest distance between a joint in the new file and in the old one, at the old one's own keys [units of the
+        new file]; None where the new file holds no joints.
+    share
+        The same as a share of the figure's size.
+    lost
+        What the new file does not hold, a line each.
+    notes
+        What was done on the way: units, axes, times.
+    """
+
+    __repr__ = in_words
+
+    files: tuple[Path, ...]
+    clips: tuple[str, ...]
+    frames: int
+    fps: float
+    off: float | None
+    share: float | None
+    lost: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def convert(
+    source: str | PathLike[str] | Rig,
+    out: str | PathLike[str],
+    *,
+    clip: str | None = None,
+    fps: float | None = None,
+    scale: float | None = None,
+    up: str | None = None,
+    rest: Rest | None = None,
+) -> Converted:
+    """Write a rig of any format that is read as a file of any format that is written.
+
+    Parameters
+    ----------
+    source
+        The file, or a rig.
+    out
+        The new file; its suffix says the format.
+    clip
+        Which clip: its name, or "all" for one file each (`NAME_CLIP.bvh`) where a file holds one. By default all clips
+        go into a file that holds several, and a rig's only one into another.
+    fps
+        Sample clips at this rate [frames/s] from time 0 on. By default keys stay where they are; a BVH file gets the
+        lowest rate at which each key is a frame.
+    scale
+        Multiplies lengths. By default a rig whose unit is known is written to glTF in metres, and others keep theirs.
+    up
+        Turn the figure so that this axis is up: "x", "y" or "z".
+    rest
+        For BVH: `"zero"` makes zero rotation the rest pose, as other programs expect, `"keep"` keeps the joints'
+        frames. By default "zero" for a rig of another format, and what was BVH stays as it is.
+
+    Returns
+    -------
+    Converted
+        The files, and a line for everything that was lost.
+
+    Raises
+    ------
+    FileError
+        For a file that cannot be read or written.
+    UnsupportedError
+        For what the new format cannot hold.
+    InputError
+        For an option that cannot be used, such as `up` where nobody knows which way is up.
+    UnknownNameError
+        For a clip that is not there.
+    """
+    path = as_path(out)
+    module = writer(path)
+    rig, notes = _opened(source)
+    chosen, left = _chosen(rig, clip)
+    placed, more = _placed(chosen, path, scale, up)
+    is_same = chosen.path is not None and reader(chosen.path) is module
+    keeps = is_same and placed.skeleton.source is chosen.skeleton.source
+    rests = rest or ("zero" if "zero" in getattr(module, "RESTS", ()) and not keeps else "keep")
+    timed, late = _timed(placed, fps)
+    written = _write(timed, path, rests, each=clip == "all")
+    return _told(written, meshes_of(rig), [*notes, *left, *more, *late])
+
+
+def _opened(source: str | PathLike[str] | Rig) -> tuple[Rig, list[str]]:
+    if isinstance(source, Rig):
+        return source, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # they stand in the rig's notes
+        rig = load(source)
+    return rig, list(rig.notes)
+
+
+def _chosen(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
+    """The rig with the clip that is meant, or all of them."""
+    if name is None or name == "all":
+        return rig, []
+    clip = rig.clip(name)
+    others = [other.name for other in rig.clips if other is not clip]
+    left = [f"not written: {listed(others)}"] if others else []
+    return dataclasses.replace(rig, clips=(clip,)), left
+
+
+# --- units and axes --------------------------------------------------------------------------------------------------
+
+
+def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[Rig, list[str]]:
+    """The rig in the unit and with the axis up that are asked for, and what was done."""
+    s, notes = rig.skeleton, list[str]()
+    in_metres, metres = path.suffix.lower() in _IN_METRES, s.metres_per_unit
+    factor = 1.0 if scale is None else real(scale, "scale")
+    if not 0.0 < factor < np.inf:
+        raise InputError(f"scale must be above zero and finite, not {short(scale)}")
+    if scale is None and in_metres and metres is not None and metres != 1.0:
+        factor, metres = metres, 1.0
+        notes.append(f"lengths were in {unit_of(s.metres_per_unit or 1.0)} and are in metres now")
+    elif scale is None and in_metres and metres is None:
+        notes.append("the unit is not known: numbers were kept, and mean metres in glTF; scale 0.01 is for centimetres")
+    elif scale is not None:
+        metres = 1.0 if in_metres else None
+    stands = _up_of(rig, wanted=up) if in_metres or up is not None else s.up
+    turn = rotations.IDENTITY
+    if up is not None and stands != up:
+        turn = turn_between(stands or up, up)
+        notes.append(f"turned: {stands} was up, {up} is now")
+    elif up is None and s.up is None and in_metres and stands == "z":
+        notes.append("the figure stands along z, and y is up in glTF: up y turns it")
+    if factor == 1.0 and turn is rotations.IDENTITY:
+        return rig, notes  # and the document can be kept
+    return moved(rig, Move(factor, turn, up or s.up, metres)), notes
+
+
+def _up_of(rig: Rig, wanted: str | None) -> str | None:
+    """The axis that is up: the file's word, or where the legs lead away from; InputError where `wanted` needs it."""
+    one_of("up", wanted or "y", ("x", "y", "z"))
+    if rig.skeleton.up is not None:
+        return rig.skeleton.up
+    legs = humanoid(rig).legs
+    if legs:
+        return up_of_legs(rig.clips[0] if rig.clips and len(rig.clips[0].times) else rig.rest, legs)
+    if wanted is not None:
+        raise InputError("up: the file does not say which way is up, and the figure has no legs that would show it")
+    return None
+
+
+# --- times -----------------------------------------------------------------------------------------------------------
+
+
+def _timed(rig: Rig, fps: float | None) -> tuple[Rig, list[str]]:
+    """Clips from time 0 on, at a rate if one is given."""
+    notes: list[str] = []
+    clips: list[Clip] = []
+    for clip in rig.clips:
+        begins = float(clip.times[0]) if len(clip.times) else 0.0
+        if begins < 0.0:
+            notes.append(f"clip {clip.name!r} began at {begins:g} s and begins at 0 now")
+        clips.append(_shifted(clip, min(begins, 0.0)))
+        if fps is not None and len(clip.times):
+            grid = grid_of(clips[-1], fps)
+            clips[-1] = Clip.at_rate(clips[-1].at(grid.times), fps, clip.name)
+    same = all(new is old for new, old in zip(clips, rig.clips, strict=True))
+    return (rig if same else dataclasses.replace(rig, clips=tuple(clips))), notes
+
+
+def _shifted(clip: Clip, begins: float) -> Clip:
+    if begins == 0.0:
+        return clip
+    if isinstance(clip, KeyedClip):
+        tracks = tuple(track._replace(times=track.times - begins) for track in clip.tracks)
+        return KeyedClip(clip.skeleton, tracks, clip.name)
+    return Clip(clip.times - begins, clip.poses, clip.name)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, Rig]]:
+    """Write one file or, for `each` clip of a format that holds one, several; with what each of them is to hold."""
+    try:
+        _save(rig, path, rest)
+    except UnsupportedError as error:
+        if len(rig.clips) < 2:  # noqa: PLR2004  (there is nothing to choose)
+            raise
+        single = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
+        if not each:
+            names = listed(repr(clip.name) for clip in rig.clips)
+            message = f"{path}: it holds one clip: name the one that is meant, or give 'all' for a file each: {names}"
+            raise UnsupportedError(message) from error
+        files = list(zip(_paths(path, rig), single, strict=True))
+        for file, part in files:
+            _save(part, file, rest)
+        return files
+    return [(path, rig)]
+
+
+def _save(rig: Rig, path: Path, rest: Rest) -> None:
+    """Write a rig; as its clip alone where the format holds motion only."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # how far keys are off is measured in what was written
+        try:
+            save(rig, path, rest=rest)
+        except UnsupportedError:
+            if len(rig.clips) != 1:
+                raise
+            try:
+                save(rig.clips[0], path, like=rig, rest=rest)
+            except UnsupportedError:
+                pass
+            else:
+                return
+            raise
+
+
+def _paths(path: Path, rig: Rig) -> Iterator[Path]:
+    """NAME_CLIP.bvh for each clip; letters that a file's name does not take are lines."""
+    taken: set[str] = set()
+    for clip in rig.clips:
+        plain = re.sub(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]', "_", clip.name).strip(". ") or "clip"
+        name, k = f"{path.stem}_{plain}", 0
+        while name.casefold() in taken:
+            k += 1
+            name = f"{path.stem}_{plain}_{k}"
+        taken.add(name.casefold())
+        yield path.with_name(name + path.suffix)
+
+
+# --- what came of it -------------------------------------------------------------------------------------------------
+
+
+def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str]) -> Converted:
+    """Everything that is said: the files are read again, and compared with what they were to hold."""
+    read = [(wanted, _read_again(path)) for path, wanted in written]
+    pairs = [pair for wanted, again in read for pair in _pairs(wanted, again)]
+    lost = dict.fromkeys(line for wanted, again in read for line in losses(wanted, again, meshes))
+    missing = [clip.name for clip, new in pairs if new is None]
+    if missing:
+        lost[f"clips: {listed(missing)}"] = None
+    kept = [(clip, new) for clip, new in pairs if new is not None]
+    far = [off_at_keys(clip, new) for clip, new in kept if new is not clip]
+    off = max((distance for distance, _ in far), default=None)
+    share = max((distance / size for distance, size in far if size), default=None)
+    if off is not None and share is not None and share > _TOLD:
+        lost[f"exact keys: {off:.3g} off at most ({share:.2g} of the figure's size) at the clip's own keys"] = None
+    return Converted(
+        files=tuple(path for path, _ in written),
+        clips=tuple(clip.name for clip, _ in kept),
+        frames=sum(len(new.times) for _, new in kept),
+        fps=kept[0][1].fps if kept else 0.0,
+        off=off,
+        share=share,
+        lost=tuple(lost),
+        notes=tuple(notes),
+    )
+
+
+def _pairs(wanted: Rig, again: Rig | None) -> list[tuple[Clip, Clip | None]]:
+    """The clips that were to be written, each with what was read again; itself where a file holds values only."""
+    clips = [clip for clip in wanted.clips if len(clip.times)]
+    made = clips if again is None else again.clips
+    return list(zip_longest(clips, made[: len(clips)]))
+
+
+def _read_again(path: Path) -> Rig | None:
+    """What a file holds; None where it holds values without joints."""
+    module: Any = writer(path)
+    try:
+        return module.read(path) if hasattr(module, "read") else None
+    except PoiseError:  # it holds what only another program reads whole
+        return None

@@ -1,0 +1,181 @@
+"""each(): one job for each file of a library, on every core or on a cluster, errors as values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from poise.errors import InputError
+from poise.libraries.processes import FileTask, JobAnswer, Processes, answer_of
+from poise.maths.in_words import in_words
+
+_AHEAD = 32  # files for each process that may be begun beyond the oldest one that is not done: results wait in memory
+_PLENTY = 512  # tasks that an executor of unknown size has at once
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came of one file.
+
+    Parameters
+    ----------
+    file
+        The file, as it was given.
+    value
+        What the job returned; None where it failed.
+    error
+        What the job raised; None where it did not.
+    """
+
+    __repr__ = in_words
+
+    file: Any
+    value: Any
+    error: Exception | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the job returned."""
+        return self.error is None
+
+    def require(self) -> Any:
+        """Return the value, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def each(
+    files: Iterable[Any],
+    job: Callable[[Any], Any],
+    *,
+    executor: Executor | None = None,
+    processes: int | None = None,
+) -> Iterator[Finished]:
+    """Do a job with each file, in other processes, and yield what came of it in the order of the files.
+
+    Parameters
+    ----------
+    files
+        Paths, or anything else that can be sent to another process. They are asked for as work goes on.
+    job
+        A function of a module, or another value that can be pickled, which takes a file. What it returns should be
+        small: it travels back.
+    executor
+        Any executor of `concurrent.futures`, such as that of a cluster. By default one process for each core.
+    processes
+        How many processes, without an executor; by default as many as there are cores.
+
+    Yields
+    ------
+    Finished
+        For each file the value or the error.
+
+    Raises
+    ------
+    InputError
+        For a job that cannot be sent to another process.
+
+    Notes
+    -----
+    An error ends nothing but its own file; neither does a process that dies, which is tried once more in another. The
+    processes end when the caller stops asking, and with the caller. They import the main module of the program: in a
+    script, what starts them stands below `if __name__ == "__main__":`. `poise.warmup()` before the first call compiles
+    the kernels once, and not in every process.
+    """
+    waiting: dict[int, Finished] = {}
+    wanted = 0
+    for number, finished in completed(files, job, executor=executor, processes=processes):
+        waiting[number] = finished
+        while wanted in waiting:
+            yield waiting.pop(wanted)
+            wanted += 1
+
+
+def completed(
+    files: Iterable[Any],
+    job: Callable[[Any], Any],
+    *,
+    executor: Executor | None = None,
+    processes: int | None = None,
+) -> Generator[tuple[int, Finished]]:
+    """The same in the order in which files are done, each with its number."""
+    if not callable(job):
+        raise InputError(f"each() takes a job that is called with each file, not a {type(job).__name__}")
+    if not (executor is None or isinstance(executor, Executor)):
+        raise InputError(f"executor is one of concurrent.futures, not a {type(executor).__name__}")
+    if processes is not None and (isinstance(processes, bool) or not isinstance(processes, int) or processes < 1):
+        raise InputError(f"processes must be a whole number from 1 on, not {processes!r}")
+    workers = Processes(job, processes or cores()) if executor is None else _Futures(job, executor)
+    try:
+        yield from _done(files, workers)
+    finally:
+        workers.close()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Workers(Protocol):
+    """Who does the tasks; `room` of them at once."""
+
+    room: int
+
+    def submit(self, task: FileTask) -> None: ...
+    def answers(self) -> Iterator[JobAnswer]: ...
+    def close(self) -> None: ...
+
+
+def _done(files: Iterable[Any], workers: _Workers) -> Iterator[tuple[int, Finished]]:
+    """Keep the workers busy; none is further ahead of the oldest open file than _AHEAD allows."""
+    left = enumerate(files)
+    running: dict[int, Any] = {}
+    following = next(left, None)
+    while running or following is not None:
+        while following is not None and len(running) < workers.room:
+            number, file = following
+            if running and number - min(running) >= _AHEAD * workers.room:
+                break
+            running[number] = file
+            workers.submit(FileTask(number, file))
+            following = next(left, None)
+        for answer in workers.answers():
+            yield answer.number, Finished(running.pop(answer.number), answer.value, answer.error)
+
+
+class _Futures:
+    """Somebody else's executor. How many workers it has it does not say, so it is given plenty of tasks."""
+
+    def __init__(self, job: Callable[[Any], Any], executor: Executor) -> None:
+        self._job, self._executor = job, executor
+        self.room = _PLENTY
+        self._tasks: dict[Future[JobAnswer], FileTask] = {}
+
+    def submit(self, task: FileTask) -> None:
+        try:
+            future = self._executor.submit(answer_of, self._job, task)
+        except Exception as error:  # noqa: BLE001  (a pool that broke takes nothing any more)
+            future = Future[JobAnswer]()
+            future.set_exception(error)
+        self._tasks[future] = task
+
+    def answers(self) -> Iterator[JobAnswer]:
+        done, _ = wait(self._tasks, return_when=FIRST_COMPLETED)
+        for future in done:
+            task = self._tasks.pop(future)
+            try:
+                yield future.result()
+            except CancelledError as error:
+                yield JobAnswer(task.number, None, RuntimeError(f"was cancelled {error}".strip()))
+            except Exception as error:  # noqa: BLE001  (of the executor itself: a worker that died)
+                yield JobAnswer(task.number, None, error)
+
+    def close(self) -> None:
+        """What has not begun does not begin; the executor is its owner's."""
+        for future in self._tasks:
+            future.cancel()

@@ -1,0 +1,102 @@
+"""What a file does not hold of the rig that was written to it, found by reading it again: no table of formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from poise.errors import listed
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
+
+_PLAIN = 1e-6  # a scale this near to 1 is none
+_UNITS = {0.001: "millimetres", 0.01: "centimetres", 1.0: "metres"}
+
+
+def unit_of(metres: float) -> str:
+    """A unit in words: `centimetres`, or how many metres it is."""
+    known = next((name for size, name in _UNITS.items() if abs(metres / size - 1.0) < _PLAIN), None)
+    return known or f"units of {metres:g} m"
+
+
+def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
+    """What is lost, a line each.
+
+    before  what the file was to hold
+    after   what was read from it, None where it holds numbers only
+    meshes  how many the file had that the rig was read from
+    """
+    if after is None:
+        return ("the skeleton: the file holds joint values only, and needs the rig beside it",)
+    return tuple(_of_rig(before, after, meshes))
+
+
+def _of_rig(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
+    old, new = before.skeleton, after.skeleton
+    gone = [name for name in old.names if name not in new.names]
+    if gone:
+        yield f"{_count(len(gone), 'joint')}: {listed(gone)}"
+    limited = [_limited(skeleton) for skeleton in (old, new)]
+    if limited[1] < limited[0]:
+        yield f"limits of {_count(limited[0] - limited[1], 'joint')}"
+    freed = [name for name in old.names if name in new.names and _freer(old, new, name)]
+    if freed:
+        yield f"the axes of {_count(len(freed), 'hinge or slide', 'hinges or slides')}: in the file they turn freely"
+    for what, count in _counts(old).items():
+        if _counts(new)[what] < count:
+            yield _count(count - _counts(new)[what], what)
+    if meshes_of(after) < meshes:
+        yield f"{_count(meshes - meshes_of(after), 'mesh', 'meshes')}, with materials and skins"
+    if before.humanoid and not after.humanoid:
+        yield f"the roles of {_count(len(before.humanoid), 'joint')}"
+    if _is_scaled(before) and not _is_scaled(after):
+        yield "scale of joints: it went into the lengths"
+    if old.metres_per_unit is not None and new.metres_per_unit is None:
+        yield f"the unit: lengths are in {unit_of(old.metres_per_unit)}, which the file cannot say"
+    if old.up is not None and new.up is None:
+        yield f"which way is up: {old.up}, which the file cannot say"
+
+
+def _count(count: int, what: str, several: str = "") -> str:
+    return f"{count} {what if count == 1 else several or f'{what}s'}"
+
+
+def _limited(skeleton: Skeleton) -> int:
+    return sum(limit is not None for limit in skeleton.limits)
+
+
+def _freer(old: Skeleton, new: Skeleton, name: str) -> bool:
+    """Whether a hinge or a slide turns or moves freely in the new file."""
+    was, now = old[name].kind, new[name].kind
+    return was in (Kind.HINGE, Kind.SLIDE) and now in (Kind.BALL, Kind.FREE)
+
+
+def _counts(s: Skeleton) -> dict[str, int]:
+    coupled = sum(coupling is not None for coupling in s.couplings)
+    return {"coupling": coupled, "further name": len(s.aliases), "named chain": len(s.chains)}
+
+
+def meshes_of(rig: Rig) -> int:
+    """How many meshes a file has, where its document tells; else the skins that are known."""
+    source: Any = rig.skeleton.source
+    container, files = getattr(source, "container", None), getattr(source, "meshes", None)
+    if container is not None:
+        return len(container.json.get("meshes", ()))
+    return len(rig.skins) if files is None else sum(map(len, files.values()))
+
+
+def _is_scaled(rig: Rig) -> bool:
+    plain = np.eye(3, 4)
+    if (np.abs(rig.skeleton.B - plain) > _PLAIN).any():
+        return True
+    return any(_animates_scale(clip) for clip in rig.clips)
+
+
+def _animates_scale(clip: Clip) -> bool:
+    tracks: Any = getattr(clip, "tracks", None)
+    if tracks is not None:
+        return any(track.path == "scale" and bool((np.abs(track.values - 1.0) > _PLAIN).any()) for track in tracks)
+    return clip.poses.scales is not None and bool((np.abs(clip.poses.scales - 1.0) > _PLAIN).any())

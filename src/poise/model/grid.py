@@ -1,0 +1,142 @@
+"""The steady frames of a clip whose keys lie anywhere: the largest step of which all their times are multiples.
+
+Formats with one time between frames, such as BVH, begin at 0: so the first key's time counts as well. Keys at 1/24,
+3/24, 5/24 s are frames 1, 3, 5 at 24 frames/s, and not 0, 1, 2 at 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip, checked_rate
+
+_NEAR = 0.01  # of a step: times so near to a frame are on it
+_LOOSE = 0.2  # of a step: so far may times be off while the step is still being found
+_FASTEST = 240.0  # [1/s] no faster rate is made up to hit keys at uneven times; a clip's own may be faster
+_NOISE, _ROUNDING = 1e-5, 2.4e-7  # [s], and of the time: files keep times in 32 bits; keys this near are one
+_FIRST, _GROWTH = 16, 4  # steps that the first fit looks at, and how many times more each next one does
+_DEFAULT_RATE = 30.0
+_MOST_FRAMES = 10_000_000
+_CHUNK = 1000  # frames whose joints are in memory at once
+
+
+class Grid(NamedTuple):
+    """Where a clip is sampled.
+
+    times   (frames,) [s] of the clip; a time that is a key's is that key's own, so that steps are hit
+    step    [s] between frames
+    begins  [s] the time of the clip that the first frame shows: 0, or the first key's where that is below 0
+    exact   whether every key is on a frame
+    """
+
+    times: Floats
+    step: float
+    begins: float
+    exact: bool
+
+
+def grid_of(clip: Clip, fps: float | None = None) -> Grid:
+    """The frames of a clip of at least one frame, at a rate [1/s], or at one that hits every key if there is one."""
+    begins = min(float(clip.times[0]), 0.0)
+    keys = _apart(clip.times - begins)
+    step = _round(common_step(keys), keys) if fps is None else 1.0 / checked_rate(fps)
+    if step is None:
+        step = 1.0 / (clip.fps or _DEFAULT_RATE)
+    frames = float(keys[-1]) / step
+    if frames > _MOST_FRAMES:
+        said = f"a steady {1 / step:g} frames per second over {float(keys[-1]):g} s"
+        raise UnsupportedError(f"{said} are too many; call resampled(fps) first")
+    times: Floats = begins + step * np.arange(round(frames) + 1, dtype=np.float64)
+    counts = np.round(keys / step).astype(int)
+    hit = np.abs(keys - step * counts) <= _slack(keys, step)
+    times[counts[hit]] = begins + keys[hit]
+    return Grid(times, step, begins, bool(hit.all()))
+
+
+def _round(step: float | None, keys: Floats) -> float | None:
+    """The step of a whole number of frames per second, where it is that but for how files round times."""
+    rate = round(1.0 / step) if step is not None and step < 1.0 else 0
+    if step is None or not rate:
+        return step
+    return 1.0 / rate if abs(1.0 / rate - step) * float(keys[-1]) <= _slack(keys, 0.0) * step * rate else step
+
+
+def common_step(keys: Floats) -> float | None:
+    """The largest step [s] of which all times (k,), increasing and not below 0, are multiples, if one is sensible.
+
+    The shortest gap, or that from 0 to the first key, holds a whole number of steps: these numbers are tried in turn.
+    """
+    gaps = np.diff(keys, prepend=0.0)
+    gaps = gaps[gaps > _slack(keys, 0.0)]
+    if not len(gaps):
+        return None
+    shortest = float(gaps.min())
+    for parts in range(1, max(int(shortest * _FASTEST * (1.0 + _NEAR)), 1) + 1):
+        step = _fitted(keys, shortest / parts)
+        if step is not None:
+            return step
+    return None
+
+
+def _slack(keys: Floats, step: float) -> float:
+    """How far [s] a time may be off a frame: files round times."""
+    return max(_NEAR * step, _NOISE, _ROUNDING * float(keys[-1]))
+
+
+def _fitted(keys: Floats, step: float) -> float | None:
+    """The step near this one that fits all keys, or None; each fit looks further than the last, and is sharper."""
+    begun = keys - keys[0]
+    horizon = _FIRST * step
+    while True:
+        refined = _refined(begun[: np.searchsorted(begun, horizon, side="right")], step)
+        if refined is None:
+            return None
+        step = refined
+        if horizon > begun[-1]:
+            break
+        horizon *= _GROWTH
+    step = _refined(keys, step) or step
+    off = np.abs(keys - step * np.round(keys / step))
+    return step if float(off.max()) <= min(_slack(keys, step), _LOOSE * step) else None
+
+
+def _refined(times: Floats, step: float) -> float | None:
+    """The step by least squares, or None where times are far from its multiples."""
+    counts = np.round(times / step)
+    if not counts.any():
+        return step
+    if float(np.abs(times - step * counts).max()) > _LOOSE * step:
+        return None
+    return float(times @ counts) / float(counts @ counts)
+
+
+def _apart(times: Floats) -> Floats:
+    """Times without those that the next one repeats but for rounding; the last of such keys counts, as it is later."""
+    return times[np.append(np.diff(times) > _slack(times, 0.0), True)]
+
+
+def off_at_keys(clip: Clip, made: Clip) -> tuple[float, float]:
+    """How far joints are, at the clip's own keys, from where another clip has them; and the figure's size.
+
+    The largest distance of joints that both have, and the largest extent of all joints in a frame [file units].
+    Between frames values go in straight lines, as readers take them.
+    """
+    names = [name for name in clip.skeleton.names if name in made.skeleton.names]
+    ours, theirs = ([skeleton.index(name) for name in names] for skeleton in (clip.skeleton, made.skeleton))
+    far = size = 0.0
+    for part in _parts(len(clip)):
+        here = clip.poses[part].world.positions
+        there = made.at(clip.times[part]).world.positions
+        far = max(far, float(np.linalg.norm(here[:, ours] - there[:, theirs], axis=-1).max(initial=0.0)))
+        size = max(size, float(np.linalg.norm(np.ptp(here, axis=1), axis=-1).max(initial=0.0)))
+    return far, size
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """Slices of so many frames as are in memory at once."""
+    return (slice(at, at + _CHUNK) for at in range(0, count, _CHUNK))
