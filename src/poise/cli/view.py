@@ -89,7 +89,9 @@ def as_shown(document: Document, shown: ViewOptions) -> Document:
         document = timeline.clip(document, {"name": name})
     if shown.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(shown.joint)]
-        document = document.but(chains=(chain_of(document.start, tip, shown.root, tip),))
+        chains = (chain_of(document.start, tip, shown.root, tip),)
+        asked = shown.clip is not None or shown.plant  # else it is the chain that is to be seen, not a file's motion
+        document = document.but(chains=chains, clip=document.clip if asked or document.scene else None)
     if shown.solver is not None:
         document = method.solver(document, {"view": 0, "name": shown.solver})
     if shown.terrain is not None:

@@ -132,15 +132,15 @@ export class Actor {
     this.ghost.update();
   }
 
-  /** Places of all shown joints, bone ends and some of the skin. @returns {number[][]} */
+  /** Places of all that is to be seen: joints, bone ends, some of the skin, the ghost. @returns {number[][]} */
   points() {
-    const found = this.skin.points();
-    for (let c = 0; c < this.figure.characters; c++) {
-      this.figure.joints.forEach((joint, row) => {
-        if (joint.shown) found.push(this.figure.position(row, c), this.figure.tail(row, c));
-      });
-    }
-    return found;
+    const ghost = this.ghost.group.visible && this.start.ready ? jointsOf(this.start) : [];
+    return [...this.skin.points(), ...this.joints(), ...ghost];
+  }
+
+  /** Places of all shown joints and bone ends. @returns {number[][]} */
+  joints() {
+    return jointsOf(this.figure);
   }
 
   /** The matrix that a joint is drawn with, in rig coordinates. @param {number} row @param {number} character */
@@ -158,4 +158,15 @@ export class Actor {
     const parts = [this.bones, this.ghost, this.axes, this.limits, this.trail, this.poles, this.handles, this.skin];
     for (const part of parts) part.dispose();
   }
+}
+
+/** Places of the joints that are shown and of the ends of their bones. @param {Figure} figure */
+function jointsOf(figure) {
+  const found = [];
+  for (let c = 0; c < figure.characters; c++) {
+    figure.joints.forEach((joint, row) => {
+      if (joint.shown) found.push(figure.position(row, c), figure.tail(row, c));
+    });
+  }
+  return found;
 }

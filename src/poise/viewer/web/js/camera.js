@@ -9,6 +9,12 @@ const FROM = { x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42] };
 const ANGLE = 38; // of view, upright [degrees]
 const MARGIN = 1.24; // for gizmos and limits beside the figure
 const CAPTION = 60; // pixels at the top where the status stands
+const TWO_LINES = 80; // where the view is too narrow for its sentence
+const NARROW = 520; // pixels
+const ARROWS = 44; // pixels at each side for the gizmo of a target at the edge of the figure
+const FARTHEST = 300; // figure sizes
+const BEHIND = 0.04; // of the height that it is behind, the camera makes up for in a frame: steps do not shake it
+const FALL = 0.5; // figure sizes: a height that is made up for at once
 const _point = new Vector3();
 
 /**
@@ -28,6 +34,8 @@ export class Camera {
     this.camera = new PerspectiveCamera(ANGLE, 1, 0.01, 100);
     stage.camera = this.camera;
     this.up = "";
+    this.touched = false; // by a hand since it framed something
+    this._behind = 0; // how much higher the figure is since it was framed [figure sizes]
     this.setUp("y");
   }
 
@@ -39,10 +47,12 @@ export class Camera {
     const enabled = this.controls?.enabled ?? true;
     this.controls?.dispose();
     this.controls = new OrbitControls(this.camera, this.stage.canvas); // it reads the upward axis only once
-    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: 300, zoomToCursor: true });
+    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: FARTHEST, zoomToCursor: true });
     this.controls.addEventListener("change", () => {
       this.stage.invalidate();
-      if (!this._still) this.onMove(this.state());
+      if (this._still) return;
+      this.touched = true;
+      this.onMove(this.state());
     });
   }
 
@@ -52,20 +62,28 @@ export class Camera {
     return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
   }
 
-  /** Put the camera somewhere; onMove is not called. @param {CameraState} state */
-  set(state) {
+  /**
+   * Put the camera where another one is; onMove is not called.
+   * @param {CameraState} state
+   * @param {boolean} touched whether a hand has moved it
+   */
+  set(state, touched) {
+    this.touched = touched;
     this.camera.position.fromArray(state.position).divideScalar(this.stage.size);
     this.controls.target.fromArray(state.target).divideScalar(this.stage.size);
     this._update();
   }
 
   /**
-   * Go along with a figure that walks, on the level; the user has not moved the camera then.
+   * Go along with a figure that walks: at once on the level, upwards little by little; no hand has moved the camera.
    * @param {number[]} from @param {number[]} to rig coordinates of its hips
    */
   carry(from, to) {
     const way = new Vector3(...to).sub(_point.set(...from)).divideScalar(this.stage.size);
-    way.projectOnPlane(this.camera.up);
+    this._behind += way.dot(this.camera.up);
+    const rise = Math.abs(this._behind) > FALL ? this._behind : BEHIND * this._behind;
+    this._behind -= rise;
+    way.projectOnPlane(this.camera.up).addScaledVector(this.camera.up, rise);
     if (way.lengthSq() < 1e-16) return;
     this.camera.position.add(way);
     this.controls.target.add(way);
@@ -94,16 +112,37 @@ export class Camera {
     }
     const centre = low.add(high).multiplyScalar(0.5);
     const axes = axesOf(this.camera, this.controls.target);
-    const taken = Math.min(CAPTION / this.stage.extent()[1], 0.2); // of the height
+    const [width, height] = this.stage.extent();
+    const taken = Math.min((width < NARROW ? TWO_LINES : CAPTION) / height, 0.25); // of the height
+    const across = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS) / width)), 0.5);
     let away = 0;
     for (let round = 0; round < 3; round++) {
       // what is near looks larger: the middle of the picture is not that of the box
-      away = Math.max(distanceFor(this.camera, seen, centre, axes, 1 - taken), 0.05) * MARGIN;
+      away = Math.max(distanceFor(this.camera, seen, centre, axes, [across, 1 - taken]), 0.05) * MARGIN;
       centre.add(shiftOf(seen, centre, axes, away));
     }
     centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));
     this.controls.target.copy(centre);
+    this.controls.maxDistance = Math.max(FARTHEST, 4 * away); // a mesh may be much larger than its bones
     this.camera.position.copy(centre).addScaledVector(axes.back, away);
+    this.touched = false;
+    this._behind = 0;
+    this._update();
+  }
+
+  /** Whether a point is out of the picture. @param {number[][]} points rig coordinates */
+  cuts(points) {
+    this.refresh();
+    const [width, height] = this.stage.extent();
+    return points.some((point) => {
+      const [x, y, ahead] = this.project(point);
+      return !(ahead > 0 && x >= 0 && x <= width && y >= 0 && y <= height);
+    });
+  }
+
+  /** Go back a little. @param {number} factor of the distance */
+  backOff(factor) {
+    this.camera.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
     this._update();
   }
 
@@ -157,10 +196,10 @@ function axesOf(camera, target) {
   return { back, right, up: new Vector3().crossVectors(back, right) };
 }
 
-/** How far back from `centre` the camera has to be to see all points in a share of the picture's height. */
-function distanceFor(camera, points, centre, { back, right, up }, share) {
-  const wide = Math.tan((camera.fov * Math.PI) / 360) * camera.aspect;
-  const upright = (wide / camera.aspect) * share;
+/** How far back from `centre` the camera has to be to see all points in shares of the picture's width and height. */
+function distanceFor(camera, points, centre, { back, right, up }, [across, share]) {
+  const tangent = Math.tan((camera.fov * Math.PI) / 360);
+  const [wide, upright] = [tangent * camera.aspect * across, tangent * share];
   let most = 0;
   for (const point of points) {
     const way = point.clone().sub(centre);

@@ -11,6 +11,8 @@ import { shine, useShadows } from "poise/shadow.js";
 import { Stage } from "poise/stage.js";
 import { Quaternion, Vector3 } from "three";
 
+const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure is cut
+
 /**
  * @typedef {{what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[], rotation: number[],
  *   direction?: number[], phase: "start"|"move"|"end"}} Drag rig coordinates, w x y z
@@ -31,6 +33,7 @@ export class Viewport {
     this.container = container;
     this.told = told;
     this.actor = null;
+    this._met = undefined; // the actor whose first frame was shown
     this.state = null;
     this.answer = null;
     this.show = { ...SHOW };
@@ -180,8 +183,14 @@ export class Viewport {
     const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
     if (this._fresh) this._meet();
-    else if (frame.playing && before) this.view.carry(before, this.actor.figure.position(this._carrier));
+    else if (frame.playing && before) this._goAlong(before);
     this.stage.invalidate();
+  }
+
+  /** A clip plays: the camera follows the figure, and goes back where it stretches out of the picture. */
+  _goAlong(before) {
+    this.view.carry(before, this.actor.figure.position(this._carrier));
+    if (!this.view.touched && this.view.cuts(this.actor.joints())) this.view.backOff(GIVING_ROOM);
   }
 
   /** The first frame of a model or clip. */
@@ -189,9 +198,10 @@ export class Viewport {
     this._fresh = false;
     this.ground.standUnder(this.actor.figure);
     this.actor.trail.clear();
-    if (this._met === this.actor) return; // of another clip: the camera stays
+    const same = this._met === this.actor;
+    if (same && !this.view.cuts(this.actor.joints())) return; // of another clip that is in the picture
     this._met = this.actor;
-    this.view.lookFromFront();
+    if (!same) this.view.lookFromFront();
     this._fit();
   }
 
@@ -236,7 +246,7 @@ export class Viewport {
 
   _fit() {
     if (!this.actor?.figure.ready) return;
-    this.resize(); // a view that has just got a neighbour has not been told of its shape yet
+    this.stage.resize(); // a view that has just got a neighbour has not been told of its shape yet
     const targets = (this.state?.chains ?? [])
       .filter(({ enabled }) => enabled !== false)
       .map(({ position }) => position);
@@ -249,8 +259,12 @@ export class Viewport {
     this.stage.invalidate();
   }
 
+  /** Fit the picture to its place; where no hand has moved the camera, everything is framed anew. */
   resize() {
+    const shape = this.stage.extent().join();
     this.stage.resize();
+    if (shape !== this._shape && this._met === this.actor && !this.view.touched) this._fit();
+    this._shape = shape;
   }
 
   /** @returns {Promise<Blob>} PNG */

@@ -42,12 +42,17 @@ export class Views {
       (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
     );
     store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
-    new ResizeObserver(() => this.each(({ viewport }) => viewport.resize())).observe(place);
+    new ResizeObserver(() => this.resize()).observe(place);
   }
 
   /** @returns {any[]} the viewports, A first */
   get viewports() {
     return this.views.map(({ viewport }) => viewport);
+  }
+
+  resize() {
+    this.each(({ viewport }) => viewport.resize());
+    this.lookAlike();
   }
 
   each(act) {
@@ -150,7 +155,8 @@ export class Views {
 
   /** All views look from the same place: what differs is the answer, not the angle. */
   lookAlike(from = this.viewports[0]) {
-    for (const viewport of this.viewports) if (viewport !== from) viewport.view.set(from.view.state());
+    for (const viewport of this.viewports)
+      if (viewport !== from) viewport.view.set(from.view.state(), from.view.touched);
   }
 
   /** Forget the ways of the tips. */
