@@ -45,6 +45,7 @@ class Page {
       onSelect: (joint) => this.commands.select(joint),
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
       onMessage: (level, text) => this.messages.show(level, text),
+      onCancel: () => this.send({ do: "cancel" }),
     });
     this.store.on("model", ({ message }) => this.forgetJoint(message));
     const { sheet, toggle } = helpSheet();

@@ -182,8 +182,11 @@ export class Viewport {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
     const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
+    const solved = frame.status[this.told.slot] !== "nothing";
     if (this._fresh) this._meet();
     else if (frame.playing && before) this._goAlong(before);
+    else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
+    this._unsolved = !solved; // what is shown is the pose alone: the solver is being compiled
     this.stage.invalidate();
   }
 

@@ -1,5 +1,6 @@
 /** The one or two viewports side by side: made, fed and taken away as the state says. */
 
+import { busySign } from "poise/busy_sign.js";
 import { caption } from "poise/caption.js";
 import { element } from "poise/element.js";
 import { keep } from "poise/keep.js";
@@ -11,6 +12,7 @@ import { Viewport } from "poise/viewport.js";
  * @property {(joint: string|null) => void} onSelect
  * @property {(drag: any, viewport: any) => number} onDrag with the viewport in which it is done; its serial
  * @property {(level: "note"|"done", text: string) => void} onMessage
+ * @property {() => void} onCancel give up what is being solved
  */
 
 export class Views {
@@ -82,7 +84,10 @@ export class Views {
     const { store } = this;
     const slot = this.views.length;
     const canvas = element("div", { class: "view-canvas" });
-    const { whole: words, forget } = caption(store, slot);
+    const { whole: words, forget: forgetWords } = caption(store, slot);
+    const sign = slot === 0 ? busySign(store, () => this.hands.onCancel()) : null;
+    if (sign) words.append(sign.whole);
+    const forget = () => [forgetWords, sign?.forget].forEach((each) => each?.());
     const whole = element(
       "section",
       {
