@@ -19,6 +19,7 @@ def hello(session: Session, args: dict[str, Any]) -> None:
     """A page has come: tell it everything."""
     opened = None if session.opened.scene is not None else session.opened.name
     session.outbox.say({**welcome(text(args, "key"), version("poise")), "opened": opened})
+    session.say_busy()
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != session.document.scene:
         before = session.document.rig

@@ -256,6 +256,10 @@ class Studio:
         self._busy.pop(number, None)
         if sentence is not None:
             self._busy[number] = sentence
+        self.say_busy(cancel=cancel)
+
+    def say_busy(self, *, cancel: bool = False) -> None:
+        """Say what goes on, and whether it can be given up."""
         message = {"kind": "busy", "text": next(reversed(self._busy.values()), None)}
         self.outbox.say({**message, "cancel": True} if cancel else message)
 
