@@ -75,4 +75,4 @@ def test_the_list_greys_them_with_their_reasons(served):
         assert sentence in tab.at("refused-methods").inner_text()
     tab.studio.post({"do": "scene", "name": "two_methods"})
     tab.until_state("state.scene === 'two_methods'")
-    tab.until("!document.querySelector(\"[data-testid=solver-a] option[value=fabrik]\").disabled")
+    tab.until('!document.querySelector("[data-testid=solver-a] option[value=fabrik]").disabled')

@@ -116,7 +116,8 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
     return {
         "kind": "state", "version": version, "scene": document.scene, "name": document.name, "views": document.views,
         "solvers": [{"name": c.name, "options": {n: _plain(v) for n, v in c.options}} for c in document.solvers],
-        "refused": refusals(document), "mode": document.mode, "modes": document.modes(), "run": document.run, "from": document.origin,
+        "refused": refusals(document), "mode": document.mode, "modes": document.modes(), "run": document.run,
+        "from": document.origin,
         "tolerance": document.tolerance, "free_root": document.free_root,
         "chains": [chain_state(document, chain) for chain in document.chains],
         "limits": _limits(document), "anatomical": anatomical_state(document), "outlines": _outlines(document),

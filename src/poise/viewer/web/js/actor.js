@@ -9,7 +9,7 @@ import { Limits } from "poise/limits.js";
 import { Poles } from "poise/poles.js";
 import { Skin } from "poise/skin.js";
 import { Trail } from "poise/trail.js";
-import { Color, Matrix4 } from "three";
+import { Color, Matrix4, Vector3 } from "three";
 
 /** Whether a model's bones are seen, its skin, and so on. */
 export const SHOW = {
@@ -141,6 +141,27 @@ export class Actor {
   /** Places of all shown joints and bone ends. @returns {number[][]} */
   joints() {
     return jointsOf(this.figure);
+  }
+
+  /** A joint, the end of its bone, and the joints that hang from it. @param {number} row @returns {number[][]} */
+  around(row) {
+    const { figure } = this;
+    const below = figure.joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
+    return [figure.position(row), figure.tail(row), ...below.map((child) => figure.position(child))];
+  }
+
+  /** To where it faces, by its left and right limbs; null without. @param {import("three").Vector3} up */
+  front(up) {
+    const { figure } = this;
+    const rowOf = (role) => figure.joints.findIndex((joint) => joint.role === role);
+    for (const limb of ["UpperLeg", "UpperArm"]) {
+      const [left, right] = [rowOf(`left${limb}`), rowOf(`right${limb}`)];
+      if (left < 0 || right < 0) continue;
+      const across = new Vector3(...figure.position(left)).sub(new Vector3(...figure.position(right)));
+      const front = across.cross(up);
+      if (front.length() > 1e-3 * figure.size) return front.toArray();
+    }
+    return null;
   }
 
   /** The matrix that a joint is drawn with, in rig coordinates. @param {number} row @param {number} character */

@@ -1,11 +1,15 @@
 /** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
 
+import { sidesOf } from "poise/view_cube.js";
 import { PerspectiveCamera, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
-/** From where a new figure is looked at: characters face +z (y up), robots +x (z up). */
-const FROM = { x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42] };
+/** To where a figure faces that has no limbs to tell it: characters face +z (y up), robots +x (z up). */
+const FRONT = { x: [0, 0, 1], y: [0, 0, 1], z: [1, 0, 0] };
+/** From where a new figure is looked at: so far to its left, upwards, and in front of it. */
+const PERSON = [0.55, 0.28, 1];
+const ROBOT = [0.75, 0.42, 1];
 const ANGLE = 38; // of view, upright [degrees]
 const MARGIN = 1.24; // for gizmos and limits beside the figure
 const CAPTION = 60; // pixels at the top where the status stands
@@ -13,6 +17,9 @@ const TWO_LINES = 80; // where the view is too narrow for its sentence
 const NARROW = 520; // pixels
 const ARROWS = 44; // pixels at each side for the gizmo of a target at the edge of the figure
 const FARTHEST = 300; // figure sizes
+const NEAREST = 0.05; // figure sizes
+const TILT = 1e-4; // of a view from above towards the front, so that upwards in the picture is told
+const STRAIGHT = 0.9999; // cosine of the angle at which a view counts as one from a side
 const BEHIND = 0.04; // of the height that it is behind, the camera makes up for in a frame: steps do not shake it
 const FALL = 0.5; // figure sizes: a height that is made up for at once
 const _point = new Vector3();
@@ -37,6 +44,7 @@ export class Camera {
     this.touched = false; // by a hand since it framed something
     this._behind = 0; // how much higher the figure is since it was framed [figure sizes]
     this.setUp("y");
+    this.setFront(null);
   }
 
   /** @param {"x"|"y"|"z"} up */
@@ -54,6 +62,40 @@ export class Camera {
       this.touched = true;
       this.onMove(this.state());
     });
+  }
+
+  /**
+   * Where the figure's front is: the axis of the file that is nearest to it.
+   * @param {number[]|null} [way] rig coordinates; null: it has no sides
+   */
+  setFront(way = null) {
+    const up = this.camera.up;
+    const level = new Vector3(...(way ?? [0, 0, 0])).projectOnPlane(up);
+    const axes = ["x", "y", "z"].filter((axis) => axis !== this.up);
+    const main = axes.reduce((a, b) => (Math.abs(level[b]) > Math.abs(level[a]) ? b : a));
+    const told = level.length() > 0;
+    this.front = told
+      ? new Vector3().setComponent("xyz".indexOf(main), Math.sign(level[main]))
+      : new Vector3(...FRONT[this.up]);
+    this.sides = sidesOf(up, this.front);
+    this.from = told || this.up !== "z" ? PERSON : ROBOT;
+  }
+
+  /** Look from a side, at what is looked at now. @param {string} side of {@link sidesOf} */
+  lookFrom(side) {
+    const { position } = this.camera;
+    const away = position.distanceTo(this.controls.target);
+    const to = this.sides[side]
+      .clone()
+      .addScaledVector(this.front, Math.abs(this.sides[side].dot(this.camera.up)) * TILT);
+    position.copy(this.controls.target).addScaledVector(to.normalize(), away);
+    this._update();
+  }
+
+  /** The side from which it is looked just now, or null. @returns {string|null} */
+  get side() {
+    const back = this.camera.position.clone().sub(this.controls.target).normalize();
+    return Object.keys(this.sides).find((side) => this.sides[side].dot(back) > STRAIGHT) ?? null;
   }
 
   /** @returns {CameraState} */
@@ -92,7 +134,9 @@ export class Camera {
 
   /** Look at a new figure from its front, a little from the side and above. */
   lookFromFront() {
-    const away = new Vector3(...FROM[this.up]).normalize().multiplyScalar(3);
+    const [left, up, front] = this.from;
+    const away = this.front.clone().multiplyScalar(front).addScaledVector(this.sides.left, left);
+    away.addScaledVector(this.camera.up, up).setLength(3);
     this.camera.position.copy(this.controls.target).add(away);
     this._update();
   }
@@ -100,8 +144,9 @@ export class Camera {
   /**
    * Bring all points into the picture, from the direction in which the camera looks now.
    * @param {number[][]} points rig coordinates
+   * @param {number} [room] around them
    */
-  frame(points) {
+  frame(points, room = MARGIN) {
     const seen = points.map((point) => new Vector3(...point).divideScalar(this.stage.size));
     if (!seen.length) return;
     const low = seen[0].clone();
@@ -118,7 +163,7 @@ export class Camera {
     let away = 0;
     for (let round = 0; round < 3; round++) {
       // what is near looks larger: the middle of the picture is not that of the box
-      away = Math.max(distanceFor(this.camera, seen, centre, axes, [across, 1 - taken]), 0.05) * MARGIN;
+      away = Math.max(distanceFor(this.camera, seen, centre, axes, [across, 1 - taken]), NEAREST) * room;
       centre.add(shiftOf(seen, centre, axes, away));
     }
     centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));

@@ -9,8 +9,10 @@ import { PALETTES } from "poise/palette.js";
 import { Picking } from "poise/picking.js";
 import { shine, useShadows } from "poise/shadow.js";
 import { Stage } from "poise/stage.js";
+import { opposite, ViewCube } from "poise/view_cube.js";
 import { Quaternion, Vector3 } from "three";
 
+const AROUND = 1.7; // of the distance, so that what is selected is seen where it belongs
 const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure is cut
 
 /**
@@ -44,6 +46,7 @@ export class Viewport {
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
+    this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
@@ -204,7 +207,11 @@ export class Viewport {
     const same = this._met === this.actor;
     if (same && !this.view.cuts(this.actor.joints())) return; // of another clip that is in the picture
     this._met = this.actor;
-    if (!same) this.view.lookFromFront();
+    if (!same) {
+      this.view.setFront(this.actor.front(this.camera.up));
+      this.cube?.setSides(this.view.sides);
+      this.view.lookFromFront();
+    }
     this._fit();
   }
 
@@ -244,6 +251,35 @@ export class Viewport {
   /** Bring figure and targets into the picture. */
   frameAll() {
     this._fit();
+    this.told.onCamera(this.view.state());
+  }
+
+  /** Bring the selected joint into the picture, or without one the chain that the gizmo has. */
+  frameSelected() {
+    const points = this._chosen();
+    if (!points.length) return this.frameAll();
+    this.view.frame(points, AROUND);
+    this.view.touched = true; // somebody looks at this: it stays
+    this.told.onCamera(this.view.state());
+  }
+
+  /** Places of what is selected. @returns {number[][]} */
+  _chosen() {
+    const { actor } = this;
+    if (!actor?.figure.ready) return [];
+    if (actor.selected >= 0) return actor.around(actor.selected);
+    const handle = actor.handles.all.get(this.gizmo.active);
+    const chain = this.state?.chains?.find(({ id }) => handle && id === handle.id);
+    const rows = (chain?.joints ?? []).map((name) => actor.figure.rows.get(name));
+    return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.around(row))] : [];
+  }
+
+  /** Look from a side; where it is looked from there already, from the other. @param {string} side */
+  lookFrom(side) {
+    if (!this.actor?.figure.ready) return;
+    const { touched } = this.view;
+    this.view.lookFrom(this.view.side === side ? opposite(side) : side);
+    if (!touched) this._fit();
     this.told.onCamera(this.view.state());
   }
 
@@ -299,6 +335,7 @@ export class Viewport {
     this.gizmo.flush();
     this.view.fitPlanes();
     this.view.refresh();
+    this.cube?.turn(this.camera);
     shine(this.stage, this.view, this.actor);
     this.ground.follow(this.view.controls.target, this.camera.position.distanceTo(this.view.controls.target));
     if (!this.actor) return;
@@ -307,7 +344,16 @@ export class Viewport {
   }
 
   dispose() {
-    for (const part of [this.picking, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage])
+    for (const part of [
+      this.picking,
+      this.label,
+      this.cube,
+      this.gizmo,
+      this.actor,
+      this.ground,
+      this.view,
+      this.stage,
+    ])
       part?.dispose();
   }
 }

@@ -175,6 +175,17 @@ export class Views {
     this.lookAlike();
   }
 
+  frameSelected() {
+    this.viewports[0]?.frameSelected();
+    this.lookAlike();
+  }
+
+  /** @param {string} side */
+  lookFrom(side) {
+    this.viewports[0]?.lookFrom(side);
+    this.lookAlike();
+  }
+
   /** A PNG of what is seen, both views side by side. */
   async savePicture() {
     const pictures = await Promise.all(this.viewports.map(async (each) => createImageBitmap(await each.snapshot())));
