@@ -34,6 +34,12 @@ _Plant = Annotated[bool, typer.Option("--plant", help="put the feet of the clip 
 _Solver = Annotated[str | None, typer.Option("--solver", metavar="NAME", help="the solver; `poise solvers` lists them")]
 _Joint = Annotated[str | None, typer.Option("--joint", metavar="TIP", help="one chain: the joint that has the target")]
 _Root = Annotated[str | None, typer.Option("--root", help="its first joint that moves; default: the limb's own")]
+_Packages = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--package-path", metavar="DIR", help="a folder with meshes of package://, a package or of several; repeatable"
+    ),
+]
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write a page that plays offline, and end")]
 
 
@@ -62,6 +68,7 @@ def view(
     solver: _Solver = None,
     joint: _Joint = None,
     root: _Root = None,
+    package_path: _Packages = None,
     html: _Html = None,
 ) -> None:
     """Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it."""
@@ -70,7 +77,9 @@ def view(
         return
     if html is not None:
         _check_page(html)
+    packages = _folders(package_path or [])
     document = as_shown(_opened(file, scene), ViewOptions(clip, terrain, plant, solver, joint, root))
+    document = document.but(packages=packages)
     for note in document.rig.notes:
         typer.echo(f"note: {note}", err=True)
     if html is not None:
@@ -117,6 +126,14 @@ def _opened(file: Path | None, scene: str | None) -> Document:
     if not len(rig.skeleton):
         raise FileError(file, "holds no joints: there is nothing to show")
     return document_of(rig)
+
+
+def _folders(given: list[Path]) -> tuple[Path, ...]:
+    """The folders; InputError for what is none."""
+    for folder in given:
+        if not folder.is_dir():
+            raise InputError(f"--package-path is a folder with meshes, and {folder} is none")
+    return tuple(given)
 
 
 def _check_page(path: Path) -> None:

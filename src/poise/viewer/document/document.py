@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from poise import solvers
@@ -82,6 +83,7 @@ class Document:
     handles    gizmos of a program
     driven     a program shows poses itself: nothing is solved here
     scene      name of the demo scene, or None
+    packages   folders where meshes of package:// are looked for besides beside the file
     """
 
     rig: Rig
@@ -103,6 +105,7 @@ class Document:
     handles: tuple[Gizmo, ...] = ()
     driven: bool = False
     scene: str | None = None
+    packages: tuple[Path, ...] = ()
 
     def but(self, **changes: Any) -> Document:
         """The document with some fields changed."""

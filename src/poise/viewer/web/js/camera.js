@@ -15,7 +15,7 @@ const MARGIN = 1.24; // for gizmos and limits beside the figure
 const CAPTION = 60; // pixels at the top where the status stands
 const TWO_LINES = 80; // where the view is too narrow for its sentence
 const NARROW = 520; // pixels
-const ARROWS = 44; // pixels at each side for the gizmo of a target at the edge of the figure
+const ARROWS = 0.11; // of the picture's height: the arrows of a gizmo, which shall not be cut either
 const FARTHEST = 300; // figure sizes
 const NEAREST = 0.05; // figure sizes
 const TILT = 1e-4; // of a view from above towards the front, so that upwards in the picture is told
@@ -144,10 +144,12 @@ export class Camera {
   /**
    * Bring all points into the picture, from the direction in which the camera looks now.
    * @param {number[][]} points rig coordinates
-   * @param {number} [room] around them
+   * @param {{room?: number, handles?: number[][]}} [more] room around them; places that have arrows
    */
-  frame(points, room = MARGIN) {
-    const seen = points.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+  frame(points, { room = MARGIN, handles = [] } = {}) {
+    const inSizes = (all) => all.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+    const held = inSizes(handles);
+    const seen = [...inSizes(points), ...held];
     if (!seen.length) return;
     const low = seen[0].clone();
     const high = seen[0].clone();
@@ -159,11 +161,12 @@ export class Camera {
     const axes = axesOf(this.camera, this.controls.target);
     const [width, height] = this.stage.extent();
     const taken = Math.min((width < NARROW ? TWO_LINES : CAPTION) / height, 0.25); // of the height
-    const across = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS) / width)), 0.5);
+    const beside = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS * height) / width)), 0.5);
     let away = 0;
     for (let round = 0; round < 3; round++) {
       // what is near looks larger: the middle of the picture is not that of the box
-      away = Math.max(distanceFor(this.camera, seen, centre, axes, [across, 1 - taken]), NEAREST) * room;
+      const whole = distanceFor(this.camera, seen, centre, axes, [1, 1 - taken]);
+      away = Math.max(whole, distanceFor(this.camera, held, centre, axes, [beside, 1 - taken]), NEAREST) * room;
       centre.add(shiftOf(seen, centre, axes, away));
     }
     centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));

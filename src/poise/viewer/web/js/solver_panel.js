@@ -97,9 +97,9 @@ function refusedMethods(store) {
   const whole = element("details", { class: "refused-methods", "data-testid": "refused-methods" }, title, list);
   store.on("state", ({ refused = {} }) => {
     const sentences = Object.values(refused);
-    const [many, them] = sentences.length === 1 ? ["1 method", "it"] : [`${sentences.length} methods`, "they"];
     whole.hidden = !sentences.length;
-    title.textContent = `${many} cannot take these chains: why ${them} ${them === "it" ? "is" : "are"} greyed`;
+    title.textContent = `${sentences.length} greyed: why`;
+    title.title = "Methods that cannot take the chains as they are";
     list.replaceChildren(...sentences.map((sentence) => element("li", {}, sentence)));
   });
   return whole;

@@ -258,7 +258,7 @@ export class Viewport {
   frameSelected() {
     const points = this._chosen();
     if (!points.length) return this.frameAll();
-    this.view.frame(points, AROUND);
+    this.view.frame(points, { room: AROUND });
     this.view.touched = true; // somebody looks at this: it stays
     this.told.onCamera(this.view.state());
   }
@@ -289,7 +289,7 @@ export class Viewport {
     const targets = (this.state?.chains ?? [])
       .filter(({ enabled }) => enabled !== false)
       .map(({ position }) => position);
-    this.view.frame([...this.actor.points(), ...targets.filter(Boolean)]);
+    this.view.frame(this.actor.points(), { handles: this.told.onDrag ? targets.filter(Boolean) : [] });
   }
 
   /** Forget the way of the tips. */
