@@ -222,7 +222,7 @@ def test_meshes_that_are_not_there_are_noted_once(data):
     assert all(joint["thick"] for joint in model.message["joints"])
     (note,) = model.notes
     assert "link0.dae" in note
-    assert "is not there" in note
+    assert "are not there" in note
 
 
 @pytest.mark.parametrize("folder", ["urdf", "robots", "xacro"])

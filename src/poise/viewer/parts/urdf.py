@@ -129,13 +129,15 @@ class _Shapes:
         reasons: dict[str, list[str]] = {}
         for name, reason in self.failed.items():
             reasons.setdefault(reason, []).append(quoted(name.rpartition("/")[2]))
-        return tuple(f"{_some(names)}: {reason}" for reason, names in reasons.items())
+        return tuple(_sentence(names, reason) for reason, names in reasons.items())
 
 
-def _some(names: list[str]) -> str:
-    """The first names of many, so that the sentence does not cover the robot."""
+def _sentence(names: list[str], reason: str) -> str:
+    """What of the meshes; of many the first names, so that the sentence does not cover the robot."""
+    if len(names) > 1:
+        reason = reason.replace("is not there; it was", "are not there; they were")
     more = len(names) - _NAMED
-    return listed(names) if more <= 1 else f"{listed(names[:_NAMED])} and {more} more"
+    return f"{listed(names) if more <= 1 else f'{listed(names[:_NAMED])} and {more} more'}: {reason}"
 
 
 def _transform(visual: Visual) -> Floats:
