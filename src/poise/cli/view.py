@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -13,6 +14,7 @@ from poise.cli.told.serving import serve
 from poise.errors import FileError, InputError
 from poise.io.files import write_atomically
 from poise.io.registry import load
+from poise.model import plain
 from poise.viewer import scenes
 from poise.viewer.document.actions import method, timeline
 from poise.viewer.document.chains import chain_of
@@ -77,16 +79,16 @@ def view(
         return
     if html is not None:
         _check_page(html)
-    packages = _folders(package_path or [])
-    document = as_shown(_opened(file, scene), ViewOptions(clip, terrain, plant, solver, joint, root))
-    document = document.but(packages=packages)
-    for note in document.rig.notes:
-        typer.echo(f"note: {note}", err=True)
-    if html is not None:
-        write_page(document, html)
-        typer.echo(f"written: {html}")
-        return
-    serve(document, host=host, port=port, open_browser=not no_browser)
+    packages, shown = _folders(package_path or []), ViewOptions(clip, terrain, plant, solver, joint, root)
+    with plain.first_picture() if html is None else contextlib.nullcontext():
+        document = as_shown(_opened(file, scene), shown).but(packages=packages)
+        for note in document.rig.notes:
+            typer.echo(f"note: {note}", err=True)
+        if html is None:
+            serve(document, host=host, port=port, open_browser=not no_browser)
+            return
+    write_page(document, html)
+    typer.echo(f"written: {html}")
 
 
 def as_shown(document: Document, shown: ViewOptions) -> Document:

@@ -7,6 +7,7 @@ from typing import Any
 from poise import solvers
 from poise.errors import PoiseError, UnsupportedError
 from poise.maths.remember import remember
+from poise.model import plain
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem
 from poise.solvers.base.contract import Request
@@ -21,7 +22,7 @@ def refusals(document: Document) -> dict[str, str]:
     """
     if document.driven or not document.active:
         return {}
-    key = (tuple(chain.shape for chain in document.active), document.free_root)
+    key = (tuple(chain.shape for chain in document.active), document.free_root, plain.waits())
     return remember(document.started, "refusals of solvers", key, lambda: _refusals(document), most=1)
 
 
@@ -40,7 +41,7 @@ def _refusal(document: Document, name: str, goals: list[list[Goal]]) -> str | No
         for group in groups_of(made, goals):
             problem = Problem(document.started, tuple(goal for i in group for goal in goals[i]), document.free_root)
             solvers.check(made, problem, Request())
-            if hasattr(made, "refuse"):  # what it takes depends on more than kinds
+            if hasattr(made, "refuse") and not plain.waits():  # what it takes depends on more than kinds: it measures
                 made.refuse(problem)
     except PoiseError as error:
         return str(error)

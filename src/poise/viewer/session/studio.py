@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import PoiseError, UnknownNameError
+from poise.model import plain
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.actions import ACTIONS
@@ -32,6 +33,7 @@ from poise.viewer.solving import Outcome
 
 _TELL = 1 / 30  # [s] between two states
 _FIRST = 0.15  # [s] that the first pose of a rig waits for its solve; then it is shown as it is
+_DRAWN, _GLANCE = 3.0, 0.05  # [s] that a page may take to draw the first pose; between two looks whether it has
 _SLOW = 0.3  # [s] of a solve after which the page says so and offers to give it up
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
@@ -271,7 +273,10 @@ class Studio:
     def _worked_out(self) -> StageFrame:
         """The next frame; what takes long is solved beside, where the page can give it up."""
         stage, compiling = self.stage, self.stage.compiles()
-        self._solve = solve = self._aside.start(stage.begin())
+        if plain.waits():
+            self._show_first()
+            self._untold = True  # once kernels are there, it is known of every solver whether it refuses
+        self._solve = solve = self._aside.start(self._after_compiling(stage.begin()))
         try:
             if not solve.wait(_FIRST):
                 self._show_meanwhile(solve, compiling)
@@ -283,15 +288,37 @@ class Studio:
         finally:
             self._solve = None
 
+    def _show_first(self) -> None:
+        """The pose as it is, before anything is loaded or compiled, which would keep the page from drawing it."""
+        self.outbox.show(self.stage.still().packed)
+        self._posed = self.document.rig
+        end = time.perf_counter() + _DRAWN
+        while self._open and not self.outbox.free and time.perf_counter() < end:
+            time.sleep(_GLANCE)
+        time.sleep(_GLANCE)
+
+    def _after_compiling(self, work: Callable[[], list[Outcome]]) -> Callable[[], list[Outcome]]:
+        """The work, after the kernels of forward kinematics where these are not there yet."""
+        if not plain.waits():
+            return work
+        start = self.document.started
+
+        def ready() -> None:
+            again = start.with_q(start.q)  # one that remembers nothing
+            _ = again.world.rotations, again.local_positions
+
+        return lambda: (plain.compiled(ready), work())[1]
+
     def _show_meanwhile(self, solve: Awaited[list[Outcome]], compiling: str | None) -> None:
         """The pose as it is, where the page has none; what goes on, until it has ended or was given up."""
         if self._posed is not self.document.rig:
             self.outbox.show(self.stage.still().packed)
-        if compiling is None and solve.wait(_SLOW - _FIRST):
+        if compiling is None and not plain.waits() and solve.wait(_SLOW - _FIRST):
             return
         names = dict.fromkeys(choice.name for choice in self.document.solvers[: self.document.views])
-        waits = f"preparing {compiling}: its solvers are being compiled, once ..."
-        self.busy(_SOLVING, f"solving with {' and '.join(names)} ..." if compiling is None else waits, cancel=True)
+        first = compiling is not None or plain.waits()
+        waits = "solvers are being loaded, and compiled where this machine has not done so yet ..."
+        self.busy(_SOLVING, waits if first else f"solving with {' and '.join(names)} ...", cancel=True)
         try:
             solve.wait()
         finally:

@@ -28,7 +28,7 @@ export function busySign(store, cancel) {
     const waits = busy?.cancel === true && store.get("connection") === "open";
     whole.hidden = !waits;
     text.textContent = waits ? busy.text : "";
-    document.body.classList.toggle("waiting", waits); // what is shown is the answer before
+    document.body.classList.toggle("waiting", waits && store.get("answer") !== null); // what is shown is the one before
   });
   return { whole, forget };
 }

@@ -111,6 +111,7 @@ export class Handles {
       this.all.set(one.key, handle);
     }
     Object.assign(handle, one);
+    handle.drawn.visible = one.enabled; // what is switched off has no place: a clip has left it behind
     if (!this._keeps(handle)) this._put(handle);
   }
 
