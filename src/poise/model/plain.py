@@ -6,6 +6,7 @@ the same bits everywhere. What is worked out here is the same to rounding.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from poise import kernels
 from poise.kernels.codes import (
     FK_AFTER,
     FK_COSINE,
@@ -61,6 +63,11 @@ def counts(poses: int) -> bool:
     return _State.waits and not _STATE.compiles and poses <= _MOST
 
 
+def forward(poses: int) -> Any:
+    """What works out so many poses: the kernels, or the functions here."""
+    return sys.modules[__name__] if counts(poses) else kernels.forward
+
+
 def compiled(use: Callable[[], Any]) -> None:
     """Load or compile the kernels by using them; other threads do without until it is done."""
     _STATE.compiles = True
@@ -105,8 +112,8 @@ def _local(row: Floats, numbers: Floats) -> Floats:
     return found
 
 
-def no_turns(turns: Floats) -> None:
-    """Say of all maps that their turns (k, 4) are still to be found, as kernels.forward.turns_of_similar does."""
+def turns_of_similar(_maps: Floats, _exact: float, turns: Floats) -> None:
+    """Say of all maps that their turns (k, 4) are still to be found, as the kernel does of those that shear."""
     turns[:, 0] = -1.0
 
 

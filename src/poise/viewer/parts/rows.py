@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.remember import remember
@@ -101,10 +100,7 @@ def frame_rows(pose: Pose, width: int | None = None) -> Singles:
 def _turns(maps: Floats, *, poses: int) -> Floats:
     """Rotations (k, 4) w x y z of maps (k, 12) of so many poses that are rotations but for noise."""
     turns = np.empty((len(maps), 4))
-    if plain.counts(poses):
-        plain.no_turns(turns)
-    else:
-        kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
+    plain.forward(poses).turns_of_similar(maps, _SIMILAR, turns)
     others = turns[:, 0] < 0.0
     if others.any():
         turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
