@@ -14,10 +14,13 @@ import pytest
 from poise.cli import demo
 from poise.cli import view as verb
 from poise.cli.told import serving
+from poise.io import samples
 from poise.viewer import scenes
 from tests.command_line import ARM, HUMANOID, run
 from tests.patience import PROCESS
 from tests.view.page import page_at
+
+MOTION = samples.path("humanoid.bvh")
 
 INTERRUPTIBLE = """
 import signal
@@ -55,6 +58,28 @@ class TestWhatIsOpened:
         document = document_of(opened, HUMANOID)
         assert document.rig.path == HUMANOID
         assert [chain.id for chain in document.active] == ["left_arm", "right_arm", "left_leg", "right_leg"]
+
+    def test_folders_with_meshes(self, opened, tmp_path):
+        folders = [tmp_path / "a", tmp_path / "b"]
+        for folder in folders:
+            folder.mkdir()
+        asked = [word for folder in folders for word in ("--package-path", folder)]
+        assert document_of(opened, ARM, *asked).packages == tuple(folders)
+        done = run("view", ARM, "--package-path", tmp_path / "nowhere")
+        assert done.returncode == 2
+        assert done.stderr == f"error: --package-path is a folder with meshes, and {tmp_path / 'nowhere'} is none\n"
+
+    def test_a_motion_file_plays_unless_a_chain_is_asked_for(self, opened):
+        document = document_of(opened, MOTION)
+        assert document.clip == document.rig.clips[0].name
+        assert document.active == ()
+        opened.clear()
+        document = document_of(opened, MOTION, "--joint", "LeftHand")
+        assert document.clip is None
+        assert len(document.active) == 1
+        opened.clear()
+        asked = ("--joint", "LeftHand", "--clip", document.rig.clips[0].name)
+        assert document_of(opened, MOTION, *asked).clip is not None
 
     def test_one_chain(self, opened):
         (chain,) = document_of(opened, HUMANOID, "--joint", "LeftHand", "--root", "Spine").chains

@@ -99,4 +99,5 @@ COMMANDS = {
     "redo": [{}],
     "scene": [{"name": None}, {"name": "ccd"}],
     "save": [{"format": "json"}],
+    "cancel": [{}],
 }

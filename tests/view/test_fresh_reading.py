@@ -146,7 +146,7 @@ def test_a_solver_that_raises_at_its_first_solve_leaves_no_word(monkeypatch):
     studio = Studio(everything())
     said = []
     monkeypatch.setattr(studio.outbox, "say", lambda message, *_: said.append(message))
-    monkeypatch.setattr(Stage, "_solve", lambda *_: 1 / 0)
+    monkeypatch.setattr(Stage, "_to_solve", lambda *_: lambda: 1 / (time.sleep(0.4) or 0))
     studio._guarded(studio._frame)
     assert [m["text"] for m in said if m["kind"] == "busy"][-1] is None
     assert "stage" not in said[-1].get("text", "") or "line" in said[-1]["text"]

@@ -104,9 +104,55 @@ def test_a_used_link_says_so(served, chromium):
     assert not other.at("reconnect").is_visible()
     other.page.wait_for_timeout(700)
     assert other.get("window.poise.frames") == 0
+    asked = []
+    tab.server.on_asked(lambda: asked.append(tab.server.url))
+    other.click("ask-link")
+    other.until(f"{OVER}.innerText.includes('printed where poise runs')")
+    other.click("ask-link")  # not told again so soon
+    other.until("!document.querySelector('[data-testid=ask-link]').disabled")
+    assert len(asked) == 1
+    assert "token=" in asked[0]
+    assert asked[0] != url
+    assert asked[0].partition("token=")[2] not in other.get("document.documentElement.outerHTML")
     other.close()
     assert tab.get("window.poise.frames") > 0
     assert tab.server.connected
+
+
+def test_a_new_link_that_was_asked_for_opens_the_page(served, chromium):
+    tab = served("ccd")
+    asked = []
+    tab.server.on_asked(lambda: asked.append(tab.server.url))
+    another(tab, chromium).open().close()
+    tab.until(f"!{OVER}.hidden")
+    tab.click("ask-link")
+    tab.until(f"{OVER}.innerText.includes('printed where poise runs')")
+    tab.page.goto(asked[0])
+    tab.until("window.poise && window.poise.ready")
+    assert tab.get(f"{OVER}.hidden")
+
+
+def test_the_page_says_that_the_server_has_ended(served):
+    tab = served("ccd")
+    tab.answered()
+    tab.server.farewell = "The script has ended"
+    tab.server.close()
+    tab.until(f"!{OVER}.hidden")
+    assert "The script has ended" in tab.at("session-over").inner_text()
+    tab.errors.clear()
+
+
+def test_a_connection_that_breaks_is_no_end(served):
+    tab = served("ccd")
+    tab.answered()
+    tab.get("(() => { window.WebSocket = class { addEventListener() {} }; })()")  # nobody can be reached any more
+    tab.server._loop.call_soon_threadsafe(tab.server._page.transport.abort)
+    tab.until(f"!{OVER}.hidden")
+    words = tab.at("session-over").inner_text()
+    assert "Connection lost" in words
+    assert "has ended" not in words
+    assert tab.at("reconnect").is_visible()
+    assert not tab.at("ask-link").is_visible()
 
 
 def test_a_solver_that_raises_is_said_and_dragging_goes_on(served, monkeypatch):
@@ -128,7 +174,7 @@ def test_a_solver_that_raises_is_said_and_dragging_goes_on(served, monkeypatch):
 
 def test_a_solver_that_refuses_says_why_and_another_goes_on(served):
     tab = served("biped")
-    tab.pick("solver-a", "fabrik")  # it knows no look-at
+    tab.get("window.poise.send({do: 'solver', view: 0, name: 'fabrik'})")  # it knows no look-at: the list greys it
     tab.until("window.poise.answer.views[0].status === 'refused'")
     assert "fabrik" in tab.at("status-a").inner_text().lower()
     tab.pick("solver-a", "levenberg_marquardt")

@@ -249,7 +249,7 @@ def test_limits_are_those_of_the_view(served):
         }"""
     )
     assert answer == [True, False]
-    assert tab.at("bone-value").inner_text().startswith("in view A turned 40.0 deg")
+    assert tab.at("bone-value").inner_text().startswith("in view A turned 40.0°")
     assert "view A" in tab.at("joint-elbow").locator(".limit-mark").get_attribute("title")
 
 

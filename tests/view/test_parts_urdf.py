@@ -222,7 +222,7 @@ def test_meshes_that_are_not_there_are_noted_once(data):
     assert all(joint["thick"] for joint in model.message["joints"])
     (note,) = model.notes
     assert "link0.dae" in note
-    assert "is not there" in note
+    assert "are not there" in note
 
 
 @pytest.mark.parametrize("folder", ["urdf", "robots", "xacro"])
@@ -314,3 +314,47 @@ def test_without_trimesh_bones_are_drawn_and_a_note_says_what_to_install(tmp_pat
     model = model_of(robot(tmp_path, mesh("t.stl")))
     assert model.asset is None
     assert "pip install 'poise[view]'" in model.notes[0]
+
+
+# --- folders that were named -----------------------------------------------------------------------------------------
+
+
+def elsewhere(tmp_path, *, package="arm"):
+    """A robot that names a mesh of a package, which lies in a workspace beside."""
+    trimesh = pytest.importorskip("trimesh")
+    rig = robot(tmp_path / "robots_here", mesh(f"package://{package}/meshes/t.stl"))
+    meshes = tmp_path / "workspace" / "src" / package / "meshes"
+    meshes.mkdir(parents=True)
+    trimesh.creation.box(extents=(1.0, 2.0, 3.0)).export(meshes / "t.stl")
+    return rig, tmp_path / "workspace" / "src"
+
+
+@pytest.mark.parametrize("below", ["", "arm"])
+def test_meshes_of_a_package_in_a_named_folder_are_drawn(tmp_path, below):
+    rig, folder = elsewhere(tmp_path)
+    without = model_of(rig)
+    assert without.asset is None
+    assert "--package-path" in without.notes[0]
+    model = model_of(rig, packages=(tmp_path, folder / below))
+    assert model.notes == ()
+    ((_, ((points, *_),)),) = parts_of(model)
+    np.testing.assert_allclose(np.ptp(points, axis=0), [1, 2, 3])
+
+
+def test_nothing_outside_of_the_named_folders_is_read(tmp_path):
+    rig, folder = elsewhere(tmp_path)
+    other = tmp_path / "other"
+    (other / "arm").mkdir(parents=True)
+    (other / "arm" / "meshes").symlink_to(folder / "arm" / "meshes", target_is_directory=True)  # leads out of it
+    out = robot(tmp_path / "robots_there", mesh("package://arm/../../workspace/src/arm/meshes/t.stl"))
+    for shown, packages in ((rig, (other,)), (out, (other,)), (out, (folder.parent.parent / "robots_here",))):
+        model = model_of(shown, packages=packages)
+        assert model.asset is None
+        assert "is not there" in model.notes[0]
+
+
+def test_many_lost_meshes_are_said_shortly(data):
+    if not (data / "urdf/panda.urdf").exists():
+        pytest.skip("no panda.urdf in the data")
+    (note,) = model_of(poise.load(data / "urdf/panda.urdf")).notes
+    assert "and 7 more" in note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
@@ -10,12 +11,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from websockets.sync.client import connect
 
 import poise
 from poise.io import samples
 from poise.viewer import view as viewer_module
 from poise.viewer.document.document import Gizmo, document_of
 from poise.viewer.handle import Handle
+from poise.viewer.serve.server import ENDED, REFUSED
+from tests.view.clients import PATIENCE, closed_with
 from tests.view.page import page_at
 
 HUMANOID, ARM = (samples.path(name) for name in ("humanoid.glb", "arm.urdf"))
@@ -308,6 +312,45 @@ class TestFrames:
         view.wait()
         with pytest.raises(poise.InputError, match="closed"):
             _ = view.url
+
+
+class TestTheEnd:
+    def test_the_page_is_told_that_the_script_has_ended(self, rig):
+        with poise.view(rig, open_browser=False) as view, page_at(view.url) as page:
+            page.until(lambda page: page.shown is not None)
+            view.close()
+            assert closed_with(page.socket) == ENDED
+            assert page.socket.close_reason == "The script has ended"
+
+    def test_a_script_that_ends_without_a_word_has_the_page_told(self, tmp_path):
+        script = tmp_path / "shows.py"
+        script.write_text(
+            "import sys, poise\nfrom poise.io import samples\n"
+            "view = poise.view(poise.load(samples.path('arm.urdf')), open_browser=False).open()\n"
+            "sys.stdin.readline()\n"
+        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen([sys.executable, script], **pipes) as running:
+            url = running.stdout.readline().split()[-1]
+            with page_at(url) as page:
+                page.until(lambda page: page.state is not None)
+                running.stdin.write("\n")
+                running.stdin.flush()
+                assert closed_with(page.socket) == ENDED
+                assert page.socket.close_reason == "The script has ended"
+            running.wait(PATIENCE)
+
+    def test_a_page_with_a_used_link_has_a_new_one_printed(self, rig, capsys):
+        with (
+            poise.view(rig, open_browser=False) as view,
+            connect(
+                view.url.replace("http", "ws").partition("?")[0] + "socket", origin=view.url.partition("/?")[0]
+            ) as stranger,
+        ):
+            capsys.readouterr()
+            stranger.send('{"do": "ask"}')
+            assert closed_with(stranger) == REFUSED
+            assert capsys.readouterr().out == f"poise view: a new link was asked for: {view.url}\n"
 
 
 class TestOpening:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -13,6 +14,7 @@ from poise.cli.told.serving import serve
 from poise.errors import FileError, InputError
 from poise.io.files import write_atomically
 from poise.io.registry import load
+from poise.model import plain
 from poise.viewer import scenes
 from poise.viewer.document.actions import method, timeline
 from poise.viewer.document.chains import chain_of
@@ -34,6 +36,12 @@ _Plant = Annotated[bool, typer.Option("--plant", help="put the feet of the clip 
 _Solver = Annotated[str | None, typer.Option("--solver", metavar="NAME", help="the solver; `poise solvers` lists them")]
 _Joint = Annotated[str | None, typer.Option("--joint", metavar="TIP", help="one chain: the joint that has the target")]
 _Root = Annotated[str | None, typer.Option("--root", help="its first joint that moves; default: the limb's own")]
+_Packages = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--package-path", metavar="DIR", help="a folder with meshes of package://, a package or of several; repeatable"
+    ),
+]
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write a page that plays offline, and end")]
 
 
@@ -62,6 +70,7 @@ def view(
     solver: _Solver = None,
     joint: _Joint = None,
     root: _Root = None,
+    package_path: _Packages = None,
     html: _Html = None,
 ) -> None:
     """Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it."""
@@ -70,14 +79,16 @@ def view(
         return
     if html is not None:
         _check_page(html)
-    document = as_shown(_opened(file, scene), ViewOptions(clip, terrain, plant, solver, joint, root))
-    for note in document.rig.notes:
-        typer.echo(f"note: {note}", err=True)
-    if html is not None:
-        write_page(document, html)
-        typer.echo(f"written: {html}")
-        return
-    serve(document, host=host, port=port, open_browser=not no_browser)
+    packages, shown = _folders(package_path or []), ViewOptions(clip, terrain, plant, solver, joint, root)
+    with plain.first_picture() if html is None else contextlib.nullcontext():
+        document = as_shown(_opened(file, scene), shown).but(packages=packages)
+        for note in document.rig.notes:
+            typer.echo(f"note: {note}", err=True)
+        if html is None:
+            serve(document, host=host, port=port, open_browser=not no_browser)
+            return
+    write_page(document, html)
+    typer.echo(f"written: {html}")
 
 
 def as_shown(document: Document, shown: ViewOptions) -> Document:
@@ -89,7 +100,9 @@ def as_shown(document: Document, shown: ViewOptions) -> Document:
         document = timeline.clip(document, {"name": name})
     if shown.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(shown.joint)]
-        document = document.but(chains=(chain_of(document.start, tip, shown.root, tip),))
+        chains = (chain_of(document.start, tip, shown.root, tip),)
+        asked = shown.clip is not None or shown.plant  # else it is the chain that is to be seen, not a file's motion
+        document = document.but(chains=chains, clip=document.clip if asked or document.scene else None)
     if shown.solver is not None:
         document = method.solver(document, {"view": 0, "name": shown.solver})
     if shown.terrain is not None:
@@ -115,6 +128,14 @@ def _opened(file: Path | None, scene: str | None) -> Document:
     if not len(rig.skeleton):
         raise FileError(file, "holds no joints: there is nothing to show")
     return document_of(rig)
+
+
+def _folders(given: list[Path]) -> tuple[Path, ...]:
+    """The folders; InputError for what is none."""
+    for folder in given:
+        if not folder.is_dir():
+            raise InputError(f"--package-path is a folder with meshes, and {folder} is none")
+    return tuple(given)
 
 
 def _check_page(path: Path) -> None:

@@ -27,6 +27,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.remember import remember
+from poise.model import plain
 from poise.model.joints import NQ
 from poise.model.sheared import angular_velocities
 from poise.model.skeleton import Kind, Skeleton
@@ -82,6 +83,9 @@ def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
     The same bits as `world_maps`, whatever else is in the table or the batch.
     """
     out, work = np.empty((len(q), count * 12)), scratch(table.room)
+    if plain.counts(len(q)):
+        plain.world_maps(table.constants, q, table.used, extra, out)
+        return out
     kernel = kernels.forward.world_maps8 if lane_width() == _WIDE else kernels.forward.world_maps4
     kernel(table.constants, q, table.used, extra, work, out)
     return out

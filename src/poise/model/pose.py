@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise import kernels
 from poise.errors import InputError
 from poise.kernels.codes import UNIT_SLACK
 from poise.maths import euler, rotations
@@ -19,7 +18,7 @@ from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
 from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.maths.rotations import rotation_part
-from poise.model import kinematics
+from poise.model import kinematics, plain
 from poise.model.same import carried_over, check_same
 from poise.model.skeleton import Kind, Skeleton
 
@@ -58,7 +57,7 @@ class Transforms(FrozenValue):
         """(..., n, 4) w x y z with w >= 0: the rotation nearest to the linear part, scale and mirroring taken out."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
         turns = np.empty((len(maps), 4))
-        kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
+        plain.forward(math.prod(self.affine.shape[:-3])).turns_of_similar(maps, _SIMILAR, turns)
         others = turns[:, 0] < 0
         if others.any():
             turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
@@ -157,7 +156,9 @@ class Pose(FrozenValue):
         # a copy, because Numba would compile again for a read-only array
         q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
         positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
-        kernels.forward.local_transforms(s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions)
+        plain.forward(len(q)).local_transforms(
+            s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions
+        )
         if self.translations is not None:
             given = self.translations.reshape(-1, len(s), 3)
             kinds = s.kinds[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,15 +50,15 @@ class _Meshes:
     notes: tuple[str, ...] = ()
 
 
-def model_of(rig: Rig, places: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),)) -> Model:
-    """The model of a rig for the page; `places` shift the copies of a crowd."""
+def model_of(rig: Rig, places: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),), packages: Sequence[Path] = ()) -> Model:
+    """The model of a rig for the page; `places` shift the copies of a crowd, `packages` are folders with its meshes."""
     skeleton = rig.skeleton
     roles = humanoid(rig)
     role_of = {joint: role for role, joint in roles.joints.items() if role in BONES}
     up = up_of(rig)
     shown = shown_rows(rig)
     size = size_of(skeleton, shown)
-    meshes = _meshes(rig)
+    meshes = _meshes(rig, packages)
     message: dict[str, Any] = {
         "kind": "model",
         "id": 0,
@@ -115,7 +116,7 @@ def _format(skeleton: Skeleton) -> str:
     return kinds.get(type(document).__name__, "skeleton")
 
 
-def _meshes(rig: Rig) -> _Meshes:
+def _meshes(rig: Rig, packages: Sequence[Path]) -> _Meshes:
     skeleton = rig.skeleton
     document = skeleton.source
     if isinstance(document, GltfDocument):
@@ -123,6 +124,6 @@ def _meshes(rig: Rig) -> _Meshes:
         asset = glb_of(document, set(nodes))
         return _Meshes(asset.glb, nodes, (), asset.skin, asset.notes)
     if isinstance(document, UrdfDocument) and rig.path is not None:
-        robot = robot_glb(skeleton, rig.path)
+        robot = robot_glb(skeleton, rig.path, packages)
         return _Meshes(robot.glb, robot.nodes, robot.lost, notes=robot.notes)
     return _Meshes(lost=(isinstance(document, UrdfDocument),) * len(skeleton))

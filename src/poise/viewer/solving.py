@@ -95,7 +95,7 @@ class Solving:
         goals = [chain.goals(self.base.skeleton) for chain in chains]
         if self._solver is None:
             self._solver = self._made([goal for of_chain in goals for goal in of_chain])
-            self._groups = _groups(self._solver, goals)
+            self._groups = groups_of(self._solver, goals)
         q, results = start, list[Result]()
         for number, group in enumerate(self._groups):
             result = self._run(number, [goal for i in group for goal in self._each(chains[i], goals[i])], q)
@@ -140,7 +140,7 @@ def _one_iteration(solver: solvers.Solver) -> solvers.Solver:
     return dataclasses.replace(solver, **stop)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def _groups(solver: solvers.Solver, goals: Sequence[Sequence[Goal]]) -> tuple[tuple[int, ...], ...]:
+def groups_of(solver: solvers.Solver, goals: Sequence[Sequence[Goal]]) -> tuple[tuple[int, ...], ...]:
     """Which chains are solved together: all, or each by itself where the solver takes one at a time."""
     handles = solver.handles
     together = handles.several and not handles.one_joint

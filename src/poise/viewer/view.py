@@ -10,6 +10,7 @@ The server and the studio have threads of their own; everything here may be call
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Iterator
 from time import perf_counter
@@ -124,6 +125,7 @@ class View:
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
+            atexit.unregister(server.close)
             server.close()
 
     def __enter__(self) -> Self:
@@ -157,9 +159,11 @@ class View:
 
         studio = Studio(self._first)
         studio.listeners.append(self._follow)
-        server = Server(studio, host=self._host, port=self._port)
+        server = Server(studio, host=self._host, port=self._port, farewell="The script has ended")
         server.on_gone(self._left.set)
+        server.on_asked(lambda: print(f"poise view: a new link was asked for: {server.url}", flush=True))  # noqa: T201
         server.start()
+        atexit.register(server.close)  # a script that ends without closing it says so, too
         return studio, server
 
     # --- what is shown -----------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool) -> No
         typer.echo(f"warning: {host} can be reached by others; whoever has the link can use this viewer", err=True)
     with Server(Studio(document), host=host, port=port) as server:
         server.on_gone(lambda: typer.echo(f"the page was closed; open it again: {server.url}"))
+        server.on_asked(lambda: typer.echo(f"a new link was asked for: {server.url}"))
         typer.echo(f"{document.name}: {server.url}")
         typer.echo("Ctrl-C ends it")
         if open_browser:

@@ -11,10 +11,12 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from poise import solvers
 from poise.errors import InputError, UnknownNameError
+from poise.io.bvh.document import BvhDocument
 from poise.maths.remember import remember
 from poise.model.limits import Limit, Range, hinge_axis
 from poise.model.pose import Pose
@@ -81,6 +83,7 @@ class Document:
     handles    gizmos of a program
     driven     a program shows poses itself: nothing is solved here
     scene      name of the demo scene, or None
+    packages   folders where meshes of package:// are looked for besides beside the file
     """
 
     rig: Rig
@@ -102,6 +105,7 @@ class Document:
     handles: tuple[Gizmo, ...] = ()
     driven: bool = False
     scene: str | None = None
+    packages: tuple[Path, ...] = ()
 
     def but(self, **changes: Any) -> Document:
         """The document with some fields changed."""
@@ -165,14 +169,24 @@ class Document:
 
 
 def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
-    """A rig as it is first shown: in the pose of its file, with the chains of its sidecar or of its limbs."""
+    """A rig as it is first shown: in the pose of its file, with the chains of its sidecar or of its limbs.
+
+    A file of motion (BVH) is first shown playing, with its chains switched off.
+    """
     start = rig.pose if pose is None else pose
     if start.shape:
         raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
     shown = name or (rig.path.name if rig.path is not None else "rig")
     chains = more.pop("chains", None)
     made = default_chains(rig, start) if chains is None else chains
+    if chains is None and pose is None and "clip" not in more and _is_motion(rig):
+        more["clip"], made = rig.clips[0].name, tuple(chain.but(enabled=False) for chain in made)
     return Document(rig=rig, name=shown, skeleton=rig.skeleton, start=start, chains=made, **more)
+
+
+def _is_motion(rig: Rig) -> bool:
+    """Whether a rig's file is there for its clip: a BVH of more than one frame."""
+    return isinstance(rig.skeleton.source, BvhDocument) and bool(rig.clips) and len(rig.clips[0]) > 1
 
 
 def _kept(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:

@@ -1,8 +1,9 @@
-"""Meshes of a robot: found beside its URDF file and nowhere else, read with trimesh."""
+"""Meshes of a robot: found beside its URDF file or in folders that were named, nowhere else; read with trimesh."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,11 +22,12 @@ _FARTHEST = 1e30  # a coordinate may be; products of more would overflow
 _LONGEST = 1024  # characters of a path
 
 
-def found(urdf: Path, name: str) -> Path:
+def found(urdf: Path, name: str, packages: Sequence[Path] = ()) -> Path:
     """The file that a URDF means by `name`: inside its folder, or inside the package's where it is in `urdf`.
 
-    Of package://NAME/A/B the longest end that exists counts, because the package's own name is not written in it.
-    FileError where there is none, and for what leads elsewhere, which is not opened.
+    Of package://NAME/A/B the longest end that exists counts, because the package's own name is not written in it; it is
+    looked for in the folders `packages` first, which may be packages or hold some. FileError where there is none, and
+    for what leads elsewhere, which is not opened.
     """
     folder = urdf.absolute().parent.resolve()
     root = folder.parent if folder.name in _FOLDERS else folder
@@ -33,25 +35,33 @@ def found(urdf: Path, name: str) -> Path:
     rest = unquote(rest)
     if "\0" in rest or len(rest) > _LONGEST or scheme not in ("", "package", "model", "file"):
         raise FileError(name[:200], "is not a file beside the URDF; it was not opened")
-    for candidate in _candidates(root, folder, scheme, rest):
+    packed = scheme in ("package", "model")
+    roots = [*(package.resolve() for package in packages), root] if packed else [root]
+    for within, candidate in _candidates(roots, folder, rest, packed=packed):
         try:
             target = candidate.resolve()
             there = target.is_file()
         except (OSError, RuntimeError):  # a loop of symbolic links, a name too long
             continue
-        if root not in target.parents:
-            if scheme in ("", "file"):
+        if within not in target.parents:
+            if not packed:
                 raise FileError(name[:200], f"leads out of {root}; it was not opened")
         elif there:
             return target
-    raise FileError(name[:200], f"is not there; it was looked for in {root}")
+    looked = " and ".join(map(str, roots))
+    other = "; --package-path names another folder" if packed else ""
+    raise FileError(name[:200], f"is not there; it was looked for in {looked}{other}")
 
 
-def _candidates(root: Path, folder: Path, scheme: str, rest: str) -> list[Path]:
-    if scheme in ("package", "model"):
-        parts = Path(rest).parts
-        return [root.joinpath(*parts[i:]) for i in range(len(parts))]
-    return [folder / rest]
+def _candidates(roots: Sequence[Path], folder: Path, rest: str, *, packed: bool) -> Iterator[tuple[Path, Path]]:
+    """Where a file may be, each with the folder that it must not leave."""
+    if not packed:
+        yield roots[0], folder / rest
+        return
+    parts = Path(rest).parts
+    for root in roots:
+        for i in range(len(parts)):
+            yield root, root.joinpath(*parts[i:])
 
 
 def read_mesh(path: Path) -> list[Primitive]:

@@ -7,10 +7,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.remember import remember
+from poise.model import plain
 from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Kind, Skeleton
 
@@ -92,15 +92,15 @@ def frame_rows(pose: Pose, width: int | None = None) -> Singles:
     maps = np.array(affine.reshape(-1, *affine.shape[-3:]))
     if inverse is not None:
         maps[..., :3] = maps[..., :3] @ inverse
-    turns = _turns(maps.reshape(-1, MAPS))
+    turns = _turns(maps.reshape(-1, MAPS), poses=len(maps))
     rows = np.concatenate([maps[..., 3].reshape(-1, 3), turns], axis=1, dtype=np.float32)
     return rows.reshape(*affine.shape[:-2], PLACES)
 
 
-def _turns(maps: Floats) -> Floats:
-    """Rotations (k, 4) w x y z of maps (k, 12) that are rotations but for noise."""
+def _turns(maps: Floats, *, poses: int) -> Floats:
+    """Rotations (k, 4) w x y z of maps (k, 12) of so many poses that are rotations but for noise."""
     turns = np.empty((len(maps), 4))
-    kernels.forward.turns_of_similar(maps, _SIMILAR, turns)
+    plain.forward(poses).turns_of_similar(maps, _SIMILAR, turns)
     others = turns[:, 0] < 0.0
     if others.any():
         turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ from poise.viewer.parts.glb import Colour, Part, Primitive, glb_of_parts
 from poise.viewer.parts.gltf import MOST_TRIANGLES
 from poise.viewer.parts.mesh_files import found, moved, read_mesh
 
+_NAMED = 3  # meshes in a sentence
+
 
 class Robot(NamedTuple):
     """The visual shapes of a robot.
@@ -39,10 +41,13 @@ class Robot(NamedTuple):
     notes: tuple[str, ...]
 
 
-def robot_glb(skeleton: Skeleton, path: Path) -> Robot:
-    """The visual shapes of the robot that `skeleton` was read from, each in the frame of its row."""
+def robot_glb(skeleton: Skeleton, path: Path, packages: Sequence[Path] = ()) -> Robot:
+    """The visual shapes of the robot that `skeleton` was read from, each in the frame of its row.
+
+    Meshes of package:// are looked for in the folders `packages`, too.
+    """
     document = skeleton.source
-    reader = _Shapes(path)
+    reader = _Shapes(path, packages)
     parts: list[Part] = []
     nodes: list[int | None] = [None] * len(skeleton)
     lost = [False] * len(skeleton)
@@ -71,8 +76,8 @@ def _links(skeleton: Skeleton, visuals: Visuals) -> list[tuple[int, str]]:
 class _Shapes:
     """Makes surfaces of visual elements; a file is read once."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, packages: Sequence[Path]) -> None:
+        self.path, self.packages = path, packages
         self.files: dict[Path, list[Primitive]] = {}
         self.failed: dict[str, str] = {}  # what the file calls a mesh -> why it cannot be shown
         self.triangles = 0
@@ -111,7 +116,7 @@ class _Shapes:
     def _read(self, name: str) -> list[Primitive]:
         if name in self.failed:
             raise FileError(name, self.failed[name])
-        target = found(self.path, name)
+        target = found(self.path, name, self.packages)
         try:
             if target not in self.files:
                 self.files[target] = read_mesh(target)
@@ -124,7 +129,15 @@ class _Shapes:
         reasons: dict[str, list[str]] = {}
         for name, reason in self.failed.items():
             reasons.setdefault(reason, []).append(quoted(name.rpartition("/")[2]))
-        return tuple(f"{listed(names)}: {reason}" for reason, names in reasons.items())
+        return tuple(_sentence(names, reason) for reason, names in reasons.items())
+
+
+def _sentence(names: list[str], reason: str) -> str:
+    """What of the meshes; of many the first names, so that the sentence does not cover the robot."""
+    if len(names) > 1:
+        reason = reason.replace("is not there; it was", "are not there; they were")
+    more = len(names) - _NAMED
+    return f"{listed(names) if more <= 1 else f'{listed(names[:_NAMED])} and {more} more'}: {reason}"
 
 
 def _transform(visual: Visual) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Self, cast
@@ -32,24 +33,33 @@ except ImportError as error:
     raise UnsupportedError(message) from error
 
 SOCKET = "/socket"
-#: Close codes: another page has taken over; neither token nor key; the page does not read what it is sent.
-ELSEWHERE, REFUSED, TOO_SLOW = 4001, 4003, 4008
+#: Close codes: another page has taken over; neither token nor key; the server ends; the page does not read what it is
+#: sent.
+ELSEWHERE, REFUSED, ENDED, TOO_SLOW = 4001, 4003, 4004, 4008
 _LARGEST = 64 * 1024  # bytes of a message from the page
 _PATIENCE = 5.0  # [s] for the first message
 _STUCK = 60.0  # [s] that a page may take to read a message
 _FULL = 256  # actions that wait; the page is not read before the studio has caught up
+_ASKED = 2.0  # [s] between two requests for a new link that are told
 _GONE = 3.0  # [s] without a page after which it is not just being reloaded
 
 
 class Server:
-    """Serves a studio to one page. `url` opens it once; a context manager that starts and closes both."""
+    """Serves a studio to one page. `url` opens it once; a context manager that starts and closes both.
 
-    def __init__(self, studio: Studio, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.studio, self.host, self.port = studio, host, port
+    The page is told `farewell` when the server ends.
+    """
+
+    def __init__(
+        self, studio: Studio, *, host: str = "127.0.0.1", port: int = 0, farewell: str = "The viewer has ended"
+    ) -> None:
+        self.studio, self.host, self.port, self.farewell = studio, host, port, farewell
         self.access = Access()
         self.connected = False
         self._pages = Pages()
         self._gone: list[Callable[[], None]] = []
+        self._asked: list[Callable[[], None]] = []
+        self._asked_at = -_ASKED
         self._page: ServerConnection | None = None
         self._connections: WeakSet[ServerConnection] = WeakSet()
         self._leaving: asyncio.Task[None] | None = None
@@ -93,6 +103,10 @@ class Server:
         """Call this, on the server's thread, when a page has gone and not come back."""
         self._gone.append(callback)
 
+    def on_asked(self, callback: Callable[[], None]) -> None:
+        """Call this, on the server's thread, when a page with a used link asks for a new one. The page gets none."""
+        self._asked.append(callback)
+
     # --- the server's thread -------------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -135,6 +149,8 @@ class Server:
 
     async def _end(self, serving: SocketServer) -> None:
         """Close every connection. Browsers open some that they may need later: nobody waits for what they will ask."""
+        if self._page is not None:
+            await self._page.close(ENDED, self.farewell)
         serving.close()
         closed = asyncio.ensure_future(serving.wait_closed())
         while not closed.done():
@@ -199,6 +215,8 @@ class Server:
             scene = text_or_none(hello, "scene")
         except (TimeoutError, ConnectionClosed, PoiseError):
             return None, None
+        if hello["do"] == "ask":
+            self._tell_asked()
         admitted = hello["do"] == "hello"
         return (self.access.admit(hello.get("token"), hello.get("key")) if admitted else None), scene
 
@@ -229,6 +247,15 @@ class Server:
                         connection.transport.abort()
                         return
             await connection.close(TOO_SLOW, "the page does not read what it is sent")
+
+    def _tell_asked(self) -> None:
+        """Somebody without a good link asks for one: said where the program runs, and not too often."""
+        now = time.monotonic()
+        if now - self._asked_at < _ASKED:
+            return
+        self._asked_at = now
+        for callback in self._asked:
+            callback()
 
     async def _tell_gone(self) -> None:
         await asyncio.sleep(_GONE)

@@ -19,6 +19,7 @@ def hello(session: Session, args: dict[str, Any]) -> None:
     """A page has come: tell it everything."""
     opened = None if session.opened.scene is not None else session.opened.name
     session.outbox.say({**welcome(text(args, "key"), version("poise")), "opened": opened})
+    session.say_busy()
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != session.document.scene:
         before = session.document.rig
@@ -142,6 +143,11 @@ def save(session: Session, args: dict[str, Any]) -> None:
     session.job(f"saving {wanted} ...", lambda: saved(document, pose, clip, wanted), offer)
 
 
+def cancel(session: Session, _: dict[str, Any]) -> None:
+    """Give up what is being solved: the studio has done so when it came."""
+    session.stage.say_again()
+
+
 def call(session: Session, args: dict[str, Any]) -> None:
     """Change the document as a program says."""
     session.put(args["change"](session.document))
@@ -161,7 +167,7 @@ def show(session: Session, args: dict[str, Any]) -> None:
 
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "select": select, "step": step, "reset": reset, "keep_start": keep_start, "play": play, "seek": seek,
-    "speed": speed, "undo": undo, "redo": redo, "scene": scene, "save": save,
+    "speed": speed, "undo": undo, "redo": redo, "scene": scene, "save": save, "cancel": cancel,
 }  # fmt: skip
 
 #: What only the server and programs may ask for.

@@ -44,11 +44,11 @@ def _model(document: Document) -> Model:
     """The model with the formats that it can be saved as; a rig remembers its last, for pages that are loaded again."""
 
     def made() -> Model:
-        model = model_of(document.rig, document.places)
+        model = model_of(document.rig, document.places, document.packages)
         message = {**model.message, "formats": [*formats_of(document.rig), "html"]}
         return Model(message, model.asset, model.notes)
 
-    return remember(document.rig, "model of the page", document.places, made, most=1)
+    return remember(document.rig, "model of the page", (document.places, document.packages), made, most=1)
 
 
 def send_terrain(session: Session) -> None:

@@ -62,7 +62,7 @@ def _page(document: Document, pose: Pose, clip: Clip | None) -> Saved:
         times, rows = shown.times, frame_rows(shown.poses, width_of(shown.poses))
     if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
         rows = rows[:, None]
-    model = model_of(document.rig, document.places[: rows.shape[1]])
+    model = model_of(document.rig, document.places[: rows.shape[1]], document.packages)
     extras = {"chains": [chain_state(document, chain) for chain in document.active], "contacts": contacts_of(clip)}
     ground = None
     if document.terrain is not None:

@@ -51,6 +51,10 @@ class Session(Protocol):
         """Show a sentence on the page."""
         ...
 
+    def say_busy(self) -> None:
+        """Say what goes on."""
+        ...
+
     def tell(self, *, at_once: bool = False) -> None:
         """Send the state, soon."""
         ...

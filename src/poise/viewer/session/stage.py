@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,10 @@ _NO_CHAIN = "no chain is switched on: add one by its root and tip"
 _PLAYS = "the clip plays as it is: switch a chain on to solve on top of it"
 _PAUSED = "paused: Step does one iteration"
 _CURVE = 2000  # iterations that the curve of a stepped solve keeps
+_TRACED = 0.3  # [s] a solve that takes longer is not done once more for its curve
+_NO_CURVE = f"no curve is drawn of a solve that takes longer than {_TRACED:g} s"
+
+Work: TypeAlias = Callable[[], list[Outcome]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,17 +154,40 @@ class Stage:
 
     def frame(self) -> StageFrame:
         """Work out what is shown next."""
+        return self.finish(self.begin()())
+
+    def begin(self) -> Work:
+        """What has to be solved for the next frame, as work that touches nothing of the stage: any thread may do it."""
         now = time.perf_counter()
         self.playhead.advance(min(now - self._last, _LONGEST))
         self._last, self._dirty = now, False
+        if self.document.driven or self._kept:
+            return list
+        base = self._base()
+        works = [self._to_solve(view, base) for view in range(self.document.views)]
+        return lambda: [work() for work in works]
+
+    def finish(self, outcomes: list[Outcome]) -> StageFrame:
+        """The frame with what was solved."""
         if self.document.driven:
             self.steps = 0
             return self._framed([self._given()])
-        base = self._base()
-        for view in range(0 if self._kept else self.document.views):
-            self._solve(view, base)
+        for view, outcome in enumerate(outcomes):
+            self._show(view, outcome)
         self.steps, self._unsaid, self._afresh = max(self.steps - 1, 0), True, False
         self._settled = all(self._rests(view) for view in range(self.document.views))
+        return self.still()
+
+    def give_up(self) -> StageFrame:
+        """What is being solved is not waited for: the poses that are shown stay, and how they were found."""
+        self.steps, self._unsaid, self._afresh, self._settled = 0, True, False, True
+        self.playhead.playing = False
+        self._solvings.clear()  # who is left alone with them may still change them
+        return self.still()
+
+    def still(self) -> StageFrame:
+        """The poses that are shown, as they are."""
+        base = self._base()
         return self._framed([posed(base, q) for q in self.shown[: self.document.views]])
 
     def ghost(self) -> bytes:
@@ -190,25 +219,29 @@ class Stage:
         """The poses of all characters as view A shows them: a single pose, or a batch of a crowd."""
         return self._given() if self.document.driven else posed(self._base(), self.shown[0])
 
-    def _solve(self, view: int, base: Pose) -> None:
+    def _to_solve(self, view: int, base: Pose) -> Callable[[], Outcome]:
+        """What finds the next pose of a view."""
         document, q = self.document, self.shown[view]
         plays, iterates = self.playhead.clip is not None, document.run != "live"
         if plays or self._afresh or (document.origin == "start" and not iterates):
             q = np.repeat(base.q[None], len(q), axis=0)
-        if not document.active:
-            outcome = Outcome(q, q, sentence=_PLAYS if plays else _NO_CHAIN)
-        elif document.run == "step" and not self.steps:
-            outcome = Outcome(q, q, sentence=_PAUSED)
-        else:
-            solving = self.solving(view, base)
-            if self._first(view):
-                solving(document.active, q)  # what compiles and packs is not the solver's time
-            outcome = solving(document.active, q)
+        if not document.active or (document.run == "step" and not self.steps):
+            sentence = _PAUSED if document.active else _PLAYS if plays else _NO_CHAIN
+            return lambda: Outcome(q, q, sentence=sentence)
+        solving, first, chains = self.solving(view, base), self._first(view), document.active
+
+        def work() -> Outcome:
+            outcome = solving(chains, q)
+            return solving(chains, q) if first else outcome  # what compiles and packs is not the solver's time
+
+        return work
+
+    def _show(self, view: int, outcome: Outcome) -> None:
         self._outcomes[view] = outcome
         shown = list(self.shown)
         shown[view] = outcome.q
         self.shown = tuple(shown)
-        if iterates:
+        if self.document.run != "live":
             self._curves[view] = [*self._curves[view], outcome.left][-_CURVE:]
 
     def solving(self, view: int, base: Pose) -> Solving:
@@ -266,18 +299,24 @@ class Stage:
             "kind": "answer",
             "version": self.version,
             "views": [
-                answer_view(self._outcomes[view], self._curve(view, base), at_limit(self.pose_of(view), list(joints)))
+                answer_view(self._told(view), self._curve(view, base), at_limit(self.pose_of(view), list(joints)))
                 for view in range(document.views)
             ],
             "selected": None if self.selected is None else selected(single, self.selected),
         }
+
+    def _told(self, view: int) -> Outcome:
+        """How a view was solved, with the reason where no curve is drawn of it."""
+        outcome = self._outcomes[view]
+        slow = outcome.seconds > _TRACED and self.document.run == "live"
+        return dataclasses.replace(outcome, note=outcome.note or _NO_CURVE) if slow else outcome
 
     def _curve(self, view: int, base: Pose) -> list[float] | None:
         """The error after each iteration: of the steps so far, or of the last solve done once more with a trace."""
         document, outcome = self.document, self._outcomes[view]
         if document.run != "live":
             return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
-        if document.driven or not document.active:
+        if document.driven or not document.active or outcome.seconds > _TRACED:
             return None
         return self.solving(view, base).curve(document.active, self._watched(), outcome.start)
 

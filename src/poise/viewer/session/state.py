@@ -22,6 +22,7 @@ from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import AUTO, Document
 from poise.viewer.document.landscape import OFFERED
 from poise.viewer.protocol import NOTHING, REFUSED
+from poise.viewer.refusals import refusals
 from poise.viewer.session.history import History
 from poise.viewer.session.playing import Playhead, contacts_of
 from poise.viewer.solving import Outcome
@@ -115,7 +116,8 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
     return {
         "kind": "state", "version": version, "scene": document.scene, "name": document.name, "views": document.views,
         "solvers": [{"name": c.name, "options": {n: _plain(v) for n, v in c.options}} for c in document.solvers],
-        "mode": document.mode, "modes": document.modes(), "run": document.run, "from": document.origin,
+        "refused": refusals(document), "mode": document.mode, "modes": document.modes(), "run": document.run,
+        "from": document.origin,
         "tolerance": document.tolerance, "free_root": document.free_root,
         "chains": [chain_state(document, chain) for chain in document.chains],
         "limits": _limits(document), "anatomical": anatomical_state(document), "outlines": _outlines(document),

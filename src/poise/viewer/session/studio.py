@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import PoiseError, UnknownNameError
+from poise.model import plain
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.actions import ACTIONS
@@ -24,12 +25,16 @@ from poise.viewer.protocol import text
 from poise.viewer.session import commands
 from poise.viewer.session.follow import follow, follow_clip
 from poise.viewer.session.history import History, Moment
-from poise.viewer.session.jobs import Jobs
+from poise.viewer.session.jobs import Aside, Awaited, Jobs
 from poise.viewer.session.outbox import Inbox, Outbox
-from poise.viewer.session.stage import Stage
+from poise.viewer.session.stage import Stage, StageFrame
 from poise.viewer.session.state import state_of
+from poise.viewer.solving import Outcome
 
 _TELL = 1 / 30  # [s] between two states
+_FIRST = 0.15  # [s] that the first pose of a rig waits for its solve; then it is shown as it is
+_DRAWN, _GLANCE = 3.0, 0.05  # [s] that a page may take to draw the first pose; between two looks whether it has
+_SLOW = 0.3  # [s] of a solve after which the page says so and offers to give it up
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
 _ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
@@ -47,7 +52,9 @@ class Studio:
         self.models = self.files = 0  # how many were sent
         self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
         self.listeners: list[Callable[[Document], None]] = []
-        self._jobs = Jobs()
+        self._jobs, self._aside = Jobs(), Aside()
+        self._solve: Awaited[list[Outcome]] | None = None  # what is being solved
+        self._posed: object = None  # the rig of which the page has a pose
         self._busy: dict[int, str] = {}  # what goes on beside, by number of the job
         self._begun = 0  # jobs
         self._told, self._untold = 0.0, False
@@ -62,22 +69,33 @@ class Studio:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop working; waits for what is being solved."""
+        """Stop working; what is being solved is given up."""
         self._open = False
         self.inbox.wake()
+        self.cancel()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(10)
         self._jobs.close()
+        self._aside.leave()
+
+    def cancel(self) -> None:
+        """Give up what is being solved, if anything is: the pose that is shown stays."""
+        solve = self._solve
+        if solve is not None:
+            solve.stop()
 
     def post(self, action: dict[str, Any]) -> None:
         """Do what a page asks, soon; what only programs may ask for is unknown to pages."""
         if action["do"] in commands.INTERNAL:
             self.say("error", f"no action {action['do']!r}")
             return
+        if action["do"] == "cancel":
+            self.cancel()  # at once: the studio's thread waits for the solve
         self.inbox.put(action)
 
     def greet(self, key: str, scene: str | None) -> None:
         """A page has come."""
+        self._posed = None
         self.inbox.put({"do": "hello", "key": key, "scene": scene})
 
     def seen(self, number: int) -> None:
@@ -235,24 +253,76 @@ class Studio:
         self._jobs.add(work, lambda made, error: self.inbox.put({"do": "after", "work": lambda: end(made, error)}))
         self.busy(number, sentence)
 
-    def busy(self, number: int, sentence: str | None) -> None:
+    def busy(self, number: int, sentence: str | None, *, cancel: bool = False) -> None:
         """Say what goes on, and with None that this has ended: then what else goes on is said."""
         self._busy.pop(number, None)
         if sentence is not None:
             self._busy[number] = sentence
-        self.outbox.say({"kind": "busy", "text": next(reversed(self._busy.values()), None)})
+        self.say_busy(cancel=cancel)
+
+    def say_busy(self, *, cancel: bool = False) -> None:
+        """Say what goes on, and whether it can be given up."""
+        message = {"kind": "busy", "text": next(reversed(self._busy.values()), None)}
+        self.outbox.say({**message, "cancel": True} if cancel else message)
 
     def _frame(self) -> None:
-        compiling = self.stage.compiles()
-        if compiling is not None:
-            self.busy(_SOLVING, f"preparing {compiling} ...")
-        try:
-            frame = self.stage.frame()
-        finally:
-            if compiling is not None:
-                self.busy(_SOLVING, None)
-        self.outbox.show(frame.packed)
+        self.outbox.show(self._worked_out().packed)
+        self._posed = self.document.rig
         time.sleep(0)  # lets the server send it before anything else is worked out
+
+    def _worked_out(self) -> StageFrame:
+        """The next frame; what takes long is solved beside, where the page can give it up."""
+        stage, compiling = self.stage, self.stage.compiles()
+        if plain.waits():
+            self._show_first()
+            self._untold = True  # once kernels are there, it is known of every solver whether it refuses
+        self._solve = solve = self._aside.start(self._after_compiling(stage.begin()))
+        try:
+            if not solve.wait(_FIRST):
+                self._show_meanwhile(solve, compiling)
+            if solve.ended:
+                return stage.finish(solve.take())
+            self._aside.leave()
+            self.say("note", "given up: the answer before is shown")
+            return stage.give_up()
+        finally:
+            self._solve = None
+
+    def _show_first(self) -> None:
+        """The pose as it is, before anything is loaded or compiled, which would keep the page from drawing it."""
+        self.outbox.show(self.stage.still().packed)
+        self._posed = self.document.rig
+        end = time.perf_counter() + _DRAWN
+        while self._open and not self.outbox.free and time.perf_counter() < end:
+            time.sleep(_GLANCE)
+        time.sleep(_GLANCE)
+
+    def _after_compiling(self, work: Callable[[], list[Outcome]]) -> Callable[[], list[Outcome]]:
+        """The work, after the kernels of forward kinematics where these are not there yet."""
+        if not plain.waits():
+            return work
+        start = self.document.started
+
+        def ready() -> None:
+            again = start.with_q(start.q)  # one that remembers nothing
+            _ = again.world.rotations, again.local_positions
+
+        return lambda: (plain.compiled(ready), work())[1]
+
+    def _show_meanwhile(self, solve: Awaited[list[Outcome]], compiling: str | None) -> None:
+        """The pose as it is, where the page has none; what goes on, until it has ended or was given up."""
+        if self._posed is not self.document.rig:
+            self.outbox.show(self.stage.still().packed)
+        if compiling is None and not plain.waits() and solve.wait(_SLOW - _FIRST):
+            return
+        names = dict.fromkeys(choice.name for choice in self.document.solvers[: self.document.views])
+        first = compiling is not None or plain.waits()
+        waits = "solvers are being loaded, and compiled where this machine has not done so yet ..."
+        self.busy(_SOLVING, waits if first else f"solving with {' and '.join(names)} ...", cancel=True)
+        try:
+            solve.wait()
+        finally:
+            self.busy(_SOLVING, None)
 
     def _answer(self) -> None:
         self.outbox.say(self.stage.answer())

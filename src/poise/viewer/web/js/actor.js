@@ -9,7 +9,7 @@ import { Limits } from "poise/limits.js";
 import { Poles } from "poise/poles.js";
 import { Skin } from "poise/skin.js";
 import { Trail } from "poise/trail.js";
-import { Color, Matrix4 } from "three";
+import { Color, Matrix4, Vector3 } from "three";
 
 /** Whether a model's bones are seen, its skin, and so on. */
 export const SHOW = {
@@ -132,15 +132,36 @@ export class Actor {
     this.ghost.update();
   }
 
-  /** Places of all shown joints, bone ends and some of the skin. @returns {number[][]} */
+  /** Places of all that is to be seen: joints, bone ends, some of the skin, the ghost. @returns {number[][]} */
   points() {
-    const found = this.skin.points();
-    for (let c = 0; c < this.figure.characters; c++) {
-      this.figure.joints.forEach((joint, row) => {
-        if (joint.shown) found.push(this.figure.position(row, c), this.figure.tail(row, c));
-      });
+    const ghost = this.ghost.group.visible && this.start.ready ? jointsOf(this.start) : [];
+    return [...this.skin.points(), ...this.joints(), ...ghost];
+  }
+
+  /** Places of all shown joints and bone ends. @returns {number[][]} */
+  joints() {
+    return jointsOf(this.figure);
+  }
+
+  /** A joint, the end of its bone, and the joints that hang from it. @param {number} row @returns {number[][]} */
+  around(row) {
+    const { figure } = this;
+    const below = figure.joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
+    return [figure.position(row), figure.tail(row), ...below.map((child) => figure.position(child))];
+  }
+
+  /** To where it faces, by its left and right limbs; null without. @param {import("three").Vector3} up */
+  front(up) {
+    const { figure } = this;
+    const rowOf = (role) => figure.joints.findIndex((joint) => joint.role === role);
+    for (const limb of ["UpperLeg", "UpperArm"]) {
+      const [left, right] = [rowOf(`left${limb}`), rowOf(`right${limb}`)];
+      if (left < 0 || right < 0) continue;
+      const across = new Vector3(...figure.position(left)).sub(new Vector3(...figure.position(right)));
+      const front = across.cross(up);
+      if (front.length() > 1e-3 * figure.size) return front.toArray();
     }
-    return found;
+    return null;
   }
 
   /** The matrix that a joint is drawn with, in rig coordinates. @param {number} row @param {number} character */
@@ -158,4 +179,15 @@ export class Actor {
     const parts = [this.bones, this.ghost, this.axes, this.limits, this.trail, this.poles, this.handles, this.skin];
     for (const part of parts) part.dispose();
   }
+}
+
+/** Places of the joints that are shown and of the ends of their bones. @param {Figure} figure */
+function jointsOf(figure) {
+  const found = [];
+  for (let c = 0; c < figure.characters; c++) {
+    figure.joints.forEach((joint, row) => {
+      if (joint.shown) found.push(figure.position(row, c), figure.tail(row, c));
+    });
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 /**
- * Bones as octahedra, robot links as capsules, joints as small balls, and thin lines to the other children:
- * one instanced mesh each for all characters of a view.
+ * Bones as octahedra, robot links as capsules, joints as small balls, and to the other children thin lines, or more
+ * capsules: one instanced mesh each for all characters of a view.
  */
 
 import {
@@ -98,21 +98,24 @@ export class Bones {
         Object.assign(material, { transparent: true, opacity: 0.28, depthWrite: false });
       }
     }
-    this.instances = this._instances(figure);
-    this.links = linksOf(figure);
+    const links = linksOf(figure);
+    const solid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
+    this.instances = this._instances(figure, links.filter(solid));
+    this.links = links.filter((link) => !solid(link));
     this.lines = this._lines(ghost);
     this.characters = 0;
     /** @type {(row: number, character: number) => Color} */
     this.colour = () => new Color(0x888888);
   }
 
-  /** @param {import("poise/figure.js").Figure} figure */
-  _instances(figure) {
+  /** @param {import("poise/figure.js").Figure} figure @param {[number, number, boolean][]} struts to other children */
+  _instances(figure, struts) {
     const rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
     const long = rows.filter((row) => lengthOf(figure.joints[row]) > 1e-6 * figure.size);
     const slim = long.filter((row) => !figure.joints[row].thick);
     const thick = long.filter((row) => figure.joints[row].thick);
     const bone = (row) => along(figure.joints[row].bone, widthOf(figure.joints[row], figure.size));
+    const rods = struts.map(([parent, child, whole]) => strutOf(figure, parent, child, whole));
     const tails = thick.map((row) => ball(widthOf(figure.joints[row], figure.size), figure.joints[row].bone));
     const heads = rows.map((row) => ball(ballOf(figure, row)));
     const sphere = new SphereGeometry(1, 14, 10);
@@ -120,11 +123,16 @@ export class Bones {
       new Instances(octahedron(), slim, slim.map(bone), this.material),
       new Instances(
         new CylinderGeometry(1, 1, 1, 18, 1, true).translate(0, 0.5, 0),
-        thick,
-        thick.map(bone),
+        [...thick, ...struts.map(([parent]) => parent)],
+        [...thick.map(bone), ...rods.map(({ rod }) => rod)],
         this.smooth,
       ),
-      new Instances(sphere, thick, tails, this.smooth),
+      new Instances(
+        sphere,
+        [...thick, ...struts.map(([parent]) => parent)],
+        [...tails, ...rods.map(({ end }) => end)],
+        this.smooth,
+      ),
       new Instances(sphere, rows, heads, this.smooth),
     ];
   }
@@ -236,6 +244,16 @@ function linksOf(figure) {
     found.push([parent, row, lengthOf(figure.joints[parent]) === 0 || Math.hypot(...offset) <= fromTail]);
   });
   return found;
+}
+
+/** A capsule of a robot's link to a child that its bone does not lead to, and its end. */
+function strutOf(figure, parent, child, whole) {
+  const { bone } = figure.joints[parent];
+  const offset = offsetOf(figure.joints[child], figure.linear[parent]);
+  const start = whole ? [0, 0, 0] : bone;
+  const way = offset.map((value, k) => value - start[k]);
+  const width = Math.min(LINK * Math.hypot(...way), THICKEST * figure.size);
+  return { rod: along(way, width).slice(0, 9).concat(start), end: ball(width, offset) };
 }
 
 /** Where a joint is at rest in the parent's unscaled frame. */

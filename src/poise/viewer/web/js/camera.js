@@ -1,14 +1,27 @@
 /** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
 
+import { sidesOf } from "poise/view_cube.js";
 import { PerspectiveCamera, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
-/** From where a new figure is looked at: characters face +z (y up), robots +x (z up). */
-const FROM = { x: [0.25, 0.55, 1], y: [0.55, 0.28, 1], z: [1, 0.75, 0.42] };
+/** To where a figure faces that has no limbs to tell it: characters face +z (y up), robots +x (z up). */
+const FRONT = { x: [0, 0, 1], y: [0, 0, 1], z: [1, 0, 0] };
+/** From where a new figure is looked at: so far to its left, upwards, and in front of it. */
+const PERSON = [0.55, 0.28, 1];
+const ROBOT = [0.75, 0.42, 1];
 const ANGLE = 38; // of view, upright [degrees]
 const MARGIN = 1.24; // for gizmos and limits beside the figure
 const CAPTION = 60; // pixels at the top where the status stands
+const TWO_LINES = 80; // where the view is too narrow for its sentence
+const NARROW = 520; // pixels
+const ARROWS = 0.11; // of the picture's height: the arrows of a gizmo, which shall not be cut either
+const FARTHEST = 300; // figure sizes
+const NEAREST = 0.05; // figure sizes
+const TILT = 1e-4; // of a view from above towards the front, so that upwards in the picture is told
+const STRAIGHT = 0.9999; // cosine of the angle at which a view counts as one from a side
+const BEHIND = 0.04; // of the height that it is behind, the camera makes up for in a frame: steps do not shake it
+const FALL = 0.5; // figure sizes: a height that is made up for at once
 const _point = new Vector3();
 
 /**
@@ -28,7 +41,10 @@ export class Camera {
     this.camera = new PerspectiveCamera(ANGLE, 1, 0.01, 100);
     stage.camera = this.camera;
     this.up = "";
+    this.touched = false; // by a hand since it framed something
+    this._behind = 0; // how much higher the figure is since it was framed [figure sizes]
     this.setUp("y");
+    this.setFront(null);
   }
 
   /** @param {"x"|"y"|"z"} up */
@@ -39,11 +55,47 @@ export class Camera {
     const enabled = this.controls?.enabled ?? true;
     this.controls?.dispose();
     this.controls = new OrbitControls(this.camera, this.stage.canvas); // it reads the upward axis only once
-    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: 300, zoomToCursor: true });
+    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: FARTHEST, zoomToCursor: true });
     this.controls.addEventListener("change", () => {
       this.stage.invalidate();
-      if (!this._still) this.onMove(this.state());
+      if (this._still) return;
+      this.touched = true;
+      this.onMove(this.state());
     });
+  }
+
+  /**
+   * Where the figure's front is: the axis of the file that is nearest to it.
+   * @param {number[]|null} [way] rig coordinates; null: it has no sides
+   */
+  setFront(way = null) {
+    const up = this.camera.up;
+    const level = new Vector3(...(way ?? [0, 0, 0])).projectOnPlane(up);
+    const axes = ["x", "y", "z"].filter((axis) => axis !== this.up);
+    const main = axes.reduce((a, b) => (Math.abs(level[b]) > Math.abs(level[a]) ? b : a));
+    const told = level.length() > 0;
+    this.front = told
+      ? new Vector3().setComponent("xyz".indexOf(main), Math.sign(level[main]))
+      : new Vector3(...FRONT[this.up]);
+    this.sides = sidesOf(up, this.front);
+    this.from = told || this.up !== "z" ? PERSON : ROBOT;
+  }
+
+  /** Look from a side, at what is looked at now. @param {string} side of {@link sidesOf} */
+  lookFrom(side) {
+    const { position } = this.camera;
+    const away = position.distanceTo(this.controls.target);
+    const to = this.sides[side]
+      .clone()
+      .addScaledVector(this.front, Math.abs(this.sides[side].dot(this.camera.up)) * TILT);
+    position.copy(this.controls.target).addScaledVector(to.normalize(), away);
+    this._update();
+  }
+
+  /** The side from which it is looked just now, or null. @returns {string|null} */
+  get side() {
+    const back = this.camera.position.clone().sub(this.controls.target).normalize();
+    return Object.keys(this.sides).find((side) => this.sides[side].dot(back) > STRAIGHT) ?? null;
   }
 
   /** @returns {CameraState} */
@@ -52,20 +104,28 @@ export class Camera {
     return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
   }
 
-  /** Put the camera somewhere; onMove is not called. @param {CameraState} state */
-  set(state) {
+  /**
+   * Put the camera where another one is; onMove is not called.
+   * @param {CameraState} state
+   * @param {boolean} touched whether a hand has moved it
+   */
+  set(state, touched) {
+    this.touched = touched;
     this.camera.position.fromArray(state.position).divideScalar(this.stage.size);
     this.controls.target.fromArray(state.target).divideScalar(this.stage.size);
     this._update();
   }
 
   /**
-   * Go along with a figure that walks, on the level; the user has not moved the camera then.
+   * Go along with a figure that walks: at once on the level, upwards little by little; no hand has moved the camera.
    * @param {number[]} from @param {number[]} to rig coordinates of its hips
    */
   carry(from, to) {
     const way = new Vector3(...to).sub(_point.set(...from)).divideScalar(this.stage.size);
-    way.projectOnPlane(this.camera.up);
+    this._behind += way.dot(this.camera.up);
+    const rise = Math.abs(this._behind) > FALL ? this._behind : BEHIND * this._behind;
+    this._behind -= rise;
+    way.projectOnPlane(this.camera.up).addScaledVector(this.camera.up, rise);
     if (way.lengthSq() < 1e-16) return;
     this.camera.position.add(way);
     this.controls.target.add(way);
@@ -74,7 +134,9 @@ export class Camera {
 
   /** Look at a new figure from its front, a little from the side and above. */
   lookFromFront() {
-    const away = new Vector3(...FROM[this.up]).normalize().multiplyScalar(3);
+    const [left, up, front] = this.from;
+    const away = this.front.clone().multiplyScalar(front).addScaledVector(this.sides.left, left);
+    away.addScaledVector(this.camera.up, up).setLength(3);
     this.camera.position.copy(this.controls.target).add(away);
     this._update();
   }
@@ -82,9 +144,12 @@ export class Camera {
   /**
    * Bring all points into the picture, from the direction in which the camera looks now.
    * @param {number[][]} points rig coordinates
+   * @param {{room?: number, handles?: number[][]}} [more] room around them; places that have arrows
    */
-  frame(points) {
-    const seen = points.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+  frame(points, { room = MARGIN, handles = [] } = {}) {
+    const inSizes = (all) => all.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+    const held = inSizes(handles);
+    const seen = [...inSizes(points), ...held];
     if (!seen.length) return;
     const low = seen[0].clone();
     const high = seen[0].clone();
@@ -94,16 +159,38 @@ export class Camera {
     }
     const centre = low.add(high).multiplyScalar(0.5);
     const axes = axesOf(this.camera, this.controls.target);
-    const taken = Math.min(CAPTION / this.stage.extent()[1], 0.2); // of the height
+    const [width, height] = this.stage.extent();
+    const taken = Math.min((width < NARROW ? TWO_LINES : CAPTION) / height, 0.25); // of the height
+    const beside = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS * height) / width)), 0.5);
     let away = 0;
     for (let round = 0; round < 3; round++) {
       // what is near looks larger: the middle of the picture is not that of the box
-      away = Math.max(distanceFor(this.camera, seen, centre, axes, 1 - taken), 0.05) * MARGIN;
+      const whole = distanceFor(this.camera, seen, centre, axes, [1, 1 - taken]);
+      away = Math.max(whole, distanceFor(this.camera, held, centre, axes, [beside, 1 - taken]), NEAREST) * room;
       centre.add(shiftOf(seen, centre, axes, away));
     }
     centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));
     this.controls.target.copy(centre);
+    this.controls.maxDistance = Math.max(FARTHEST, 4 * away); // a mesh may be much larger than its bones
     this.camera.position.copy(centre).addScaledVector(axes.back, away);
+    this.touched = false;
+    this._behind = 0;
+    this._update();
+  }
+
+  /** Whether a point is out of the picture. @param {number[][]} points rig coordinates */
+  cuts(points) {
+    this.refresh();
+    const [width, height] = this.stage.extent();
+    return points.some((point) => {
+      const [x, y, ahead] = this.project(point);
+      return !(ahead > 0 && x >= 0 && x <= width && y >= 0 && y <= height);
+    });
+  }
+
+  /** Go back a little. @param {number} factor of the distance */
+  backOff(factor) {
+    this.camera.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
     this._update();
   }
 
@@ -157,10 +244,10 @@ function axesOf(camera, target) {
   return { back, right, up: new Vector3().crossVectors(back, right) };
 }
 
-/** How far back from `centre` the camera has to be to see all points in a share of the picture's height. */
-function distanceFor(camera, points, centre, { back, right, up }, share) {
-  const wide = Math.tan((camera.fov * Math.PI) / 360) * camera.aspect;
-  const upright = (wide / camera.aspect) * share;
+/** How far back from `centre` the camera has to be to see all points in shares of the picture's width and height. */
+function distanceFor(camera, points, centre, { back, right, up }, [across, share]) {
+  const tangent = Math.tan((camera.fov * Math.PI) / 360);
+  const [wide, upright] = [tangent * camera.aspect * across, tangent * share];
   let most = 0;
   for (const point of points) {
     const way = point.clone().sub(centre);

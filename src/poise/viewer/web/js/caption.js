@@ -1,7 +1,8 @@
 /** The lines over a view: which method, how it went, how long it took, what is left. */
 
 import { element } from "poise/element.js";
-import { distance, duration, median } from "poise/figures.js";
+import { distance, lengthUnit, median } from "poise/figures.js";
+import { spoken, time } from "poise/spoken.js";
 
 const NEWEST = 30; // solves that the median is taken over
 const EVERY = 100; // [ms] between two changes of the figures: faster cannot be read
@@ -42,8 +43,8 @@ export function caption(store, slot) {
     const view = answer.views[slot];
     if (!view) return;
     left.hidden = / left\b/.test(view.sentence); // it says so itself, of the same solve
-    sentence.textContent = view.sentence || "Drag a target.";
-    status.title = view.note ?? "";
+    sentence.textContent = spoken(view.sentence, store.get("model")?.message.size ?? 1) || "Drag a target.";
+    status.title = [view.sentence, view.note].filter(Boolean).join("\n"); // with all digits
     dot.dataset.status = view.status;
   });
   const ofFigures = showFigures(store, slot, figures, left);
@@ -61,7 +62,7 @@ function showFigures(store, slot, figures, left) {
   let method = "";
   const clear = () => {
     newest.length = 0;
-    figures.textContent = figures.title = left.textContent = "";
+    figures.textContent = figures.title = left.textContent = left.title = "";
     delete figures.dataset.newest;
   };
   const ofState = store.on("state", (state) => {
@@ -72,11 +73,13 @@ function showFigures(store, slot, figures, left) {
   const show = () => {
     [shownAt, timer] = [performance.now(), 0];
     if (!newest.length) return;
-    figures.textContent = `${duration(median(newest))} a solve`;
-    figures.title = `median of the last ${newest.length}; the newest took ${duration(newest[newest.length - 1])}`;
-    figures.dataset.newest = String(newest[newest.length - 1]);
+    const [middle, last] = [median(newest), newest[newest.length - 1]];
+    figures.textContent = `${time(middle)} a solve`;
+    figures.title = `median of the last ${newest.length}: ${middle} µs; the newest took ${last} µs`;
+    figures.dataset.newest = String(last);
     const away = frame.left[slot];
     left.textContent = Number.isFinite(away) ? `${distance(away, store.get("model")?.message)} left` : "";
+    left.title = Number.isFinite(away) ? `${away} ${lengthUnit(store.get("model")?.message)}` : "";
   };
   const ofFrame = store.on("frame", (arrived) => {
     frame = arrived;

@@ -83,6 +83,9 @@ function looking(page) {
     ghost: () => flip(store, "ghost"),
     through: () => flip(store, "through"),
     frameAll: () => page.views.frameAll(),
+    frameSelected: () => page.views.frameSelected(),
+    /** @param {string} side "front", "left" or "top"; again: the one opposite */
+    lookFrom: (side) => page.views.lookFrom(side),
     search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),
     theme: () => nextTheme(store),

@@ -1,5 +1,7 @@
 /** Numbers as people read them. */
 
+import { bare, length } from "poise/spoken.js";
+
 /** Names of a file's unit, by its length in metres. */
 const UNITS = [
   [1, "m"],
@@ -23,13 +25,6 @@ export function short(value, digits = 3) {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** @returns {string} a time of a solve: "41 us", "1.3 ms" */
-export function duration(microseconds) {
-  if (!Number.isFinite(microseconds) || microseconds <= 0) return "-";
-  if (microseconds >= 1e6) return `${short(microseconds / 1e6)} s`;
-  return microseconds >= 1000 ? `${short(microseconds / 1000)} ms` : `${short(microseconds)} µs`;
-}
-
 /** @returns {string} the unit of a model's lengths: "m", "cm", or "units" where the file does not say */
 export function lengthUnit(model) {
   const metres = model?.metres_per_unit;
@@ -38,11 +33,16 @@ export function lengthUnit(model) {
   return known ? known[1] : "units";
 }
 
-/** @returns {string} a distance; small ones of rigs in metres in millimetres */
+/** @returns {string} a distance as it is spoken of; of rigs in metres in millimetres */
 export function distance(value, model) {
   if (!Number.isFinite(value)) return "-";
   const metres = model?.metres_per_unit;
-  return metres ? `${short(value * metres * 1000)} mm` : `${short(value)} units`;
+  return metres ? length(value * metres * 1000) : `${bare(value, model?.size ?? 1)} units`;
+}
+
+/** @returns {number} digits after the point that a coordinate of a rig is worth: a thousandth of its size */
+export function places(model) {
+  return Math.min(Math.max(3 - Math.floor(Math.log10(model?.size || 1)), 0), 12);
 }
 
 /** @returns {number} the one in the middle */

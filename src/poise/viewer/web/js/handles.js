@@ -8,6 +8,9 @@ import { Group, Object3D, Quaternion, Vector3 } from "three";
 
 const REACH = 13; // pixels beside a mark that still hit it
 const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
+const CLOSE = 2; // pixels for one of a target's, at most: near by it is as large as a thing beside the figure
+const AFAR = 0.85; // and at least: it is seen on every rig
+const TARGETS = new Set(["position", "place", "direction", "look"]); // marks
 const Y = new Vector3(0, 1, 0);
 const _last = new Vector3();
 
@@ -108,6 +111,7 @@ export class Handles {
       this.all.set(one.key, handle);
     }
     Object.assign(handle, one);
+    handle.drawn.visible = one.enabled; // what is switched off has no place: a clip has left it behind
     if (!this._keeps(handle)) this._put(handle);
   }
 
@@ -161,12 +165,18 @@ export class Handles {
   }
 
   /**
-   * Keep the marks' size on the screen; call before each drawing.
+   * Keep the marks' size on the screen, that of targets in the world as far as they can be seen; call before each
+   * drawing.
    * @param {(point: number[]) => number[]} project
    */
   fitToScreen(project) {
-    for (const { object, drawn } of this.all.values()) {
-      drawn.scale.setScalar(Math.min(1 / project(object.position.toArray())[3], LARGEST * this.figure.size));
+    const largest = LARGEST * this.figure.size;
+    for (const { object, drawn, mark } of this.all.values()) {
+      const pixel = 1 / project(object.position.toArray())[3];
+      const target = TARGETS.has(mark);
+      drawn.scale.setScalar(
+        target ? Math.max(Math.min(CLOSE * pixel, largest), AFAR * pixel) : Math.min(pixel, largest),
+      );
     }
   }
 

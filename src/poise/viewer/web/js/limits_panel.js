@@ -125,6 +125,7 @@ export class LimitsPanel {
     const own = answer.selected?.joint === joint.name ? standsAt(joint, answer.selected) : "";
     const words = [own, at ? "at its limit" : ""].filter(Boolean).join(", ");
     this.value.textContent = words && answer.views.length > 1 ? `in view A ${words}` : words;
+    this.value.title = own ? `q: ${answer.selected.values.join(", ")}` : ""; // with all digits
     this.value.classList.toggle("at-limit", at);
   }
 
@@ -153,9 +154,9 @@ export class LimitsPanel {
 
 /** What a joint stands at, in degrees or file units. */
 function standsAt(joint, { values }) {
-  if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)} deg`;
+  if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)}°`;
   if (joint.kind === "slide") return `at ${short(values[0], 4)}`;
   if (joint.kind === "fixed") return "";
   const w = Math.min(1, Math.abs(values[joint.kind === "free" ? 3 : 0]));
-  return `turned ${toDegrees(2 * Math.acos(w)).toFixed(1)} deg from rest`;
+  return `turned ${toDegrees(2 * Math.acos(w)).toFixed(1)}° from rest`;
 }

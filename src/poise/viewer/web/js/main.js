@@ -33,7 +33,7 @@ class Page {
       onGhost: (buffer) => this.store.set("ghost", parseFrame(buffer)),
       onAsset: ({ which, id, data }) => this.receiveAsset(which, id, data),
       onDownload: (id, data) => this.saveFile(id, data),
-      onStatus: (status) => this.changeStatus(status),
+      onStatus: (status, reason) => this.changeStatus(status, reason),
     });
     this.send = (action) => this.connection.send(action);
     this.drags = new Drags(this.send);
@@ -45,15 +45,13 @@ class Page {
       onSelect: (joint) => this.commands.select(joint),
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
       onMessage: (level, text) => this.messages.show(level, text),
+      onCancel: () => this.send({ do: "cancel" }),
     });
     this.store.on("model", ({ message }) => this.forgetJoint(message));
     const { sheet, toggle } = helpSheet();
     this.toggleHelp = toggle;
     fillPanels(this, at);
-    document.body.append(
-      sheet,
-      sessionOver(this.store, () => this.connection.open()),
-    );
+    document.body.append(sheet, sessionOver(this.store, this.connection));
     listenToKeys(this.commands);
     letGo();
   }
@@ -109,12 +107,13 @@ class Page {
     return serial;
   }
 
-  changeStatus(status) {
+  changeStatus(status, reason) {
     if (status === "open") {
       this.drags.forget();
       const joint = this.store.get("selected");
       if (joint) this.send({ do: "select", joint });
     }
+    this.store.set("farewell", reason);
     this.store.set("connection", status);
   }
 }

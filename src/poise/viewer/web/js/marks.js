@@ -1,30 +1,39 @@
-/** The shapes of what can be dragged: target, place, direction, pole, pin, handle. Sizes in pixels, pointing to +y. */
+/** The shapes of what can be dragged: a target is a cube. Sizes in pixels, pointing to +y. */
 
 import {
   BoxGeometry,
   ConeGeometry,
   CylinderGeometry,
+  EdgesGeometry,
   Group,
+  LineBasicMaterial,
+  LineSegments,
   Mesh,
   MeshLambertMaterial,
-  OctahedronGeometry,
   SphereGeometry,
   TetrahedronGeometry,
 } from "three";
 
 const PARTS = {
-  position: () => [new OctahedronGeometry(8)],
-  place: () => [new BoxGeometry(10, 10, 10), rod(2, 15, "x"), rod(2, 15, "y"), rod(2, 15, "z")],
-  direction: () => [new SphereGeometry(4, 12, 8), rod(2.2, 46, "y"), new ConeGeometry(6, 15, 16).translate(0, 52, 0)],
+  position: () => [cube()],
+  place: () => [cube(), rod(2, 15, "x"), rod(2, 15, "y"), rod(2, 15, "z")],
+  direction: () => [cube(), rod(2.2, 46, "y"), new ConeGeometry(6, 15, 16).translate(0, 52, 0)],
   look: () => [new SphereGeometry(8, 16, 12), new SphereGeometry(4, 12, 8).translate(0, 0, 6)],
   pole: () => [new TetrahedronGeometry(8)],
   pin: () => [new ConeGeometry(4.6, 15, 16).rotateX(Math.PI).translate(0, 7.5, 0), head()],
   handle: () => [new BoxGeometry(12, 12, 12)],
 };
 
+function cube() {
+  return new BoxGeometry(13, 13, 13);
+}
+
 function head() {
   return new SphereGeometry(6, 16, 12).translate(0, 17, 0);
 }
+
+/** Of cubes, so that their sides are told apart on any ground. */
+const EDGES = new LineBasicMaterial({ color: 0x10151c, transparent: true, opacity: 0.75 });
 
 /** A thin rod from the middle along an axis. */
 function rod(radius, length, axis) {
@@ -41,7 +50,10 @@ function rod(radius, length, axis) {
 export function markOf(kind) {
   const material = new MeshLambertMaterial({ emissive: 0x000000, flatShading: kind !== "pin" });
   const group = Object.assign(new Group(), { material });
-  for (const geometry of (PARTS[kind] ?? PARTS.position)()) group.add(new Mesh(geometry, material));
+  for (const geometry of (PARTS[kind] ?? PARTS.position)()) {
+    group.add(new Mesh(geometry, material));
+    if (geometry instanceof BoxGeometry) group.add(new LineSegments(new EdgesGeometry(geometry), EDGES));
+  }
   return group;
 }
 

@@ -48,7 +48,7 @@ export function busyIndicator(store) {
   const bar = element("progress", { max: 1, "aria-label": "Progress" });
   const whole = element("div", { class: "busy", role: "status", "data-testid": "busy", hidden: true }, bar, text);
   store.on("busy", (busy) => {
-    whole.hidden = !busy?.text;
+    whole.hidden = !busy?.text || busy.cancel === true; // of a solve the view says it itself
     text.textContent = busy?.text ?? "";
     if (busy?.share === null || busy?.share === undefined) bar.removeAttribute("value");
     else bar.value = busy.share;

@@ -51,7 +51,14 @@ class Player {
     else at("timeline").hidden = true;
     const step = (frames) => this.step(frames);
     const none = () => pick(null);
-    listenToKeys({ play: () => this.toggle(), scrub: step, frameAll: () => this.viewport.frameAll(), unselect: none });
+    listenToKeys({
+      play: () => this.toggle(),
+      scrub: step,
+      frameAll: () => this.viewport.frameAll(),
+      frameSelected: () => this.viewport.frameSelected(),
+      lookFrom: (side) => this.viewport.lookFrom(side),
+      unselect: none,
+    });
     letGo();
   }
 

@@ -5,44 +5,62 @@ import { element } from "poise/element.js";
 const WORDS = {
   used: {
     title: "This link was used already",
-    text: "Ask for a new one where poise runs: each address opens one page, once.",
+    text: "Each address opens one page, once. Ask for a new link: it is printed where poise runs.",
   },
   elsewhere: {
     title: "Opened in another window",
-    text: "This session goes on there, and nothing was lost. To go on here, ask for a new link where poise runs.",
+    text: "This session goes on there, and nothing was lost. To go on here, ask for a new link.",
+  },
+  ended: {
+    title: "The viewer has ended",
+    text: "Poise was closed and has said so; what is seen here is its last picture. Start it again, and open the address that it prints.",
   },
   lost: {
     title: "Connection lost, reconnecting ...",
-    text: "If poise was stopped, start it again and open the address that it prints.",
+    text: "Poise has not said that it ends: it may still run, and this page comes back by itself. If it was stopped, start it again and open the address that it prints.",
   },
 };
 
+const ASKED = "A fresh link was printed where poise runs: open it from there.";
+const UNHEARD =
+  "Nobody answers: poise has ended, or cannot be reached. Start it again and open the address that it prints.";
 const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
 
 /**
  * @param {import("poise/store.js").Store} store
- * @param {() => void} reconnect
+ * @param {import("poise/socket.js").Connection} connection
  * @returns {HTMLElement}
  */
-export function sessionOver(store, reconnect) {
+export function sessionOver(store, connection) {
   const title = element("h1");
   const text = element("p");
-  const again = element(
-    "button",
-    { type: "button", class: "primary", "data-testid": "reconnect", onclick: reconnect },
-    "Try now",
+  const again = button("reconnect", "Try now", () => connection.open());
+  const ask = button("ask-link", "Ask for a new link", () => {
+    ask.disabled = true;
+    connection.askForLink((heard) => {
+      text.textContent = heard ? ASKED : UNHEARD;
+      ask.disabled = false;
+    });
+  });
+  const card = element(
+    "div",
+    { class: "card", role: "alertdialog", "aria-live": "assertive" },
+    title,
+    text,
+    again,
+    ask,
   );
-  const card = element("div", { class: "card", role: "alertdialog", "aria-live": "assertive" }, title, text, again);
   const cover = element("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
   let timer = 0;
   const show = (status) => {
     cover.hidden = false;
     cover.dataset.status = status;
-    title.textContent = WORDS[status].title;
+    title.textContent = (status === "ended" && store.get("farewell")) || WORDS[status].title;
     text.textContent = WORDS[status].text;
     again.hidden = status !== "lost";
+    ask.hidden = status !== "used" && status !== "elsewhere";
     shut(cover, true);
-    if (!again.hidden) again.focus();
+    [again, ask].find((each) => !each.hidden)?.focus();
   };
   store.on("connection", (status) => {
     if (status === "opening") return; // a retry does not make what is said flicker
@@ -53,6 +71,10 @@ export function sessionOver(store, reconnect) {
     } else timer = window.setTimeout(() => show(status), status === "lost" ? PATIENCE : 0);
   });
   return cover;
+}
+
+function button(testid, words, act) {
+  return element("button", { type: "button", class: "primary", "data-testid": testid, onclick: act }, words);
 }
 
 /** What lies behind the cover takes no clicks and no keys. */

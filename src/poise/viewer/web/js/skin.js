@@ -8,7 +8,7 @@ import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { clone } from "three/addons/utils/SkeletonUtils.js";
 
 const METAL = 0.2; // there is no room to mirror here, and metal without one is black
-const SAMPLES = 300; // corners of a mesh that stand for all
+const SAMPLES = 3000; // corners of a mesh that stand for all
 
 export class Skin {
   /**

@@ -3,6 +3,7 @@
 const KEY = "poise-key";
 const USED = 4003; // the link was used already, or the key is not known
 const ELSEWHERE = 4001; // a newer page took over
+const ENDED = 4004; // the server has ended, and has said so
 const FIRST_WAIT = 300; // [ms], doubled after each try that fails
 const LONGEST_WAIT = 5000; // [ms]
 
@@ -21,7 +22,7 @@ const BODY = 8; // where an asset or a download begins
  * @property {(buffer: ArrayBuffer) => void} onGhost
  * @property {(asset: {which: number, id: number, data: ArrayBuffer}) => void} onAsset
  * @property {(id: number, data: ArrayBuffer) => void} onDownload
- * @property {(status: "opening"|"open"|"lost"|"used"|"elsewhere") => void} onStatus
+ * @property {(status: "opening"|"open"|"lost"|"used"|"elsewhere"|"ended", reason: string) => void} onStatus
  */
 
 export class Connection {
@@ -40,13 +41,12 @@ export class Connection {
   /** Connect; after a break this is done again by itself. */
   open() {
     clearTimeout(this.timer);
-    this.receivers.onStatus("opening");
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/socket`);
+    this.receivers.onStatus("opening", "");
+    const socket = newSocket();
     socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => this.introduce(socket));
     socket.addEventListener("message", (event) => this.receive(event.data));
-    socket.addEventListener("close", (event) => this.closed(socket, event.code));
+    socket.addEventListener("close", (event) => this.closed(socket, event));
     this.socket = socket;
   }
 
@@ -74,7 +74,7 @@ export class Connection {
       sessionStorage.setItem(KEY, message.key);
       this.token = this.scene = null; // used up: after a break it is the key that counts
       this.wait = FIRST_WAIT;
-      this.receivers.onStatus("open");
+      this.receivers.onStatus("open", "");
     }
     this.receivers.onMessage(message);
   }
@@ -96,18 +96,36 @@ export class Connection {
     } else if (kind === DOWNLOAD) this.receivers.onDownload(view.getUint32(4, true), buffer.slice(BODY));
   }
 
-  closed(socket, code) {
+  /**
+   * Ask for a new link. It is not told here: whoever runs poise finds it there.
+   * @param {(heard: boolean) => void} done whether the request has come through
+   */
+  askForLink(done) {
+    const socket = newSocket();
+    socket.addEventListener("open", () => socket.send(JSON.stringify({ do: "ask" })));
+    socket.addEventListener("close", ({ code }) => done(code === USED));
+  }
+
+  closed(socket, { code, reason }) {
     if (socket !== this.socket) return;
     this.socket = null;
-    if (code === USED || code === ELSEWHERE) {
-      if (code === USED) sessionStorage.removeItem(KEY);
-      this.receivers.onStatus(code === USED ? "used" : "elsewhere");
+    if (code === ENDED) {
+      this.receivers.onStatus("ended", reason);
       return;
     }
-    this.receivers.onStatus("lost");
+    if (code === USED || code === ELSEWHERE) {
+      if (code === USED) sessionStorage.removeItem(KEY);
+      this.receivers.onStatus(code === USED ? "used" : "elsewhere", "");
+      return;
+    }
+    this.receivers.onStatus("lost", "");
     this.timer = window.setTimeout(() => this.open(), this.wait);
     this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
   }
+}
+
+function newSocket() {
+  return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
 }
 
 /** The token and the scene of the address; the token is taken out of it, so that it is in no history or screenshot. */

@@ -41,6 +41,7 @@ export function solverPanel(page, commands) {
     "div",
     { class: "solver" },
     ...methods.map(({ choice }) => choice),
+    refusedMethods(store),
     mode.whole,
     run.whole,
     element(
@@ -89,6 +90,21 @@ function folded(store, ...lines) {
   return whole;
 }
 
+/** Why some methods are greyed: lists show no titles everywhere. */
+function refusedMethods(store) {
+  const title = element("summary", {});
+  const list = element("ul", {});
+  const whole = element("details", { class: "refused-methods", "data-testid": "refused-methods" }, title, list);
+  store.on("state", ({ refused = {} }) => {
+    const sentences = Object.values(refused);
+    whole.hidden = !sentences.length;
+    title.textContent = `${sentences.length} greyed: why`;
+    title.title = "Methods that cannot take the chains as they are";
+    list.replaceChildren(...sentences.map((sentence) => element("li", {}, sentence)));
+  });
+  return whole;
+}
+
 /** The method of one view, and its options. */
 function method({ store, send }, view) {
   const letter = "ab"[view];
@@ -105,11 +121,17 @@ function method({ store, send }, view) {
       select,
       known.map((each) => ({ value: each.name, text: each.title, title: each.text })),
     );
-    for (const option of select.options) option.disabled = known[option.index].missing === true;
+    const refused = store.get("state")?.refused ?? {};
+    for (const option of select.options) {
+      const { name, missing, text } = known[option.index];
+      option.disabled = missing === true || name in refused;
+      option.title = refused[name] ?? text;
+    }
     if (!chosen) return;
     select.value = chosen.name;
     const solver = known.find((each) => each.name === chosen.name);
-    text.textContent = select.title = solver?.text ?? "";
+    text.textContent = solver?.text ?? "";
+    select.title = refused[chosen.name] ?? text.textContent;
     options.show(chosen.name, solver?.options ?? [], chosen.options);
   };
   store.on(["welcome", "state"], show);

@@ -2,7 +2,7 @@
 
 /**
  * Topics: welcome, model ({message, asset}), terrain ({message, asset}), state, answer, frame, ghost, busy,
- * connection ("opening" | "open" | "lost" | "used" | "elsewhere"), and what only this page knows:
+ * connection ("opening" | "open" | "lost" | "used" | "elsewhere" | "ended"), farewell (what the server said when it ended), and what only this page knows:
  * selected (joint name), active (chain id), picking ({what, take}), show, gizmo ("move" | "turn"), space
  * ("world" | "local"), holds ({turns, why}: whether what the gizmo has can be turned), asked (the time that was asked
  * for and is not shown yet), sides (widths), options (whether a solver's options are unfolded), theme ("dark" | "light").

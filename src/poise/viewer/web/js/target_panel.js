@@ -3,7 +3,7 @@
 import { chainColour } from "poise/colours.js";
 import { element, setOptions } from "poise/element.js";
 import { line, numberField, showNumber } from "poise/fields.js";
-import { lengthUnit, toDegrees, toRadians } from "poise/figures.js";
+import { lengthUnit, places, toDegrees, toRadians } from "poise/figures.js";
 import { shortener } from "poise/names.js";
 import { Euler, Quaternion } from "three";
 
@@ -38,13 +38,14 @@ export function targetPanel(page) {
   };
   const showNumbers = (chain) => {
     if (!chain) return;
-    position.show(chain.position, lengthUnit(store.get("model")?.message));
+    const model = store.get("model")?.message;
+    position.show(chain.position, lengthUnit(model), places(model));
     direction.whole.hidden = chain.kind !== "direction";
     direction.show(chain.direction, "");
     rotation.whole.hidden = chain.kind !== "place";
     rotation.show(angles(chain.rotation), "deg", 2);
     pole.whole.hidden = !chain.pole;
-    if (chain.pole) pole.show(chain.pole, lengthUnit(store.get("model")?.message));
+    if (chain.pole) pole.show(chain.pole, lengthUnit(model), places(model));
     axis.whole.hidden = chain.kind !== "direction" && chain.kind !== "look";
     axis.show(chain.axis, "");
   };
@@ -107,10 +108,13 @@ function vector(text, testid, change, title = "") {
   );
   const name = element("span", { class: "line-name", title }, text, " ", unit);
   const whole = element("div", { class: "vector" }, name, ...fields);
-  const show = (values, unitText, places = 4) => {
+  const show = (values, unitText, digits = 4) => {
     shown = values;
     unit.textContent = unitText;
-    fields.forEach((field, i) => showNumber(field, values[i], places));
+    fields.forEach((field, i) => {
+      showNumber(field, values[i], digits);
+      field.title = `${AXES[i]}: ${values[i]} ${unitText}`; // with all digits
+    });
   };
   return { whole, show };
 }

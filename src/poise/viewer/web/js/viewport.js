@@ -9,7 +9,11 @@ import { PALETTES } from "poise/palette.js";
 import { Picking } from "poise/picking.js";
 import { shine, useShadows } from "poise/shadow.js";
 import { Stage } from "poise/stage.js";
+import { opposite, ViewCube } from "poise/view_cube.js";
 import { Quaternion, Vector3 } from "three";
+
+const AROUND = 1.7; // of the distance, so that what is selected is seen where it belongs
+const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure is cut
 
 /**
  * @typedef {{what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[], rotation: number[],
@@ -31,6 +35,7 @@ export class Viewport {
     this.container = container;
     this.told = told;
     this.actor = null;
+    this._met = undefined; // the actor whose first frame was shown
     this.state = null;
     this.answer = null;
     this.show = { ...SHOW };
@@ -41,6 +46,7 @@ export class Viewport {
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
+    this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
@@ -179,9 +185,18 @@ export class Viewport {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
     const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
+    const solved = frame.status[this.told.slot] !== "nothing";
     if (this._fresh) this._meet();
-    else if (frame.playing && before) this.view.carry(before, this.actor.figure.position(this._carrier));
+    else if (frame.playing && before) this._goAlong(before);
+    else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
+    this._unsolved = !solved; // what is shown is the pose alone: the solver is being compiled
     this.stage.invalidate();
+  }
+
+  /** A clip plays: the camera follows the figure, and goes back where it stretches out of the picture. */
+  _goAlong(before) {
+    this.view.carry(before, this.actor.figure.position(this._carrier));
+    if (!this.view.touched && this.view.cuts(this.actor.joints())) this.view.backOff(GIVING_ROOM);
   }
 
   /** The first frame of a model or clip. */
@@ -189,9 +204,14 @@ export class Viewport {
     this._fresh = false;
     this.ground.standUnder(this.actor.figure);
     this.actor.trail.clear();
-    if (this._met === this.actor) return; // of another clip: the camera stays
+    const same = this._met === this.actor;
+    if (same && !this.view.cuts(this.actor.joints())) return; // of another clip that is in the picture
     this._met = this.actor;
-    this.view.lookFromFront();
+    if (!same) {
+      this.view.setFront(this.actor.front(this.camera.up));
+      this.cube?.setSides(this.view.sides);
+      this.view.lookFromFront();
+    }
     this._fit();
   }
 
@@ -234,13 +254,42 @@ export class Viewport {
     this.told.onCamera(this.view.state());
   }
 
+  /** Bring the selected joint into the picture, or without one the chain that the gizmo has. */
+  frameSelected() {
+    const points = this._chosen();
+    if (!points.length) return this.frameAll();
+    this.view.frame(points, { room: AROUND });
+    this.view.touched = true; // somebody looks at this: it stays
+    this.told.onCamera(this.view.state());
+  }
+
+  /** Places of what is selected. @returns {number[][]} */
+  _chosen() {
+    const { actor } = this;
+    if (!actor?.figure.ready) return [];
+    if (actor.selected >= 0) return actor.around(actor.selected);
+    const handle = actor.handles.all.get(this.gizmo.active);
+    const chain = this.state?.chains?.find(({ id }) => handle && id === handle.id);
+    const rows = (chain?.joints ?? []).map((name) => actor.figure.rows.get(name));
+    return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.around(row))] : [];
+  }
+
+  /** Look from a side; where it is looked from there already, from the other. @param {string} side */
+  lookFrom(side) {
+    if (!this.actor?.figure.ready) return;
+    const { touched } = this.view;
+    this.view.lookFrom(this.view.side === side ? opposite(side) : side);
+    if (!touched) this._fit();
+    this.told.onCamera(this.view.state());
+  }
+
   _fit() {
     if (!this.actor?.figure.ready) return;
-    this.resize(); // a view that has just got a neighbour has not been told of its shape yet
+    this.stage.resize(); // a view that has just got a neighbour has not been told of its shape yet
     const targets = (this.state?.chains ?? [])
       .filter(({ enabled }) => enabled !== false)
       .map(({ position }) => position);
-    this.view.frame([...this.actor.points(), ...targets.filter(Boolean)]);
+    this.view.frame(this.actor.points(), { handles: this.told.onDrag ? targets.filter(Boolean) : [] });
   }
 
   /** Forget the way of the tips. */
@@ -249,8 +298,12 @@ export class Viewport {
     this.stage.invalidate();
   }
 
+  /** Fit the picture to its place; where no hand has moved the camera, everything is framed anew. */
   resize() {
+    const shape = this.stage.extent().join();
     this.stage.resize();
+    if (shape !== this._shape && this._met === this.actor && !this.view.touched) this._fit();
+    this._shape = shape;
   }
 
   /** @returns {Promise<Blob>} PNG */
@@ -282,6 +335,7 @@ export class Viewport {
     this.gizmo.flush();
     this.view.fitPlanes();
     this.view.refresh();
+    this.cube?.turn(this.camera);
     shine(this.stage, this.view, this.actor);
     this.ground.follow(this.view.controls.target, this.camera.position.distanceTo(this.view.controls.target));
     if (!this.actor) return;
@@ -290,7 +344,16 @@ export class Viewport {
   }
 
   dispose() {
-    for (const part of [this.picking, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage])
+    for (const part of [
+      this.picking,
+      this.label,
+      this.cube,
+      this.gizmo,
+      this.actor,
+      this.ground,
+      this.view,
+      this.stage,
+    ])
       part?.dispose();
   }
 }

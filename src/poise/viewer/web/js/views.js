@@ -1,5 +1,6 @@
 /** The one or two viewports side by side: made, fed and taken away as the state says. */
 
+import { busySign } from "poise/busy_sign.js";
 import { caption } from "poise/caption.js";
 import { element } from "poise/element.js";
 import { keep } from "poise/keep.js";
@@ -11,6 +12,7 @@ import { Viewport } from "poise/viewport.js";
  * @property {(joint: string|null) => void} onSelect
  * @property {(drag: any, viewport: any) => number} onDrag with the viewport in which it is done; its serial
  * @property {(level: "note"|"done", text: string) => void} onMessage
+ * @property {() => void} onCancel give up what is being solved
  */
 
 export class Views {
@@ -42,12 +44,17 @@ export class Views {
       (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
     );
     store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
-    new ResizeObserver(() => this.each(({ viewport }) => viewport.resize())).observe(place);
+    new ResizeObserver(() => this.resize()).observe(place);
   }
 
   /** @returns {any[]} the viewports, A first */
   get viewports() {
     return this.views.map(({ viewport }) => viewport);
+  }
+
+  resize() {
+    this.each(({ viewport }) => viewport.resize());
+    this.lookAlike();
   }
 
   each(act) {
@@ -77,7 +84,10 @@ export class Views {
     const { store } = this;
     const slot = this.views.length;
     const canvas = element("div", { class: "view-canvas" });
-    const { whole: words, forget } = caption(store, slot);
+    const { whole: words, forget: forgetWords } = caption(store, slot);
+    const sign = slot === 0 ? busySign(store, () => this.hands.onCancel()) : null;
+    if (sign) words.append(sign.whole);
+    const forget = () => [forgetWords, sign?.forget].forEach((each) => each?.());
     const whole = element(
       "section",
       {
@@ -150,7 +160,8 @@ export class Views {
 
   /** All views look from the same place: what differs is the answer, not the angle. */
   lookAlike(from = this.viewports[0]) {
-    for (const viewport of this.viewports) if (viewport !== from) viewport.view.set(from.view.state());
+    for (const viewport of this.viewports)
+      if (viewport !== from) viewport.view.set(from.view.state(), from.view.touched);
   }
 
   /** Forget the ways of the tips. */
@@ -161,6 +172,17 @@ export class Views {
   frameAll() {
     this.each(({ viewport }) => viewport.resize());
     this.viewports[0]?.frameAll();
+    this.lookAlike();
+  }
+
+  frameSelected() {
+    this.viewports[0]?.frameSelected();
+    this.lookAlike();
+  }
+
+  /** @param {string} side */
+  lookFrom(side) {
+    this.viewports[0]?.lookFrom(side);
     this.lookAlike();
   }
 

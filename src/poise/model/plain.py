@@ -1,0 +1,138 @@
+"""Forward kinematics without kernels, for a picture before these are loaded or compiled: seconds sooner.
+
+It is used inside of `first_picture()` only: elsewhere kernels are compiled when they are needed first, and a pose has
+the same bits everywhere. What is worked out here is the same to rounding.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from poise import kernels
+from poise.kernels.codes import (
+    FK_AFTER,
+    FK_COSINE,
+    FK_KIND,
+    FK_PARENT,
+    FK_RATIO,
+    FK_SHIFT,
+    FK_SINE,
+    FK_START,
+    FK_STILL,
+)
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.model.joints import Kind
+
+_MOST = 64  # poses: of more it would take longer than compiling
+
+
+class _State(threading.local):
+    """`compiles`: this thread is the one that compiles."""
+
+    waits = False  # of the class, for all threads: kernels are not there yet
+    compiles = False
+
+
+_STATE = _State()
+
+
+@contextmanager
+def first_picture() -> Generator[None]:
+    """Inside, poses are worked out without kernels until `compiled()`, which need not even be loaded for it."""
+    _State.waits = True
+    try:
+        yield
+    finally:
+        _State.waits = False
+
+
+def waits() -> bool:
+    """Whether kernels are still to be loaded or compiled."""
+    return _State.waits
+
+
+def counts(poses: int) -> bool:
+    """Whether so many poses are worked out here, in this thread."""
+    return _State.waits and not _STATE.compiles and poses <= _MOST
+
+
+def forward(poses: int) -> Any:
+    """What works out so many poses: the kernels, or the functions here."""
+    return sys.modules[__name__] if counts(poses) else kernels.forward
+
+
+def compiled(use: Callable[[], Any]) -> None:
+    """Load or compile the kernels by using them; other threads do without until it is done."""
+    _STATE.compiles = True
+    try:
+        use()
+    finally:
+        _STATE.compiles = _State.waits = False
+
+
+def world_maps(table: Floats, q: Floats, used: Ints, given: Floats, out: Floats) -> None:
+    """What kernels.forward.world_maps does, for a few poses."""
+    numbers, count = q[:, used], len(q)
+    maps = np.tile(np.eye(4), (len(table) + 1, count, 1, 1))
+    for i, row in enumerate(table):
+        local = _local(row, numbers)
+        if len(given):
+            extra = given[:, 6 * i : 6 * i + 6]
+            local[:, :3, 3] += extra[:, :3]
+            local[:, :3, :3] *= extra[:, None, 3:]
+        maps[i + 1] = maps[int(row[FK_PARENT])] @ local
+    shown = out.shape[1] // 12
+    out[:] = np.swapaxes(maps[len(maps) - shown :, :, :3], 0, 1).reshape(count, 12 * shown)
+
+
+def _local(row: Floats, numbers: Floats) -> Floats:
+    """A . J . B of one row (k, 4, 4)."""
+    kind, at = int(row[FK_KIND]), int(row[FK_START])
+    still, sine, cosine = (row[start : start + 12].reshape(3, 4) for start in (FK_STILL, FK_SINE, FK_COSINE))
+    found = np.zeros((len(numbers), 4, 4))
+    found[:, 3, 3] = 1.0
+    if kind in (Kind.BALL, Kind.FREE):
+        motion = np.tile(np.eye(4), (len(numbers), 1, 1))
+        if kind == Kind.FREE:
+            motion[:, :3, 3], at = numbers[:, at : at + 3], at + 3
+        motion[:, :3, :3] = rotations.as_matrix(numbers[:, at : at + 4])
+        found[:, :3] = still @ motion
+        return found @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[FK_AFTER] > 0.0 else found
+    found[:, :3] = still
+    if kind != Kind.FIXED:
+        value = (numbers[:, at] * row[FK_RATIO] + row[FK_SHIFT])[:, None, None]
+        found[:, :3] += np.sin(value) * sine + np.cos(value) * cosine if kind == Kind.HINGE else value * sine
+    return found
+
+
+def turns_of_similar(_maps: Floats, _exact: float, turns: Floats) -> None:
+    """Say of all maps that their turns (k, 4) are still to be found, as the kernel does of those that shear."""
+    turns[:, 0] = -1.0
+
+
+def local_transforms(
+    kinds: Ints, axes: Floats, rigid: Floats, starts: Ints, couplings: Floats, q: Floats, positions: Floats,
+    turns: Floats,
+) -> None:  # fmt: skip
+    """What kernels.forward.local_transforms does, for a few poses."""
+    positions[:], turns[:] = rigid[:, :3], rigid[:, 3:]
+    alone: Bools = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
+    for i in np.flatnonzero(kinds != Kind.FIXED):
+        at, turn = int(starts[i]), np.broadcast_to(rigid[i, 3:], (len(q), 4))
+        value = couplings[i, 0] * q[:, at] + couplings[i, 1] if alone[i] else np.zeros(len(q))
+        if kinds[i] == Kind.HINGE:
+            turns[:, i] = rotations.multiply(turn, rotations.about(axes[i], value))
+        elif kinds[i] == Kind.SLIDE:
+            positions[:, i] += rotations.rotate(turn, axes[i] * value[:, None])
+        else:
+            if kinds[i] == Kind.FREE:
+                positions[:, i] += rotations.rotate(turn, q[:, at : at + 3])
+                at += 3
+            turns[:, i] = rotations.multiply(turn, q[:, at : at + 4])
