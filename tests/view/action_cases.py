@@ -82,9 +82,12 @@ GOOD = {
 }  # fmt: skip
 
 _WALK = ("clip", {"name": "walk"})
+_EMPTY = {"path": "nobody.bvh", "size": 0}
+_UPLOAD = ("upload", {"id": 1, "main": "nobody.bvh", "files": 1, "bytes": 0})
 
 #: What has to be done before.
-FIRST = {"plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK], "redo": [_WALK, ("undo", {})]}
+FIRST = {"plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK], "redo": [_WALK, ("undo", {})],
+         "upload_file": [_UPLOAD], "upload_done": [_UPLOAD, ("upload_file", _EMPTY)]}  # fmt: skip
 
 #: Arguments of what a page may ask for besides.
 COMMANDS = {
@@ -99,4 +102,8 @@ COMMANDS = {
     "redo": [{}],
     "scene": [{"name": None}, {"name": "ccd"}],
     "save": [{"format": "json"}],
+    "upload": [_UPLOAD[1]],
+    "upload_file": [_EMPTY],
+    "upload_done": [{}],
+    "upload_cancel": [{}],
 }

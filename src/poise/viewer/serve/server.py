@@ -204,6 +204,11 @@ class Server:
 
     async def _receive(self, connection: ServerConnection) -> None:
         async for message in connection:
+            while len(self.studio.inbox) >= _FULL:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # the studio is a thread and has no events of this loop
+            if isinstance(message, bytes):
+                self.studio.receive(message)
+                continue
             try:
                 action = read_message(message)
             except InputError as error:
@@ -213,8 +218,6 @@ class Server:
                 number: Any = action.get("frame")
                 self.studio.seen(number if type(number) is int else 0)
                 continue
-            while len(self.studio.inbox) >= _FULL:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # the studio is a thread and has no events of this loop
             self.studio.post(action)
 
     async def _send(self, connection: ServerConnection, ready: asyncio.Event) -> None:

@@ -11,14 +11,15 @@ from poise.viewer import scenes
 from poise.viewer.protocol import number, pack_download, text, text_or_none, truth
 from poise.viewer.session.follow import send_model, send_terrain
 from poise.viewer.session.playing import FASTEST, SLOWEST
+from poise.viewer.session import opening
 from poise.viewer.session.session import Session
 from poise.viewer.session.state import welcome
 
 
 def hello(session: Session, args: dict[str, Any]) -> None:
     """A page has come: tell it everything."""
-    opened = None if session.opened.scene is not None else session.opened.name
-    session.outbox.say({**welcome(text(args, "key"), version("poise")), "opened": opened})
+    session.uploads.cancel()  # the page before has gone in the middle of it
+    session.outbox.say(welcome(text(args, "key"), version("poise")))
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != session.document.scene:
         before = session.document.rig
@@ -117,12 +118,7 @@ def scene(session: Session, args: dict[str, Any]) -> None:
     """Show a demo scene, or with null what the viewer was started with."""
     name = text_or_none(args, "name")
     document = session.opened if name is None else scenes.scene(name)
-    session.history.add("open", session.moment())
-    session.stage.selected = None
-    session.put(document, quiet=True)
-    session.stage.reset()
-    session.stage.playhead.playing = document.clip is not None
-    session.tell(at_once=True)
+    opening.open_document(session, document)
 
 
 def save(session: Session, args: dict[str, Any]) -> None:
@@ -162,9 +158,11 @@ def show(session: Session, args: dict[str, Any]) -> None:
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "select": select, "step": step, "reset": reset, "keep_start": keep_start, "play": play, "seek": seek,
     "speed": speed, "undo": undo, "redo": redo, "scene": scene, "save": save,
+    "upload": opening.upload, "upload_file": opening.upload_file, "upload_done": opening.upload_done,
+    "upload_cancel": opening.upload_cancel,
 }  # fmt: skip
 
 #: What only the server and programs may ask for.
 INTERNAL: dict[str, Callable[[Session, dict[str, Any]], None]] = {
-    "hello": hello, "call": call, "after": after, "show": show,
+    "hello": hello, "call": call, "after": after, "show": show, "chunk": opening.chunk,
 }  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import UnsupportedError
+from poise.io.registry import formats
 from poise.model.pose import Pose
 from poise.plot.limits import local_outline
 from poise.solvers.base.parameters import Parameter, described, parameters, summary
@@ -24,6 +25,7 @@ from poise.viewer.document.landscape import OFFERED
 from poise.viewer.protocol import NOTHING, REFUSED
 from poise.viewer.session.history import History
 from poise.viewer.session.playing import Playhead, contacts_of
+from poise.viewer.session.receiving.uploads import MOST_BYTES
 from poise.viewer.solving import Outcome
 
 _AUTO_TEXT = "two_bone for a limb of two bones, the engine for everything else"
@@ -43,6 +45,8 @@ def welcome(key: str, version: str) -> dict[str, Any]:
         "scenes": [scenes.about(name)._asdict() for name in scenes.names()],
         "solvers": [auto, *(_solver(name) for name in solvers.names())],
         "terrains": [{"words": words, "title": title} for words, title in OFFERED],
+        "opens": sorted(suffix for suffix, module in formats().items() if hasattr(module, "read")),
+        "most_bytes": MOST_BYTES,
     }
 
 

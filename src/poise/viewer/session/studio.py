@@ -26,6 +26,7 @@ from poise.viewer.session.follow import follow, follow_clip
 from poise.viewer.session.history import History, Moment
 from poise.viewer.session.jobs import Jobs
 from poise.viewer.session.outbox import Inbox, Outbox
+from poise.viewer.session.receiving.uploads import Uploads
 from poise.viewer.session.stage import Stage
 from poise.viewer.session.state import state_of
 
@@ -44,6 +45,7 @@ class Studio:
         self.history = History()
         self.stage = Stage(document)
         self.opened = document  # what the menu of scenes leads back to
+        self.uploads = Uploads()
         self.models = self.files = 0  # how many were sent
         self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
         self.listeners: list[Callable[[Document], None]] = []
@@ -68,6 +70,7 @@ class Studio:
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(10)
         self._jobs.close()
+        self.uploads.close()
 
     def post(self, action: dict[str, Any]) -> None:
         """Do what a page asks, soon; what only programs may ask for is unknown to pages."""
@@ -75,6 +78,10 @@ class Studio:
             self.say("error", f"no action {action['do']!r}")
             return
         self.inbox.put(action)
+
+    def receive(self, data: bytes) -> None:
+        """Some of the contents of a file that the page sends."""
+        self.inbox.put({"do": "chunk", "data": data})
 
     def greet(self, key: str, scene: str | None) -> None:
         """A page has come."""
@@ -140,7 +147,7 @@ class Studio:
 
     def say(self, level: str, sentence: str) -> None:
         """Show a sentence on the page."""
-        self.outbox.say({"kind": "message", "level": level, "text": sentence})
+        self.outbox.say({"kind": "message", "level": level, "text": self.uploads.hidden(sentence)})
 
     def _do(self, action: dict[str, Any]) -> None:
         name = text(action, "do")
@@ -208,7 +215,8 @@ class Studio:
     def _tell(self) -> None:
         self._told, self._untold, stage = time.perf_counter(), False, self.stage
         state = state_of(stage.document, stage.playhead, self.history, stage.version)
-        self.outbox.say({**state, "serial": stage.serial})
+        opened = None if self.opened.scene is not None else self.opened.name
+        self.outbox.say({**state, "serial": stage.serial, "opened": opened})
 
     def job(
         self,
