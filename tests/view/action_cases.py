@@ -55,6 +55,11 @@ GOOD = {
     ],
     "pin": [{"joint": "RightFoot", "on": True}],
     "anatomical": [{"on": True}],
+    "turn": [
+        {"joint": "LeftForeArm", "rotation": [1, 0, 0, 0]},
+        {"joint": "Spine", "rotation": [0.9, 0.1, 0, 0.2], "serial": 3},
+    ],
+    "unkey": [{"joint": "Spine", "time": 0.5}],
     "limit": [
         {"joint": "LeftForeArm", "limit": None},
         {"joint": "LeftArm", "limit": {"type": "range", "low": -0.5, "high": None, "axis": [0, 0, 1]}},
@@ -82,11 +87,13 @@ GOOD = {
 }  # fmt: skip
 
 _WALK = ("clip", {"name": "walk"})
+_KEYED = {"joint": "Spine", "rotation": [0.9, 0.1, 0, 0.2], "key": True, "time": 0.5}
 _EMPTY = {"path": "nobody.bvh", "size": 0}
 _UPLOAD = ("upload", {"id": 1, "main": "nobody.bvh", "files": 1, "bytes": 0})
 
 #: What has to be done before.
-FIRST = {"plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK], "redo": [_WALK, ("undo", {})],
+FIRST = {"unkey": [_WALK, ("turn", _KEYED)], "plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK],
+         "redo": [_WALK, ("undo", {})],
          "upload_file": [_UPLOAD], "upload_done": [_UPLOAD, ("upload_file", _EMPTY)]}  # fmt: skip
 
 #: Arguments of what a page may ask for besides.

@@ -21,6 +21,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
+from poise.viewer.document.keys import Key
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
 Run: TypeAlias = Literal["live", "iterate", "step"]
@@ -76,6 +77,7 @@ class Document:
     free_root  whether the root moves too, turns and translates
     places     where each character of a crowd stands [file units]; targets are relative to the first
     clip       name of the clip that plays below the chains, or None
+    keys       bones that were turned in clips of the rig
     plant      whether its feet are planted on the terrain
     terrain    words such as "stairs:0.15,0.30", or None
     handles    gizmos of a program
@@ -97,6 +99,7 @@ class Document:
     free_root: bool = False
     places: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
     clip: str | None = None
+    keys: tuple[Key, ...] = ()
     plant: bool = False
     terrain: str | None = None
     handles: tuple[Gizmo, ...] = ()

@@ -9,9 +9,9 @@ from typing import Any
 from poise.errors import InputError, PoiseError
 from poise.viewer import scenes
 from poise.viewer.protocol import number, pack_download, text, text_or_none, truth
+from poise.viewer.session import opening
 from poise.viewer.session.follow import send_model, send_terrain
 from poise.viewer.session.playing import FASTEST, SLOWEST
-from poise.viewer.session import opening
 from poise.viewer.session.session import Session
 from poise.viewer.session.state import welcome
 

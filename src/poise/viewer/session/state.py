@@ -18,6 +18,7 @@ from poise.plot.limits import local_outline
 from poise.solvers.base.parameters import Parameter, described, parameters, summary
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
+from poise.viewer.document.actions.bones import keys_of
 from poise.viewer.document.actions.limits import anatomical_state, write_limit
 from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import AUTO, Document
@@ -129,6 +130,7 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
         ],
         "clip": document.clip, "duration": playhead.clip.duration if playhead.clip is not None else 0.0,
         "playing": playhead.playing, "speed": playhead.speed, "time": playhead.time,
+        "keys": [{"joint": key.joint, "time": key.time} for key in keys_of(document)],
         "plant": document.plant, "terrain": document.terrain, "contacts": contacts_of(playhead.clip),
         "handles": [{"name": h.name, "position": h.position, "rotation": h.rotation} for h in document.handles],
         "driven": document.driven, "undo": undo, "redo": redo,

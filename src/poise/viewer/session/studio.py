@@ -33,6 +33,7 @@ from poise.viewer.session.state import state_of
 _TELL = 1 / 30  # [s] between two states
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
+_CHANGES_MORE = ("turn", "limit")  # than what the page drags: it is told while it does
 _ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
 
 
@@ -180,11 +181,12 @@ class Studio:
         if action.afresh and differs:
             self.stage.start_over()
         grounded = name == "target" and changed.chain(text(args, "chain")).ground
-        self.put(changed, quiet=args.get("phase") == "move" and continues and not grounded)
+        loud = grounded or name in _CHANGES_MORE
+        self.put(changed, quiet=args.get("phase") == "move" and continues and not loud)
 
     def _drags_on(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
         """Whether this goes on with a drag that has moved something; one that has not is no step of undo yet."""
-        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name"))))
+        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name", args.get("joint")))))
         continues = phase in _DRAGS[1:] and self._dragged == what
         self._dragged = what if phase in _DRAGS[:2] and (differs or continues) else None
         return continues

@@ -5,6 +5,7 @@ import { Drags, perSecond } from "poise/drags.js";
 import { parseFrame } from "poise/frames.js";
 import { helpSheet } from "poise/help.js";
 import { keep } from "poise/keep.js";
+import { keyed } from "poise/keying.js";
 import { Messages } from "poise/messages.js";
 import { fillPanels } from "poise/panels.js";
 import { Playhead } from "poise/playhead.js";
@@ -104,7 +105,7 @@ class Page {
   sendDrag({ what, phase, ...rest }, viewport) {
     const { store } = this;
     if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
-    const serial = this.drags.drag({ do: what, ...rest, phase });
+    const serial = this.drags.drag({ do: what, ...rest, ...keyed(this, what, phase), phase });
     store.set("dragged", { what, ...rest, viewport, serial });
     return serial;
   }

@@ -84,7 +84,9 @@ function gizmoButtons(store, commands) {
     turn.title = turns ? TURN : NO_TURN;
     local.setAttribute("aria-pressed", String(store.get("space") === "local"));
   });
-  return [move, turn, local];
+  const bone = toolButton("gizmo-bone", "bone", "Turn the selected bone (T)", commands.turnBones);
+  store.on("turning", (turning) => bone.setAttribute("aria-pressed", String(turning)));
+  return [move, turn, local, bone];
 }
 
 function viewsButton(store, count, drawing, title, commands) {

@@ -1,9 +1,11 @@
 /** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
 
 import { Actor, SHOW } from "poise/actor.js";
+import { BoneTurn } from "poise/bone_turn.js";
 import { Camera } from "poise/camera.js";
 import { Gizmo } from "poise/gizmo.js";
 import { Ground } from "poise/ground.js";
+import { LimitHandles } from "poise/limit_handles.js";
 import { NameLabel } from "poise/name_label.js";
 import { PALETTES } from "poise/palette.js";
 import { Picking } from "poise/picking.js";
@@ -41,6 +43,8 @@ export class Viewport {
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
+    this.bone = new BoneTurn(this);
+    this.limitHandles = new LimitHandles(this);
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
@@ -123,6 +127,8 @@ export class Viewport {
     this.state = state;
     if (!this.actor) return;
     this.actor.setState(state, this.camera.up);
+    this.bone.follow(state.serial);
+    this.limitHandles.update();
     this.activate(this.gizmo.active);
   }
 
@@ -179,6 +185,8 @@ export class Viewport {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
     const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
+    this.bone.follow(frame.serial);
+    this.limitHandles.update();
     if (this._fresh) this._meet();
     else if (frame.playing && before) this.view.carry(before, this.actor.figure.position(this._carrier));
     this.stage.invalidate();
@@ -206,6 +214,7 @@ export class Viewport {
   setSelected(joint) {
     if (!this.actor) return;
     this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
+    this.limitHandles.select(joint);
     this.actor.paintBones();
     this.stage.invalidate();
   }
@@ -216,6 +225,7 @@ export class Viewport {
     this.ground.setShow(this.show);
     useShadows(this.stage, this.show.shadows);
     this.actor?.setShow(this.show);
+    this.limitHandles.update();
     this.stage.invalidate();
   }
 
@@ -290,7 +300,16 @@ export class Viewport {
   }
 
   dispose() {
-    for (const part of [this.picking, this.label, this.gizmo, this.actor, this.ground, this.view, this.stage])
+    for (const part of [
+      this.picking,
+      this.label,
+      this.limitHandles,
+      this.gizmo,
+      this.actor,
+      this.ground,
+      this.view,
+      this.stage,
+    ])
       part?.dispose();
   }
 }

@@ -37,6 +37,7 @@ export class Views {
     store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
     store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
     store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
+    store.on(["selected", "turning"], () => this.each((view) => this.setBone(view)));
     store.on(
       "connection",
       (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
@@ -71,6 +72,11 @@ export class Views {
 
   setGizmo({ viewport }) {
     viewport.gizmo.setMode(this.store.get("gizmo"), this.store.get("space"));
+  }
+
+  /** The rings are on the selected bone, or on a target. */
+  setBone({ viewport }) {
+    viewport.bone.give(this.store.get("turning") ? this.store.get("selected") : null);
   }
 
   add() {
@@ -137,6 +143,7 @@ export class Views {
     give("answer", view.viewport.setAnswer);
     view.viewport.setSelected(store.get("selected"));
     view.viewport.activateChain(store.get("active"));
+    this.setBone(view);
     if (view !== this.views[0]) this.lookAlike();
     store.set("shown", message.id);
   }
