@@ -95,7 +95,7 @@ def test_the_sides_of_a_cone_are_dragged(served):
     np.testing.assert_allclose(drawn, rim[[0, 12, 24, 36]], atol=1e-4)
     for name, which, k in (("swing 1 high", 0, 1), ("swing 2 low", 1, 0)):
         old = tab.studio.document.skeleton["LeftArm"].limit
-        x, y, value = tab.get(WHERE, name)
+        value = tab.get(WHERE, name)[2]
         wanted = value + (0.3 if k else -0.3)
         to = tab.get(f"([i, v]) => {HANDLES}.screen({HANDLES}.ends[i], v)", [(0 if which == 0 else 3), wanted])
         at = tab.get(f"(i) => {HANDLES}.screen({HANDLES}.ends[i], {HANDLES}.ends[i].value)", 0 if which == 0 else 3)

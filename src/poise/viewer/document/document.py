@@ -116,6 +116,12 @@ class Document:
         pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
         return all(a is b or a == b for a, b in pairs)
 
+    def same_work(self, other: Document) -> bool:
+        """Whether what people would save is the same: start pose, limits, chains, keys; not how it is looked at."""
+        chains, others = (tuple(chain.but(enabled=True) for chain in each.chains) for each in (self, other))
+        same = self.rig is other.rig and self.start is other.start and chains == others
+        return same and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
+
     def chain(self, name: str) -> ChainTarget:
         """Find a chain; UnknownNameError lists what there is."""
         for chain in self.chains:

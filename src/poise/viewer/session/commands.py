@@ -131,6 +131,8 @@ def save(session: Session, args: dict[str, Any]) -> None:
     def offer(made: Any) -> None:
         name, mime, contents = made
         session.files += 1
+        session.kept.append(document)
+        session.tell()
         message = {"kind": "file", "id": session.files, "name": name, "mime": mime}
         session.outbox.say(message, pack_download(session.files, contents))
         session.say("done", f"saved {name}")

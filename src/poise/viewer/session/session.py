@@ -20,6 +20,7 @@ class Session(Protocol):
     history  steps of undo
     stage    the document and the poses that are shown
     opened   the document that the menu of scenes leads back to: the file that was opened last
+    kept     documents as they were opened or saved, the newest last: who has another has unsaved changes
     uploads  files that the page sends
     models   how many models and grounds were sent: the number of the last
     files    how many files were offered
@@ -32,6 +33,7 @@ class Session(Protocol):
     history: History
     stage: Stage
     opened: Document
+    kept: list[Document]
     uploads: Uploads
     models: int
     files: int

@@ -31,6 +31,7 @@ from poise.viewer.session.stage import Stage
 from poise.viewer.session.state import state_of
 
 _TELL = 1 / 30  # [s] between two states
+_KEPT = 50  # documents as they were saved
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
 _CHANGES_MORE = ("turn", "limit")  # than what the page drags: it is told while it does
@@ -46,6 +47,7 @@ class Studio:
         self.history = History()
         self.stage = Stage(document)
         self.opened = document  # what the menu of scenes leads back to
+        self.kept = [document]
         self.uploads = Uploads()
         self.models = self.files = 0  # how many were sent
         self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
@@ -218,7 +220,9 @@ class Studio:
         self._told, self._untold, stage = time.perf_counter(), False, self.stage
         state = state_of(stage.document, stage.playhead, self.history, stage.version)
         opened = None if self.opened.scene is not None else self.opened.name
-        self.outbox.say({**state, "serial": stage.serial, "opened": opened})
+        self.kept = self.kept[-_KEPT:]
+        unsaved = not (self.document.driven or any(self.document.same_work(kept) for kept in self.kept))
+        self.outbox.say({**state, "serial": stage.serial, "opened": opened, "unsaved": unsaved})
 
     def job(
         self,

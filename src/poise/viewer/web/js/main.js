@@ -14,6 +14,7 @@ import { keepSettings } from "poise/settings.js";
 import { letGo, listenToKeys } from "poise/shortcuts.js";
 import { Connection } from "poise/socket.js";
 import { Store } from "poise/store.js";
+import { keepChanges } from "poise/unsaved.js";
 import { Views } from "poise/views.js";
 
 const MODEL = 1;
@@ -57,6 +58,7 @@ class Page {
     );
     listenToKeys(this.commands);
     letGo();
+    keepChanges(this.store);
   }
 
   receive(message) {

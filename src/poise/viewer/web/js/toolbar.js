@@ -9,6 +9,7 @@ import { showMenu } from "poise/show_menu.js";
 import { drawer } from "poise/sides.js";
 import { themeButton, toolButton } from "poise/tool_button.js";
 
+const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
 const TURN = "Turn the target (E)";
 
 /** What each way to save is for. */
@@ -133,7 +134,9 @@ function rigName(store) {
     const { message } = store.get("model") ?? {};
     const title = store.get("state")?.name || message?.name || "";
     name.textContent = title;
-    document.title = `${title} - Poise`;
+    const unsaved = store.get("state")?.unsaved === true;
+    name.classList.toggle("unsaved", unsaved);
+    document.title = `${unsaved ? UNSAVED : ""}${title} - Poise`;
     if (!message) return;
     name.title = `${message.name}: ${message.joints.filter((joint) => joint.shown).length} joints, ${message.format}`;
   });
