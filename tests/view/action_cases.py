@@ -7,8 +7,10 @@ from functools import cache
 import poise
 from poise.io import samples
 from poise.viewer.document.chains import chain_of
+from poise.viewer.document.controls import Control
 from poise.viewer.document.document import Gizmo, document_of
 
+CONTROLS = (Control("slider", "stiff", 0.5), Control("button", "go", 0), Control("text", "note", ""))
 HAND = [0.45, 1.25, 0.3]
 TARGET = {"chain": "left_arm", "serial": 7}
 
@@ -26,7 +28,9 @@ def everything():
         chain_of(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
         chain_of(pose, "head", None, "Head", "look", enabled=False),
     )
-    return document_of(rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),))
+    return document_of(
+        rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),), controls=CONTROLS
+    )
 
 
 #: Arguments that change the document, per action.
@@ -40,6 +44,7 @@ GOOD = {
     "handle": [
         {"name": "ball", "position": [1, 2, 3]}, {"name": "ball", "position": [0, 0, 0], "rotation": [0, 0, 2, 0]},
     ],
+    "control": [{"name": "stiff", "value": 0.75}, {"name": "go"}, {"name": "note", "value": "hello"}],
     "chain_add": [
         {"tip": "RightHand"},
         {"tip": "RightHand", "root": "RightArm", "kind": "place"}, {"tip": "Head", "kind": "look"},

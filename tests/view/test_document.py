@@ -131,6 +131,7 @@ class TestValues:
         assert {field.name for field in dataclasses.fields(Document)} == {
             "rig", "name", "skeleton", "start", "chains", "solvers", "views", "mode", "run", "origin", "tolerance",
             "free_root", "places", "clip", "keys", "plant", "terrain", "handles", "driven", "scene",
+            "controls", "marks",
         }  # fmt: skip
 
     def test_same_means_that_nothing_differs(self, mixed):

@@ -21,6 +21,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
+from poise.viewer.document.controls import Cloud, Control
 from poise.viewer.document.keys import Key
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
@@ -81,6 +82,8 @@ class Document:
     plant      whether its feet are planted on the terrain
     terrain    words such as "stairs:0.15,0.30", or None
     handles    gizmos of a program
+    controls   sliders, buttons and texts of a program
+    marks      points that it shows
     driven     a program shows poses itself: nothing is solved here
     scene      name of the demo scene, or None
     """
@@ -103,6 +106,8 @@ class Document:
     plant: bool = False
     terrain: str | None = None
     handles: tuple[Gizmo, ...] = ()
+    controls: tuple[Control, ...] = ()
+    marks: tuple[Cloud, ...] = ()
     driven: bool = False
     scene: str | None = None
 
@@ -115,6 +120,10 @@ class Document:
         fields = (field.name for field in dataclasses.fields(self))
         pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
         return all(a is b or a == b for a, b in pairs)
+
+    def of_program(self, now: Document) -> Document:
+        """The document with the controls and marks that a program has put on the page now."""
+        return self.but(controls=now.controls, marks=now.marks)
 
     def same_work(self, other: Document) -> bool:
         """Whether what people would save is the same: start pose, limits, chains, keys; not how it is looked at."""

@@ -34,6 +34,7 @@ except ImportError as error:
 SOCKET = "/socket"
 #: Close codes: another page has taken over; neither token nor key; the page does not read what it is sent.
 ELSEWHERE, REFUSED, TOO_SLOW = 4001, 4003, 4008
+ENDED = 4010  # the viewer was closed; the reason says what has ended
 _LARGEST = 64 * 1024  # bytes of a message from the page
 _PATIENCE = 5.0  # [s] for the first message
 _STUCK = 60.0  # [s] that a page may take to read a message
@@ -44,7 +45,10 @@ _GONE = 3.0  # [s] without a page after which it is not just being reloaded
 class Server:
     """Serves a studio to one page. `url` opens it once; a context manager that starts and closes both."""
 
-    def __init__(self, studio: Studio, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, studio: Studio, *, host: str = "127.0.0.1", port: int = 0, farewell: str = "Poise has ended"
+    ) -> None:
+        self.farewell = farewell
         self.studio, self.host, self.port = studio, host, port
         self.access = Access()
         self.connected = False
@@ -135,6 +139,9 @@ class Server:
 
     async def _end(self, serving: SocketServer) -> None:
         """Close every connection. Browsers open some that they may need later: nobody waits for what they will ask."""
+        if self._page is not None:
+            with contextlib.suppress(TimeoutError, ConnectionClosed):
+                await asyncio.wait_for(self._page.close(ENDED, self.farewell), 1)
         serving.close()
         closed = asyncio.ensure_future(serving.wait_closed())
         while not closed.done():
@@ -147,7 +154,10 @@ class Server:
         """Serve a file, or let the socket through; None means the latter."""
         host = ",".join(request.headers.get_all("Host"))  # several are no name of this server
         if not host_allowed(host, self.host, self.port):
-            return _plain(HTTPStatus.FORBIDDEN, "this server is asked for by a name that is not its own")
+            return _plain(
+                HTTPStatus.FORBIDDEN,
+                "this server is asked for by a name that is not its own: forward its port and open it as localhost",
+            )
         if getattr(request, "method", "GET") != "GET":  # older websockets let no other through
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "")
         path = request.path.partition("?")[0]

@@ -10,7 +10,7 @@ from poise.errors import InputError, PoiseError
 from poise.viewer import scenes
 from poise.viewer.protocol import number, pack_download, text, text_or_none, truth
 from poise.viewer.session import opening
-from poise.viewer.session.follow import send_model, send_terrain
+from poise.viewer.session.follow import send_marks, send_model, send_terrain
 from poise.viewer.session.playing import FASTEST, SLOWEST
 from poise.viewer.session.session import Session
 from poise.viewer.session.state import welcome
@@ -31,6 +31,7 @@ def hello(session: Session, args: dict[str, Any]) -> None:
             return  # everything was sent; scenes of one rig send only what differs
     send_model(session)
     send_terrain(session)
+    send_marks(session)
     session.tell(at_once=True)
     session.stage.touch()
 
@@ -107,6 +108,7 @@ def redo(session: Session, _: dict[str, Any]) -> None:
 def _restore(session: Session, go: Callable[[Any], Any]) -> None:
     now = session.document
     document, shown, outcomes = go(session.moment())
+    document = document.of_program(now)
     if now.driven:  # what a program shows and holds is not the page's to undo
         document = document.but(driven=True, places=now.places, handles=now.handles)
     session.put(document, quiet=True)

@@ -26,6 +26,8 @@ def follow(session: Session, old: Document) -> None:
         session.outbox.say_ghost(session.stage.ghost())
     if new.terrain != old.terrain or new.rig is not old.rig:
         send_terrain(session)
+    if new.marks is not old.marks:
+        send_marks(session)
     if _playing(new) != _playing(old):
         follow_clip(session)
 
@@ -67,6 +69,12 @@ def send_terrain(session: Session) -> None:
     session.models += 1
     mesh = ground_mesh(document.rig, document.terrain, document.started)
     session.outbox.say({**message, "id": session.models}, pack_asset(TERRAIN, session.models, mesh))
+
+
+def send_marks(session: Session) -> None:
+    """Send the points that a program marks."""
+    marks = [{"name": m.name, "points": m.points, "colour": m.colour, "size": m.size} for m in session.document.marks]
+    session.outbox.say({"kind": "marks", "marks": marks})
 
 
 def follow_clip(session: Session) -> None:

@@ -17,6 +17,7 @@ _MOST_NOTES = 3  # of a file: more are not read
 def open_document(session: Session, document: Document) -> None:
     """Show another document."""
     session.history.add("open", session.moment())
+    document = document.of_program(session.document)
     session.kept.append(document)
     session.stage.selected = None
     session.put(document, quiet=True)

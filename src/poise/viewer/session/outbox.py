@@ -12,7 +12,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-_NEWEST_ONLY = ("state", "answer", "busy", "ghost")  # kinds of which an older one that still waits is worth nothing
+_NEWEST_ONLY = (
+    "state",
+    "answer",
+    "busy",
+    "ghost",
+    "marks",
+)  # kinds of which an older one that still waits is worth nothing
 _MOVES = "move"
 _MOST, _LARGEST = 2000, 400_000_000  # control messages that wait for a page, and bytes of them
 

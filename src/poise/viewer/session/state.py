@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import typing
 from collections.abc import Sequence
@@ -133,6 +134,7 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
         "keys": [{"joint": key.joint, "time": key.time} for key in keys_of(document)],
         "plant": document.plant, "terrain": document.terrain, "contacts": contacts_of(playhead.clip),
         "handles": [{"name": h.name, "position": h.position, "rotation": h.rotation} for h in document.handles],
+        "controls": [dataclasses.asdict(control) for control in document.controls],
         "driven": document.driven, "undo": undo, "redo": redo,
     }  # fmt: skip
 

@@ -11,6 +11,10 @@ const WORDS = {
     title: "Opened in another window",
     text: "This session goes on there, and nothing was lost. To go on here, ask for a new link where poise runs.",
   },
+  ended: {
+    title: "Poise has ended",
+    text: "What is shown stays until this page is closed. Start it again, and open the address that it prints.",
+  },
   lost: {
     title: "Connection lost, reconnecting ...",
     text: "If poise was stopped, start it again and open the address that it prints.",
@@ -38,7 +42,8 @@ export function sessionOver(store, reconnect) {
   const show = (status) => {
     cover.hidden = false;
     cover.dataset.status = status;
-    title.textContent = WORDS[status].title;
+    const goodbye = status === "ended" ? store.get("goodbye")?.text : null;
+    title.textContent = goodbye ? goodbye[0].toUpperCase() + goodbye.slice(1) : WORDS[status].title;
     text.textContent = WORDS[status].text;
     again.hidden = status !== "lost";
     shut(cover, true);

@@ -3,6 +3,7 @@
 const KEY = "poise-key";
 const USED = 4003; // the link was used already, or the key is not known
 const ELSEWHERE = 4001; // a newer page took over
+const ENDED = 4010; // Poise, or the script that showed this page, has ended; the reason says which
 const FIRST_WAIT = 300; // [ms], doubled after each try that fails
 const LONGEST_WAIT = 5000; // [ms]
 
@@ -21,7 +22,7 @@ const BODY = 8; // where an asset or a download begins
  * @property {(buffer: ArrayBuffer) => void} onGhost
  * @property {(asset: {which: number, id: number, data: ArrayBuffer}) => void} onAsset
  * @property {(id: number, data: ArrayBuffer) => void} onDownload
- * @property {(status: "opening"|"open"|"lost"|"used"|"elsewhere") => void} onStatus
+ * @property {(status: "opening"|"open"|"lost"|"used"|"elsewhere"|"ended") => void} onStatus
  */
 
 export class Connection {
@@ -46,7 +47,7 @@ export class Connection {
     socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => this.introduce(socket));
     socket.addEventListener("message", (event) => this.receive(event.data));
-    socket.addEventListener("close", (event) => this.closed(socket, event.code));
+    socket.addEventListener("close", (event) => this.closed(socket, event.code, event.reason));
     this.socket = socket;
   }
 
@@ -106,9 +107,14 @@ export class Connection {
     } else if (kind === DOWNLOAD) this.receivers.onDownload(view.getUint32(4, true), buffer.slice(BODY));
   }
 
-  closed(socket, code) {
+  closed(socket, code, reason) {
     if (socket !== this.socket) return;
     this.socket = null;
+    if (code === ENDED) {
+      this.receivers.onMessage({ kind: "goodbye", text: reason });
+      this.receivers.onStatus("ended");
+      return;
+    }
     if (code === USED || code === ELSEWHERE) {
       if (code === USED) sessionStorage.removeItem(KEY);
       this.receivers.onStatus(code === USED ? "used" : "elsewhere");

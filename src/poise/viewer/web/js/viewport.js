@@ -3,6 +3,7 @@
 import { Actor, SHOW } from "poise/actor.js";
 import { BoneTurn } from "poise/bone_turn.js";
 import { Camera } from "poise/camera.js";
+import { Clouds } from "poise/clouds.js";
 import { Gizmo } from "poise/gizmo.js";
 import { Ground } from "poise/ground.js";
 import { LimitHandles } from "poise/limit_handles.js";
@@ -44,6 +45,7 @@ export class Viewport {
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
     this.bone = new BoneTurn(this);
+    this.clouds = new Clouds(this.stage);
     this.limitHandles = new LimitHandles(this);
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
@@ -304,6 +306,7 @@ export class Viewport {
       this.picking,
       this.label,
       this.limitHandles,
+      this.clouds,
       this.gizmo,
       this.actor,
       this.ground,

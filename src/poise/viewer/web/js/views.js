@@ -37,6 +37,7 @@ export class Views {
     store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
     store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
     store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
+    store.on("marks", ({ marks }) => this.each(({ viewport }) => viewport.clouds.set(marks)));
     store.on(["selected", "turning"], () => this.each((view) => this.setBone(view)));
     store.on(
       "connection",
@@ -124,6 +125,7 @@ export class Views {
     viewport.setTheme(store.get("theme"));
     viewport.setShow(store.get("show"));
     this.setGizmo(view);
+    viewport.clouds.set(store.get("marks")?.marks ?? []);
     if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
     if (store.get("model")) this.load(view, store.get("model"));
     else view.loading = true;
