@@ -84,7 +84,8 @@ class TestHosts:
     @pytest.mark.parametrize(
         "header",
         [
-            None, "", ":8080", "127.0.0.1:0", "127.0.0.1:808080", "localhost:", "evil.org:8080", "evil.org", "127.0.0.1.evil.org:8080",
+            None, "", ":8080", "127.0.0.1:0", "127.0.0.1:808080", "localhost:",
+            "evil.org:8080", "evil.org", "127.0.0.1.evil.org:8080",
             "localhost.evil.org:8080", "192.168.1.2:8080", "0.0.0.0:8080", "localhost:08080", "localhost:8080 ",
             "localhost:8080:8080", "user@localhost:8080", "127.1:8080", "2130706433:8080", "[::1%x]:8080",
             "[[::1]]:8080", "[::1%; script-src *]:8080",
