@@ -51,11 +51,11 @@ class TestStartPose:
         joint, limit = "LeftForeArm", poise.Range(-0.2, 0.3, axis=(0, 1, 0))
         document = document.but(skeleton=document.skeleton.limited({joint: limit}))
         for wanted in (TURN, rotations.about(np.array([0.0, 1.0, 0.0]), 2.0)):
-            pose = turned(document, joint, rotation=wanted.tolist()).started
+            pose = turned(document, joint, rotation=wanted.tolist()).start
             assert pose.skeleton.legal(pose.q)[1] == ()
             own = pose.q[pose.skeleton.q_slice(joint)]
             assert -0.2 - 1e-9 <= rotations.twist_angle(own, np.array([0.0, 1.0, 0.0])) <= 0.3 + 1e-9
-        own = turned(document, joint, value=2.0).started.q[document.skeleton.q_slice(joint)]
+        own = turned(document, joint, value=2.0).start.q[document.skeleton.q_slice(joint)]
         assert rotations.twist_angle(own, np.array([0.0, 1.0, 0.0])) == pytest.approx(0.3)
 
     def test_hinges_take_values_and_rotations_of_the_world(self, robot):
