@@ -7,8 +7,10 @@ from functools import cache
 import poise
 from poise.io import samples
 from poise.viewer.document.chains import chain_of
+from poise.viewer.document.controls import Control
 from poise.viewer.document.document import Gizmo, document_of
 
+CONTROLS = (Control("slider", "stiff", 0.5), Control("button", "go", 0), Control("text", "note", ""))
 HAND = [0.45, 1.25, 0.3]
 TARGET = {"chain": "left_arm", "serial": 7}
 
@@ -26,7 +28,9 @@ def everything():
         chain_of(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
         chain_of(pose, "head", None, "Head", "look", enabled=False),
     )
-    return document_of(rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),))
+    return document_of(
+        rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),), controls=CONTROLS
+    )
 
 
 #: Arguments that change the document, per action.
@@ -40,6 +44,7 @@ GOOD = {
     "handle": [
         {"name": "ball", "position": [1, 2, 3]}, {"name": "ball", "position": [0, 0, 0], "rotation": [0, 0, 2, 0]},
     ],
+    "control": [{"name": "stiff", "value": 0.75}, {"name": "go"}, {"name": "note", "value": "hello"}],
     "chain_add": [
         {"tip": "RightHand"},
         {"tip": "RightHand", "root": "RightArm", "kind": "place"}, {"tip": "Head", "kind": "look"},
@@ -55,6 +60,11 @@ GOOD = {
     ],
     "pin": [{"joint": "RightFoot", "on": True}],
     "anatomical": [{"on": True}],
+    "turn": [
+        {"joint": "LeftForeArm", "rotation": [1, 0, 0, 0]},
+        {"joint": "Spine", "rotation": [0.9, 0.1, 0, 0.2], "serial": 3},
+    ],
+    "unkey": [{"joint": "Spine", "time": 0.5}],
     "limit": [
         {"joint": "LeftForeArm", "limit": None},
         {"joint": "LeftArm", "limit": {"type": "range", "low": -0.5, "high": None, "axis": [0, 0, 1]}},
@@ -82,9 +92,14 @@ GOOD = {
 }  # fmt: skip
 
 _WALK = ("clip", {"name": "walk"})
+_KEYED = {"joint": "Spine", "rotation": [0.9, 0.1, 0, 0.2], "key": True, "time": 0.5}
+_EMPTY = {"path": "nobody.bvh", "size": 0}
+_UPLOAD = ("upload", {"id": 1, "main": "nobody.bvh", "files": 1, "bytes": 0})
 
 #: What has to be done before.
-FIRST = {"plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK], "redo": [_WALK, ("undo", {})]}
+FIRST = {"unkey": [_WALK, ("turn", _KEYED)], "plant": [_WALK], "play": [_WALK], "seek": [_WALK], "undo": [_WALK],
+         "redo": [_WALK, ("undo", {})],
+         "upload_file": [_UPLOAD], "upload_done": [_UPLOAD, ("upload_file", _EMPTY)]}  # fmt: skip
 
 #: Arguments of what a page may ask for besides.
 COMMANDS = {
@@ -100,4 +115,8 @@ COMMANDS = {
     "scene": [{"name": None}, {"name": "ccd"}],
     "save": [{"format": "json"}],
     "cancel": [{}],
+    "upload": [_UPLOAD[1]],
+    "upload_file": [_EMPTY],
+    "upload_done": [{}],
+    "upload_cancel": [{}],
 }

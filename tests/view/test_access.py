@@ -75,10 +75,17 @@ class TestHosts:
     def test_this_machine(self, header):
         assert host_allowed(header, "127.0.0.1", 8080)
 
+    @pytest.mark.parametrize("header", ["localhost:9999", "127.0.0.1:8081", "[::1]:1", "localhost", "127.0.0.1"])
+    def test_a_tunnel_begins_at_another_port(self, header):
+        assert host_allowed(header, "127.0.0.1", 8080)
+        assert host_allowed(header, "localhost", 8080)
+        assert not host_allowed(header, "0.0.0.0", 8080)  # noqa: S104
+
     @pytest.mark.parametrize(
         "header",
         [
-            None, "", ":8080", "127.0.0.1", "127.0.0.1:8081", "evil.org:8080", "evil.org", "127.0.0.1.evil.org:8080",
+            None, "", ":8080", "127.0.0.1:0", "127.0.0.1:808080", "localhost:",
+            "evil.org:8080", "evil.org", "127.0.0.1.evil.org:8080",
             "localhost.evil.org:8080", "192.168.1.2:8080", "0.0.0.0:8080", "localhost:08080", "localhost:8080 ",
             "localhost:8080:8080", "user@localhost:8080", "127.1:8080", "2130706433:8080", "[::1%x]:8080",
             "[[::1]]:8080", "[::1%; script-src *]:8080",
@@ -98,7 +105,7 @@ class TestHosts:
         assert host_allowed("127.0.0.1", "127.0.0.1", 80)
         assert host_allowed("[::1]", "127.0.0.1", 80)
         assert host_allowed("localhost:80", "127.0.0.1", 80)
-        for header in ("evil.org", "localhost:81", "", None, "::1", "127.0.0.1:"):
+        for header in ("evil.org", "localhost:x", "", None, "::1", "127.0.0.1:"):
             assert not host_allowed(header, "127.0.0.1", 80)
 
     def test_open_to_the_network_any_address_is_a_name_of_this_machine(self):

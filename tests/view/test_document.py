@@ -130,7 +130,8 @@ class TestValues:
         """A new field needs a line here, in `same` of watcher.py, and in undo."""
         assert {field.name for field in dataclasses.fields(Document)} == {
             "rig", "name", "skeleton", "start", "chains", "solvers", "views", "mode", "run", "origin", "tolerance",
-            "free_root", "places", "clip", "plant", "terrain", "handles", "driven", "scene", "packages",
+            "free_root", "places", "clip", "keys", "plant", "terrain", "handles", "driven", "scene", "packages",
+            "controls", "marks",
         }  # fmt: skip
 
     def test_same_means_that_nothing_differs(self, mixed):

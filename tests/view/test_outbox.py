@@ -37,7 +37,7 @@ def move(chain="a", serial=0, **more):
 class TestControls:
     def test_they_keep_their_order_and_their_binaries(self, outbox):
         outbox.say({"kind": "model"}, b"mesh", b"ghost")
-        outbox.say_binary(b"ghost 2")
+        outbox.say_ghost(b"ghost 2")
         outbox.say({"kind": "message", "text": "a"})
         outbox.say({"kind": "message", "text": "b"})
         assert kinds(outbox.take()) == ["model", b"mesh", b"ghost", b"ghost 2", "message", "message"]
@@ -139,7 +139,7 @@ class TestPages:
                 box.detach(print)
             for _ in range(1000):
                 box.say({"kind": "message", "text": "x" * 100})
-                box.say_binary(b"x" * 100)
+                box.say_ghost(b"x" * 100)
                 box.show(numbered)
             assert box.take() == []
             assert not box.attached
@@ -148,7 +148,7 @@ class TestPages:
         box = Outbox()
         box.attach(lambda: None)
         box.say({"kind": "state"})
-        box.say_binary(b"ghost")
+        box.say_ghost(b"ghost")
         box.show(numbered)
         assert not box.free
         box.say(WELCOME)

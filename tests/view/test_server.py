@@ -120,7 +120,7 @@ class TestFiles:
 class TestHosts:
     @pytest.mark.parametrize(
         "host",
-        ["evil.org", "evil.org:PORT", "127.0.0.1", "127.0.0.1:1", "192.168.0.1:PORT", "localhost.evil.org:PORT", "",
+        ["evil.org", "evil.org:PORT", "evil.org:80", "127.0.0.1:x", "192.168.0.1:PORT", "localhost.evil.org:PORT", "",
          "[::1%; script-src *]:PORT", "127.0.0.1:PORT, evil.org"],
     )  # fmt: skip
     def test_a_name_that_is_not_ours_is_refused(self, server, host):
@@ -142,6 +142,19 @@ class TestHosts:
         assert status == 200
         assert f"ws://{host};".encode() in answer
         assert ask_socket(server, upgrade(f"http://{host}"), host) == 101
+
+    def test_a_tunnel_begins_at_another_port(self, server):
+        """As SSH and editors forward it; the token still counts, and pages of other local ports stay out."""
+        host = "localhost:19999"
+        status, answer = get(server, b"/", host)
+        assert status == 200
+        assert f"ws://{host};".encode() in answer
+        assert ask_socket(server, upgrade(f"http://{host}"), host) == 101
+        for origin in ("http://localhost:3000", f"http://localhost:{server.port}", "http://evil.org"):
+            assert ask_socket(server, upgrade(origin), host) == 403
+
+    def test_a_refused_name_is_told_the_way_out(self, server):
+        assert b"open it as localhost" in get(server, b"/", "studio.example.org")[1]
 
 
 class TestWhoGetsIn:

@@ -21,7 +21,7 @@ from poise.viewer.session.history import History
 from poise.viewer.session.playing import Playhead
 from poise.viewer.session.stage import Stage
 from poise.viewer.session.state import at_limit, selected, state_of, welcome
-from tests.view.action_cases import GOOD, everything, rig
+from tests.view.action_cases import FIRST, GOOD, everything, rig
 from tests.view.watcher import is_sentence, refusal
 
 
@@ -108,6 +108,8 @@ class TestState:
         document = everything()
         if name == "plant":
             document = document.but(clip="walk")
+        for first, args in FIRST["unkey"] if name == "unkey" else ():
+            document = ACTIONS[first].make(document, args)
         before = told(document)
         for args in GOOD[name]:
             after = told(ACTIONS[name].make(document, args))

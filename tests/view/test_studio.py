@@ -227,8 +227,8 @@ class TestAPage:
         with watched(everything()) as page:
             page.until(lambda page: page.frame and page.newest("answer") and page.newest("state"))
             order = list(dict.fromkeys(said["kind"] for said in page.said if said["kind"] not in ("busy", "message")))
-            assert order[:3] == ["welcome", "model", "terrain"]
-            assert set(order[3:]) == {"state", "answer"}
+            assert order[:4] == ["welcome", "model", "terrain", "marks"]
+            assert set(order[4:]) == {"state", "answer"}
             assert page.newest("welcome")["key"] == "key"
             assert [binary[0] for binary in page.binaries] == [3, 2]  # mesh and ghost
             np.testing.assert_allclose(page.frame.rows[0, 0, :, :3], everything().started.world.positions, atol=1e-5)

@@ -132,7 +132,7 @@ def watched(document, *, scene=None):
 def same(a, b):
     """Whether two documents are the same value: field by field, arrays bit for bit."""
     parts = ("name", "chains", "solvers", "views", "mode", "run", "origin", "tolerance", "free_root", "places", "clip",
-             "plant", "terrain", "handles", "driven", "scene", "packages")  # fmt: skip
+             "keys", "plant", "terrain", "handles", "controls", "driven", "scene", "packages")  # fmt: skip
     return (
         all(getattr(a, part) == getattr(b, part) for part in parts)
         and a.rig is b.rig

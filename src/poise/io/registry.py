@@ -119,14 +119,23 @@ def load(path: str | PathLike[str]) -> Rig:
         For a file that is missing, broken or of a format that is not supported.
     """
     path = as_path(path)
-    module = _format(path, "read")
-    rig: Rig = module.read(path)
-    sidecar = sidecar_of(path)
-    if sidecar.is_file():
-        rig = _with_sidecar(rig, sidecar)
+    rig = read(path)
     for note in rig.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return rig
+
+
+def read(path: Path) -> Rig:
+    """Read a rig as `load` does, for who tells its notes elsewhere: nothing is warned about.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    rig: Rig = reader(path).read(path)
+    sidecar = sidecar_of(path)
+    return _with_sidecar(rig, sidecar) if sidecar.is_file() else rig
 
 
 def _with_sidecar(rig: Rig, path: Path) -> Rig:
@@ -194,14 +203,14 @@ def _kind(thing: object) -> str:
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
-def writer(path: Path) -> Any:
-    """Find the module that writes this kind of file; FileError if there is none."""
-    return _format(path, "write")
-
-
 def reader(path: Path) -> Any:
     """Find the module that reads this kind of file; FileError if there is none."""
     return _format(path, "read")
+
+
+def writer(path: Path) -> Any:
+    """Find the module that writes this kind of file; FileError if there is none."""
+    return _format(path, "write")
 
 
 def as_path(path: Any) -> Path:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
@@ -26,6 +26,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.same import check_same
+from poise.viewer.controls import Button, Slider, Text, marked, same_kind
 from poise.viewer.document.document import Document, document_of
 from poise.viewer.handle import Handle
 from poise.viewer.session.studio import Studio
@@ -103,6 +104,7 @@ class View:
         self._studio: Studio | None = None
         self._server: Server | None = None
         self._handles: dict[str, Handle] = {}
+        self._controls: dict[str, Slider | Button | Text] = {}
         self._driven: Pose | None = None  # what was shown from here last
         self._left = threading.Event()  # the page has gone and not come back
 
@@ -213,7 +215,8 @@ class View:
         """The document, or where the page has gone to a scene, the first one with its handles."""
         if now.rig is self._first.rig:
             return now
-        return self._first.but(handles=tuple(handle.placed for handle in self._handles.values()))
+        ours = self._first.but(handles=tuple(handle.placed for handle in self._handles.values()))
+        return ours.of_program(now)
 
     # --- handles -----------------------------------------------------------------------------------------------------
 
@@ -229,8 +232,7 @@ class View:
         rotation
             (4,) its rotation, a quaternion w x y z.
         """
-        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
-            raise InputError(f"the name of a handle is a text of 1 to {_LONGEST} characters, not {short(name)}")
+        _check_name(name, "handle")
         studio, _ = self._start()
         if name in self._handles:
             handle = self._handles[name]
@@ -239,8 +241,74 @@ class View:
         handle = self._handles[name] = Handle(name, at, rotation, studio.call)
         return handle
 
+    # --- controls ----------------------------------------------------------------------------------------------------
+
+    def slider(self, name: str, low: float, high: float, value: float | None = None) -> Slider:
+        """Put a slider on the page, or another in the place of the one with this name.
+
+        Parameters
+        ----------
+        name
+            What the page calls it.
+        low, high
+            Its ends.
+        value
+            Where it stands first; default: `low`.
+        """
+        return self._control(name, Slider, lambda call: Slider(name, low, high, value, call))
+
+    def button(self, name: str) -> Button:
+        """Put a button on the page. The same name again is the same button.
+
+        Parameters
+        ----------
+        name
+            What stands on it.
+        """
+        found = self._controls.get(name) if isinstance(name, str) else None
+        return found if isinstance(found, Button) else self._control(name, Button, lambda call: Button(name, call))
+
+    def text(self, name: str, value: str = "") -> Text:
+        """Put a field of text on the page that both sides write, or another in the place of the one with this name.
+
+        Parameters
+        ----------
+        name
+            What the page calls it.
+        value
+            What stands in it first, at most 400 characters.
+        """
+        return self._control(name, Text, lambda call: Text(name, value, call))
+
+    def _control(self, name: str, kind: type[Any], make: Callable[[Any], Any]) -> Any:
+        _check_name(name, kind.__name__.lower())
+        if name in self._controls:
+            same_kind(self._controls[name], kind, name)
+        made = self._controls[name] = make(self._start()[0].call)
+        return made
+
+    def marks(self, points: ArrayLike, *, name: str = "marks", colour: str = "#ffd166", size: float = 8.0) -> None:
+        """Mark points in the scene, in place of those that were marked under the name before.
+
+        Parameters
+        ----------
+        points
+            (n, 3) [file units, world]; (0, 3) to mark none.
+        name
+            Several sets of marks have several names.
+        colour
+            "#rrggbb".
+        size
+            Their size in pixels.
+        """
+        _check_name(name, "set of marks")
+        self._start()[0].call(marked(name, points, colour, size))
+
     def _follow(self, document: Document) -> None:
-        """The document has changed: handles may have moved. On the studio's thread."""
+        """The document has changed: handles may have moved, controls been used. On the studio's thread."""
+        for control in document.controls:
+            if control.name in self._controls:
+                self._controls[control.name].follow(control)
         for placed in document.handles:
             handle = self._handles.get(placed.name)
             if handle is not None:
@@ -311,6 +379,11 @@ class View:
         if self._ended.is_set():
             return {"text/plain": repr(self)}
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+
+
+def _check_name(name: Any, what: str) -> None:
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+        raise InputError(f"the name of a {what} is a text of 1 to {_LONGEST} characters, not {short(name)}")
 
 
 def _document(thing: Any) -> Document:

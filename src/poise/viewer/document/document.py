@@ -23,6 +23,8 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
+from poise.viewer.document.controls import Cloud, Control
+from poise.viewer.document.keys import Key
 
 Mode: TypeAlias = Literal["limits", "hinge", "plain"]
 Run: TypeAlias = Literal["live", "iterate", "step"]
@@ -78,9 +80,12 @@ class Document:
     free_root  whether the root moves too, turns and translates
     places     where each character of a crowd stands [file units]; targets are relative to the first
     clip       name of the clip that plays below the chains, or None
+    keys       bones that were turned in clips of the rig
     plant      whether its feet are planted on the terrain
     terrain    words such as "stairs:0.15,0.30", or None
     handles    gizmos of a program
+    controls   sliders, buttons and texts of a program
+    marks      points that it shows
     driven     a program shows poses itself: nothing is solved here
     scene      name of the demo scene, or None
     packages   folders where meshes of package:// are looked for besides beside the file
@@ -100,9 +105,12 @@ class Document:
     free_root: bool = False
     places: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
     clip: str | None = None
+    keys: tuple[Key, ...] = ()
     plant: bool = False
     terrain: str | None = None
     handles: tuple[Gizmo, ...] = ()
+    controls: tuple[Control, ...] = ()
+    marks: tuple[Cloud, ...] = ()
     driven: bool = False
     scene: str | None = None
     packages: tuple[Path, ...] = ()
@@ -116,6 +124,16 @@ class Document:
         fields = (field.name for field in dataclasses.fields(self))
         pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
         return all(a is b or a == b for a, b in pairs)
+
+    def of_program(self, now: Document) -> Document:
+        """The document with the controls and marks that a program has put on the page now."""
+        return self.but(controls=now.controls, marks=now.marks)
+
+    def same_work(self, other: Document) -> bool:
+        """Whether what people would save is the same: start pose, limits, chains, keys; not how it is looked at."""
+        chains, others = (tuple(chain.but(enabled=True) for chain in each.chains) for each in (self, other))
+        same = self.rig is other.rig and self.start is other.start and chains == others
+        return same and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
 
     def chain(self, name: str) -> ChainTarget:
         """Find a chain; UnknownNameError lists what there is."""

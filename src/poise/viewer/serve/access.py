@@ -9,6 +9,7 @@ import socket
 
 _HTTP = 80  # the port that addresses leave out
 _LENGTH = 24  # bytes of a token
+_PORT = re.compile(r"[1-9]\d{0,4}", re.ASCII)
 _NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of an address: that is free text
 
 
@@ -58,16 +59,19 @@ def is_loopback(host: str) -> bool:
 def host_allowed(header: str | None, host: str, port: int) -> bool:
     """Whether a Host header names this server, so that no foreign name can be bound to its address (DNS rebinding).
 
-    Bound to the loopback only its names do. Else any address does, and this machine's own name.
+    Bound to the loopback only its names do, with any port: a tunnel may begin at another one, and what a foreign page
+    sends bears its own origin. Else any address does, and this machine's own name, with this port.
     """
     whole = header or ""
-    if port == _HTTP and not whole.endswith(f":{_HTTP}"):  # browsers leave it out
+    if (port == _HTTP or is_loopback(whole)) and not whole.endswith(f":{_HTTP}"):  # browsers leave it out
         whole += f":{_HTTP}"
     name, separator, given = whole.rpartition(":")
-    if not separator or given != str(port) or not _NAME.fullmatch(name):
+    if not separator or not _PORT.fullmatch(given) or not _NAME.fullmatch(name):
         return False
-    if is_loopback(host):
-        return is_loopback(name)
+    if is_loopback(name) and is_loopback(host):
+        return True
+    if is_loopback(host) or given != str(port):
+        return False
     return name in ("localhost", host, socket.gethostname(), socket.getfqdn()) or _is_address(name)
 
 

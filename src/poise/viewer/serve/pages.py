@@ -74,5 +74,5 @@ def policy(page: Page, socket: str) -> str:
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' blob: data:; "
         f"connect-src 'self' blob: data: {socket}; font-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+        "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
     )

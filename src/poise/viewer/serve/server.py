@@ -163,7 +163,10 @@ class Server:
         """Serve a file, or let the socket through; None means the latter."""
         host = ",".join(request.headers.get_all("Host"))  # several are no name of this server
         if not host_allowed(host, self.host, self.port):
-            return _plain(HTTPStatus.FORBIDDEN, "this server is asked for by a name that is not its own")
+            return _plain(
+                HTTPStatus.FORBIDDEN,
+                "this server is asked for by a name that is not its own: forward its port and open it as localhost",
+            )
         if getattr(request, "method", "GET") != "GET":  # older websockets let no other through
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "")
         path = request.path.partition("?")[0]
@@ -222,6 +225,11 @@ class Server:
 
     async def _receive(self, connection: ServerConnection) -> None:
         async for message in connection:
+            while len(self.studio.inbox) >= _FULL:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # the studio is a thread and has no events of this loop
+            if isinstance(message, bytes):
+                self.studio.receive(message)
+                continue
             try:
                 action = read_message(message)
             except InputError as error:
@@ -231,8 +239,6 @@ class Server:
                 number: Any = action.get("frame")
                 self.studio.seen(number if type(number) is int else 0)
                 continue
-            while len(self.studio.inbox) >= _FULL:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # the studio is a thread and has no events of this loop
             self.studio.post(action)
 
     async def _send(self, connection: ServerConnection, ready: asyncio.Event) -> None:

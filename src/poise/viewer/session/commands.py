@@ -9,7 +9,8 @@ from typing import Any
 from poise.errors import InputError, PoiseError
 from poise.viewer import scenes
 from poise.viewer.protocol import number, pack_download, text, text_or_none, truth
-from poise.viewer.session.follow import send_model, send_terrain
+from poise.viewer.session import opening
+from poise.viewer.session.follow import send_marks, send_model, send_terrain
 from poise.viewer.session.playing import FASTEST, SLOWEST
 from poise.viewer.session.session import Session
 from poise.viewer.session.state import welcome
@@ -17,8 +18,8 @@ from poise.viewer.session.state import welcome
 
 def hello(session: Session, args: dict[str, Any]) -> None:
     """A page has come: tell it everything."""
-    opened = None if session.opened.scene is not None else session.opened.name
-    session.outbox.say({**welcome(text(args, "key"), version("poise")), "opened": opened})
+    session.uploads.cancel()  # the page before has gone in the middle of it
+    session.outbox.say(welcome(text(args, "key"), version("poise")))
     session.say_busy()
     wanted = text_or_none(args, "scene")
     if wanted is not None and wanted != session.document.scene:
@@ -31,6 +32,7 @@ def hello(session: Session, args: dict[str, Any]) -> None:
             return  # everything was sent; scenes of one rig send only what differs
     send_model(session)
     send_terrain(session)
+    send_marks(session)
     session.tell(at_once=True)
     session.stage.touch()
 
@@ -107,6 +109,7 @@ def redo(session: Session, _: dict[str, Any]) -> None:
 def _restore(session: Session, go: Callable[[Any], Any]) -> None:
     now = session.document
     document, shown, outcomes = go(session.moment())
+    document = document.of_program(now)
     if now.driven:  # what a program shows and holds is not the page's to undo
         document = document.but(driven=True, places=now.places, handles=now.handles)
     session.put(document, quiet=True)
@@ -118,12 +121,7 @@ def scene(session: Session, args: dict[str, Any]) -> None:
     """Show a demo scene, or with null what the viewer was started with."""
     name = text_or_none(args, "name")
     document = session.opened if name is None else scenes.scene(name)
-    session.history.add("open", session.moment())
-    session.stage.selected = None
-    session.put(document, quiet=True)
-    session.stage.reset()
-    session.stage.playhead.playing = document.clip is not None
-    session.tell(at_once=True)
+    opening.open_document(session, document)
 
 
 def save(session: Session, args: dict[str, Any]) -> None:
@@ -136,6 +134,8 @@ def save(session: Session, args: dict[str, Any]) -> None:
     def offer(made: Any) -> None:
         name, mime, contents = made
         session.files += 1
+        session.kept.append(document)
+        session.tell()
         message = {"kind": "file", "id": session.files, "name": name, "mime": mime}
         session.outbox.say(message, pack_download(session.files, contents))
         session.say("done", f"saved {name}")
@@ -168,9 +168,11 @@ def show(session: Session, args: dict[str, Any]) -> None:
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "select": select, "step": step, "reset": reset, "keep_start": keep_start, "play": play, "seek": seek,
     "speed": speed, "undo": undo, "redo": redo, "scene": scene, "save": save, "cancel": cancel,
+    "upload": opening.upload, "upload_file": opening.upload_file, "upload_done": opening.upload_done,
+    "upload_cancel": opening.upload_cancel,
 }  # fmt: skip
 
 #: What only the server and programs may ask for.
 INTERNAL: dict[str, Callable[[Session, dict[str, Any]], None]] = {
-    "hello": hello, "call": call, "after": after, "show": show,
+    "hello": hello, "call": call, "after": after, "show": show, "chunk": opening.chunk,
 }  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from poise.maths.remember import remember
 from poise.model.clip import Clip
 from poise.viewer.document.document import Document
+from poise.viewer.document.keys import edited
 from poise.viewer.document.landscape import ground_mesh, planted
 from poise.viewer.model import Model, model_of
 from poise.viewer.protocol import MODEL, TERRAIN, pack_asset
@@ -22,11 +23,18 @@ def follow(session: Session, old: Document) -> None:
     if new.rig is not old.rig or new.places != old.places:
         send_model(session)
     elif new.start is not old.start or new.working is not old.working:
-        session.outbox.say_binary(session.stage.ghost())
+        session.outbox.say_ghost(session.stage.ghost())
     if new.terrain != old.terrain or new.rig is not old.rig:
         send_terrain(session)
-    if (new.rig, new.clip, new.plant, new.terrain) != (old.rig, old.clip, old.plant, old.terrain):
+    if new.marks is not old.marks:
+        send_marks(session)
+    if _playing(new) != _playing(old):
         follow_clip(session)
+
+
+def _playing(document: Document) -> tuple[object, ...]:
+    """What the motion that is shown depends on."""
+    return (document.rig, document.clip, document.plant, document.terrain, document.keys)
 
 
 def send_model(session: Session) -> None:
@@ -63,10 +71,16 @@ def send_terrain(session: Session) -> None:
     session.outbox.say({**message, "id": session.models}, pack_asset(TERRAIN, session.models, mesh))
 
 
+def send_marks(session: Session) -> None:
+    """Send the points that a program marks."""
+    marks = [{"name": m.name, "points": m.points, "colour": m.colour, "size": m.size} for m in session.document.marks]
+    session.outbox.say({"kind": "marks", "marks": marks})
+
+
 def follow_clip(session: Session) -> None:
     """Play the document's clip; its feet are planted beside the dragging."""
     document, playhead = session.document, session.stage.playhead
-    clip = None if document.clip is None else document.rig.clip(document.clip)
+    clip = None if document.clip is None else edited(document.rig.clip(document.clip), document.keys)
     made = session.planted.get(_planting(document))
     playhead.put(clip if made is None else made)
     if made is None and clip is not None and document.plant:
@@ -76,7 +90,7 @@ def follow_clip(session: Session) -> None:
 def _planting(document: Document) -> tuple[object, ...]:
     """What a planted clip depends on; nothing is planted under None."""
     wanted = document.plant and document.clip is not None and document.terrain is not None
-    return (document.rig, document.clip, document.terrain) if wanted else ()
+    return (document.rig, document.clip, document.terrain, document.keys) if wanted else ()
 
 
 def _plant(session: Session, clip: Clip) -> None:

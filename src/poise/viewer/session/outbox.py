@@ -12,7 +12,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-_NEWEST_ONLY = ("state", "answer", "busy")  # kinds of which an older one that still waits is worth nothing
+_NEWEST_ONLY = (
+    "state",
+    "answer",
+    "busy",
+    "ghost",
+    "marks",
+)  # kinds of which an older one that still waits is worth nothing
 _MOVES = "move"
 _MOST, _LARGEST = 2000, 400_000_000  # control messages that wait for a page, and bytes of them
 
@@ -60,9 +66,9 @@ class Outbox:
         """Send a control message, and binary ones that belong to it right behind it."""
         self._put(str(message["kind"]), [json.dumps(message, allow_nan=False, separators=(",", ":")), *binary])
 
-    def say_binary(self, message: bytes) -> None:
-        """Send a binary message among the control messages."""
-        self._put("", [message])
+    def say_ghost(self, message: bytes) -> None:
+        """Send the start pose among the control messages."""
+        self._put("ghost", [message])
 
     def _put(self, kind: str, parts: list[str | bytes]) -> None:
         with self._lock:
@@ -149,4 +155,6 @@ class Inbox:
 
 
 def _same_move(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return a.get("phase") == b.get("phase") == _MOVES and all(a.get(k) == b.get(k) for k in ("do", "chain", "name"))
+    return a.get("phase") == b.get("phase") == _MOVES and all(
+        a.get(k) == b.get(k) for k in ("do", "chain", "name", "joint")
+    )

@@ -9,6 +9,7 @@ from poise.model.clip import Clip
 from poise.viewer.document.document import Document
 from poise.viewer.session.history import History, Moment
 from poise.viewer.session.outbox import Outbox
+from poise.viewer.session.receiving.uploads import Uploads
 from poise.viewer.session.stage import Stage
 
 
@@ -18,7 +19,9 @@ class Session(Protocol):
     outbox   messages that wait for the page
     history  steps of undo
     stage    the document and the poses that are shown
-    opened   the document that the menu of scenes leads back to
+    opened   the document that the menu of scenes leads back to: the file that was opened last
+    kept     documents as they were opened or saved, the newest last: who has another has unsaved changes
+    uploads  files that the page sends
     models   how many models and grounds were sent: the number of the last
     files    how many files were offered
     planted  clips whose feet were planted, by clip and ground: planting takes longer than playing
@@ -30,6 +33,8 @@ class Session(Protocol):
     history: History
     stage: Stage
     opened: Document
+    kept: list[Document]
+    uploads: Uploads
     models: int
     files: int
     planted: dict[tuple[object, ...], Clip]

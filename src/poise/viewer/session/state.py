@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import typing
 from collections.abc import Sequence
@@ -12,11 +13,13 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import UnsupportedError
+from poise.io.registry import formats
 from poise.model.pose import Pose
 from poise.plot.limits import local_outline
 from poise.solvers.base.parameters import Parameter, described, parameters, summary
 from poise.solvers.base.status import Status
 from poise.viewer import scenes
+from poise.viewer.document.actions.bones import keys_of
 from poise.viewer.document.actions.limits import anatomical_state, write_limit
 from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import AUTO, Document
@@ -25,6 +28,7 @@ from poise.viewer.protocol import NOTHING, REFUSED
 from poise.viewer.refusals import refusals
 from poise.viewer.session.history import History
 from poise.viewer.session.playing import Playhead, contacts_of
+from poise.viewer.session.receiving.uploads import MOST_BYTES
 from poise.viewer.solving import Outcome
 
 _AUTO_TEXT = "two_bone for a limb of two bones, the engine for everything else"
@@ -44,6 +48,8 @@ def welcome(key: str, version: str) -> dict[str, Any]:
         "scenes": [scenes.about(name)._asdict() for name in scenes.names()],
         "solvers": [auto, *(_solver(name) for name in solvers.names())],
         "terrains": [{"words": words, "title": title} for words, title in OFFERED],
+        "opens": sorted(suffix for suffix, module in formats().items() if hasattr(module, "read")),
+        "most_bytes": MOST_BYTES,
     }
 
 
@@ -127,8 +133,10 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
         ],
         "clip": document.clip, "duration": playhead.clip.duration if playhead.clip is not None else 0.0,
         "playing": playhead.playing, "speed": playhead.speed, "time": playhead.time,
+        "keys": [{"joint": key.joint, "time": key.time} for key in keys_of(document)],
         "plant": document.plant, "terrain": document.terrain, "contacts": contacts_of(playhead.clip),
         "handles": [{"name": h.name, "position": h.position, "rotation": h.rotation} for h in document.handles],
+        "controls": [dataclasses.asdict(control) for control in document.controls],
         "driven": document.driven, "undo": undo, "redo": redo,
     }  # fmt: skip
 

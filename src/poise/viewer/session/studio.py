@@ -35,8 +35,10 @@ _TELL = 1 / 30  # [s] between two states
 _FIRST = 0.15  # [s] that the first pose of a rig waits for its solve; then it is shown as it is
 _DRAWN, _GLANCE = 3.0, 0.05  # [s] that a page may take to draw the first pose; between two looks whether it has
 _SLOW = 0.3  # [s] of a solve after which the page says so and offers to give it up
+_KEPT = 50  # documents as they were saved
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
+_CHANGES_MORE = ("turn", "limit")  # than what the page drags: it is told while it does
 _ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
 
 
@@ -49,6 +51,8 @@ class Studio:
         self.history = History()
         self.stage = Stage(document)
         self.opened = document  # what the menu of scenes leads back to
+        self.kept = [document]
+        self.uploads = Uploads()
         self.models = self.files = 0  # how many were sent
         self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
         self.listeners: list[Callable[[Document], None]] = []
@@ -77,6 +81,7 @@ class Studio:
             self._thread.join(10)
         self._jobs.close()
         self._aside.leave()
+        self.uploads.close()
 
     def cancel(self) -> None:
         """Give up what is being solved, if anything is: the pose that is shown stays."""
@@ -92,6 +97,10 @@ class Studio:
         if action["do"] == "cancel":
             self.cancel()  # at once: the studio's thread waits for the solve
         self.inbox.put(action)
+
+    def receive(self, data: bytes) -> None:
+        """Some of the contents of a file that the page sends."""
+        self.inbox.put({"do": "chunk", "data": data})
 
     def greet(self, key: str, scene: str | None) -> None:
         """A page has come."""
@@ -158,7 +167,7 @@ class Studio:
 
     def say(self, level: str, sentence: str) -> None:
         """Show a sentence on the page."""
-        self.outbox.say({"kind": "message", "level": level, "text": sentence})
+        self.outbox.say({"kind": "message", "level": level, "text": self.uploads.hidden(sentence)})
 
     def _do(self, action: dict[str, Any]) -> None:
         name = text(action, "do")
@@ -191,11 +200,12 @@ class Studio:
         if action.afresh and differs:
             self.stage.start_over()
         grounded = name == "target" and changed.chain(text(args, "chain")).ground
-        self.put(changed, quiet=args.get("phase") == "move" and continues and not grounded)
+        loud = grounded or name in _CHANGES_MORE
+        self.put(changed, quiet=args.get("phase") == "move" and continues and not loud)
 
     def _drags_on(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
         """Whether this goes on with a drag that has moved something; one that has not is no step of undo yet."""
-        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name"))))
+        phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name", args.get("joint")))))
         continues = phase in _DRAGS[1:] and self._dragged == what
         self._dragged = what if phase in _DRAGS[:2] and (differs or continues) else None
         return continues
@@ -226,7 +236,10 @@ class Studio:
     def _tell(self) -> None:
         self._told, self._untold, stage = time.perf_counter(), False, self.stage
         state = state_of(stage.document, stage.playhead, self.history, stage.version)
-        self.outbox.say({**state, "serial": stage.serial})
+        opened = None if self.opened.scene is not None else self.opened.name
+        self.kept = self.kept[-_KEPT:]
+        unsaved = not (self.document.driven or any(self.document.same_work(kept) for kept in self.kept))
+        self.outbox.say({**state, "serial": stage.serial, "opened": opened, "unsaved": unsaved})
 
     def job(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from poise.model.pose import Pose
-from poise.viewer.document.actions import chains, limits, method, targets, timeline
+from poise.viewer.document.actions import bones, chains, controls, limits, method, targets, timeline
 from poise.viewer.document.document import Document
 
 
@@ -40,11 +40,14 @@ class Action(NamedTuple):
 ACTIONS: dict[str, Action] = {
     "target": Action("move target", targets.target),
     "pole": Action("move pole", targets.pole),
+    "control": Action("use control", controls.control, undoable=False),
     "handle": Action("move handle", targets.handle),
     "chain_add": Action("add chain", chains.add, sees=True),
     "chain_remove": Action("remove chain", chains.remove),
     "chain_change": Action("change chain", chains.change, sees=True),
     "pin": Action("pin", chains.pin, sees=True),
+    "turn": Action("turn bone", bones.turn, sees=True),
+    "unkey": Action("remove key", bones.unkey),
     "limit": Action("change limit", limits.limit),
     "anatomical": Action("switch anatomical limits", limits.anatomical, afresh=True),
     "solver": Action("choose solver", method.solver, afresh=True),

@@ -94,12 +94,15 @@ def read_limit(given: Any) -> Limit:
 
 
 def write_limit(limit: Limit) -> dict[str, Any]:
-    """What `read_limit` reads."""
+    """What `read_limit` reads, and the axes about which a swing goes."""
     if isinstance(limit, Range):
         return {"type": "range", "low": _end(limit.low), "high": _end(limit.high), "axis": limit.axis}
     if isinstance(limit, SwingTwist):
         twist, across = [_end(end) for end in limit.twist], limit.across
-        return {"type": "swing_twist", "axis": limit.axis, "swing": limit.sides, "twist": twist, "across": across}
+        return {
+            "type": "swing_twist", "axis": limit.axis, "swing": limit.sides, "twist": twist, "across": across,
+            "swing_axes": limit.swing_axes,
+        }  # fmt: skip
     ranges = [[_end(low), _end(high)] for low, high in limit.ranges]
     return {"type": "euler", "order": limit.order, "ranges": ranges}
 

@@ -74,6 +74,13 @@ function looking(page) {
       store.set("gizmo", mode);
       if (mode === "turn" && !store.get("holds")?.turns) page.messages.show("note", NO_TURN);
     },
+    /** Rings on the selected bone, or the gizmo back on the target. */
+    turnBones() {
+      const turning = !store.get("turning");
+      store.set("turning", turning);
+      if (turning && !store.get("selected")) page.messages.show("note", "click a bone: rings to turn it appear on it");
+    },
+    key: () => store.set("keying", !store.get("keying")),
     /** The arrows and rings along the world's axes, or along the target's own. */
     space: () => store.set("space", store.get("space") === "local" ? "world" : "local"),
     /** @param {1|2} count */

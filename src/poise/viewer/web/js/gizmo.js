@@ -4,7 +4,7 @@ import { far } from "poise/pointer.js";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
-const TURNS = new Set(["place", "direction", "handle"]);
+const TURNS = new Set(["place", "direction", "handle", "bone"]);
 
 export class Gizmo {
   /**
@@ -19,6 +19,7 @@ export class Gizmo {
     this.camera = null;
     this.active = null; // key of a handle
     this.mode = "move";
+    this.space = "world";
     this._pressedAt = [0, 0]; // pixels
     this._still = true; // what is pressed has not moved: a click
     this._moved = this._told = false; // since the last drawing; at all
@@ -85,14 +86,18 @@ export class Gizmo {
   /** @param {"move"|"turn"} mode @param {"world"|"local"} space whose axes the arrows and rings have */
   setMode(mode, space) {
     this.mode = mode;
-    this.controls.setSpace(space);
+    this.space = space;
     this._fit();
     this.stage.invalidate();
   }
 
-  /** A point cannot be turned. */
+  /** A point cannot be turned; a bone only turns, unless it is free, and a hinge only about its axis. */
   _fit() {
-    this.controls.setMode(this.mode === "turn" && this.turns ? "rotate" : "translate");
+    const { mark, single, moves } = this.handles?.all.get(this.active) ?? {};
+    const turning = mark === "bone" ? !(moves && this.mode === "move") : this.mode === "turn" && this.turns;
+    this.controls.setMode(turning ? "rotate" : "translate");
+    this.controls.setSpace(single ? "local" : this.space);
+    this.controls.showX = this.controls.showY = !single;
   }
 
   /** @param {import("poise/palette.js").Palette} palette */

@@ -94,7 +94,7 @@ export class Handles {
     this._serial = serial;
     this._up = up;
     const keys = new Set(wanted.map(({ key }) => key));
-    for (const key of [...this.all.keys()]) if (!keys.has(key)) this._remove(key);
+    for (const key of [...this.all.keys()]) if (!keys.has(key) && this.all.get(key).what !== "turn") this._remove(key);
     for (const one of wanted) this._take(one);
   }
 
@@ -113,6 +113,18 @@ export class Handles {
     Object.assign(handle, one);
     handle.drawn.visible = one.enabled; // what is switched off has no place: a clip has left it behind
     if (!this._keeps(handle)) this._put(handle);
+  }
+
+  /** A handle that no document has: the selected bone. @param {Wanted} one @param {number} serial that its place has */
+  own(one, serial) {
+    this._serial = serial;
+    this._take(one);
+  }
+
+  /** @param {string} key */
+  drop(key) {
+    if (this.all.has(key)) this._remove(key);
+    if (this.dragged === key) this.dragged = null;
   }
 
   _put({ object, position, rotation }) {
@@ -187,6 +199,7 @@ export class Handles {
    */
   paint(palette, status, active) {
     for (const { key, what, enabled, drawn } of this.all.values()) {
+      if (what === "turn") continue; // the rings alone are seen
       const colour = what === "target" ? palette.status[status] : palette[what];
       drawn.material.color.setHex(enabled ? colour : palette.off);
       drawn.material.emissive.setHex(enabled ? colour : 0).multiplyScalar(key === active ? 0.5 : 0.2);
@@ -202,7 +215,7 @@ export class Handles {
   at(project, x, y, except = null) {
     let best = { key: null, gap: REACH };
     for (const { key, enabled, object, what } of this.all.values()) {
-      if (key === except) continue;
+      if (key === except || what === "turn") continue;
       const [sx, sy, ahead] = project(object.position.toArray());
       const gap = Math.hypot(sx - x, sy - (what === "pin" ? 12 : 0) - y);
       if (enabled && ahead > 0 && gap < best.gap) best = { key, gap };
@@ -212,7 +225,8 @@ export class Handles {
 
   /** What a drag of this handle tells. @param {string} key */
   message(key) {
-    const { what, id, mark, object } = this.all.get(key);
+    const { what, id, mark, object, tells } = this.all.get(key);
+    if (tells) return tells(object);
     const { x, y, z, w } = object.quaternion;
     const told = { what, position: object.position.toArray(), rotation: [w, x, y, z] };
     if (what === "handle") return { ...told, name: id };

@@ -1,5 +1,6 @@
 /** The selected bone: its value, whether it is at its limit, its limit to edit, and its pin. */
 
+import { boneSlider } from "poise/bone_slider.js";
 import { pinned } from "poise/commands.js";
 import { element, setOptions } from "poise/element.js";
 import { line, tick } from "poise/fields.js";
@@ -58,6 +59,7 @@ export class LimitsPanel {
       { hidden: true },
       element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
       this.value,
+      boneSlider(page),
       this.unlimited,
       this.limit,
     );

@@ -5,6 +5,7 @@ import { Drags, perSecond } from "poise/drags.js";
 import { parseFrame } from "poise/frames.js";
 import { helpSheet } from "poise/help.js";
 import { keep } from "poise/keep.js";
+import { keyed } from "poise/keying.js";
 import { Messages } from "poise/messages.js";
 import { fillPanels } from "poise/panels.js";
 import { Playhead } from "poise/playhead.js";
@@ -13,6 +14,7 @@ import { keepSettings } from "poise/settings.js";
 import { letGo, listenToKeys } from "poise/shortcuts.js";
 import { Connection } from "poise/socket.js";
 import { Store } from "poise/store.js";
+import { keepChanges } from "poise/unsaved.js";
 import { Views } from "poise/views.js";
 
 const MODEL = 1;
@@ -54,6 +56,7 @@ class Page {
     document.body.append(sheet, sessionOver(this.store, this.connection));
     listenToKeys(this.commands);
     letGo();
+    keepChanges(this.store);
   }
 
   receive(message) {
@@ -102,7 +105,7 @@ class Page {
   sendDrag({ what, phase, ...rest }, viewport) {
     const { store } = this;
     if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
-    const serial = this.drags.drag({ do: what, ...rest, phase });
+    const serial = this.drags.drag({ do: what, ...rest, ...keyed(this, what, phase), phase });
     store.set("dragged", { what, ...rest, viewport, serial });
     return serial;
   }

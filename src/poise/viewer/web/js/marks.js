@@ -21,6 +21,7 @@ const PARTS = {
   look: () => [new SphereGeometry(8, 16, 12), new SphereGeometry(4, 12, 8).translate(0, 0, 6)],
   pole: () => [new TetrahedronGeometry(8)],
   pin: () => [new ConeGeometry(4.6, 15, 16).rotateX(Math.PI).translate(0, 7.5, 0), head()],
+  bone: () => [],
   handle: () => [new BoxGeometry(12, 12, 12)],
 };
 

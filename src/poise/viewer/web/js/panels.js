@@ -5,6 +5,7 @@ import { Chart } from "poise/chart.js";
 import { element } from "poise/element.js";
 import { LimitsPanel } from "poise/limits_panel.js";
 import { Outliner } from "poise/outliner.js";
+import { scriptPanel } from "poise/script_panel.js";
 import { closeDrawersBeside, edges } from "poise/sides.js";
 import { solverPanel } from "poise/solver_panel.js";
 import { targetPanel } from "poise/target_panel.js";
@@ -23,7 +24,10 @@ export function fillPanels(page, at) {
     panel("Chains", "chains", chainsPanel(page)),
     panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole),
   );
+  const script = panel("Script", "script", scriptPanel(page));
+  store.on("state", ({ controls }) => (script.hidden = !controls.length));
   at("right").append(
+    script,
     panel("Solver", "solver", solverPanel(page, commands)),
     panel("Effector and target", "target", targetPanel(page)),
     panel("Convergence", "convergence", new Chart(store).whole),

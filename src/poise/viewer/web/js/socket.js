@@ -57,6 +57,16 @@ export class Connection {
     return true;
   }
 
+  /** Some of the contents of a file. @param {ArrayBuffer} data */
+  sendBytes(data) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);
+  }
+
+  /** Bytes that were given to the browser and have not gone out. */
+  get waiting() {
+    return this.socket?.bufferedAmount ?? 0;
+  }
+
   introduce(socket) {
     const key = sessionStorage.getItem(KEY);
     // Both where both are there: somebody may have gone back to an address that was used up in this very tab.

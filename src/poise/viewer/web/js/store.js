@@ -4,7 +4,8 @@
  * Topics: welcome, model ({message, asset}), terrain ({message, asset}), state, answer, frame, ghost, busy,
  * connection ("opening" | "open" | "lost" | "used" | "elsewhere" | "ended"), farewell (what the server said when it ended), and what only this page knows:
  * selected (joint name), active (chain id), picking ({what, take}), show, gizmo ("move" | "turn"), space
- * ("world" | "local"), holds ({turns, why}: whether what the gizmo has can be turned), asked (the time that was asked
+ * ("world" | "local"), holds ({turns, why}: whether what the gizmo has can be turned), turning (whether the gizmo
+ * is on the selected bone), keying (whether what is turned is keyed into the clip), asked (the time that was asked
  * for and is not shown yet), sides (widths), options (whether a solver's options are unfolded), theme ("dark" | "light").
  */
 export class Store {

@@ -3,6 +3,7 @@
 import { ContactBars } from "poise/contact_bars.js";
 import { element, setOptions } from "poise/element.js";
 import { tick } from "poise/fields.js";
+import { keyButtons, keyMarks } from "poise/keying.js";
 import { redraw, toolButton } from "poise/tool_button.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
@@ -34,6 +35,7 @@ export function fillTimeline(place, page, commands) {
       clip,
       player.speed,
       player.clock,
+      ...keyButtons(page, commands),
       element("span", { class: "spring" }),
       element(
         "label",
@@ -43,7 +45,7 @@ export function fillTimeline(place, page, commands) {
       ),
       terrain,
     ),
-    element("div", { class: "track" }, player.slider, contacts.whole),
+    element("div", { class: "track" }, player.slider, keyMarks(page), contacts.whole),
   );
   store.on("state", (state) => {
     setOptions(clip, [

@@ -4,10 +4,12 @@ import { NO_TURN } from "poise/commands.js";
 import { element } from "poise/element.js";
 import { entry, menu } from "poise/menu.js";
 import { busyIndicator } from "poise/messages.js";
+import { openMenu } from "poise/opening.js";
 import { showMenu } from "poise/show_menu.js";
 import { drawer } from "poise/sides.js";
 import { themeButton, toolButton } from "poise/tool_button.js";
 
+const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
 const TURN = "Turn the target (E)";
 
 /** What each way to save is for. */
@@ -32,6 +34,7 @@ export function fillToolbar(place, page, commands) {
   place.append(
     drawer("left", "Rig, chains and limits"),
     element("span", { class: "mark", title: "Poise" }, "Poise"),
+    openMenu(page),
     sceneMenu(store, page.send),
     saveMenu(store, page),
     group(
@@ -82,7 +85,9 @@ function gizmoButtons(store, commands) {
     turn.title = turns ? TURN : NO_TURN;
     local.setAttribute("aria-pressed", String(store.get("space") === "local"));
   });
-  return [move, turn, local];
+  const bone = toolButton("gizmo-bone", "bone", "Turn the selected bone (T)", commands.turnBones);
+  store.on("turning", (turning) => bone.setAttribute("aria-pressed", String(turning)));
+  return [move, turn, local, bone];
 }
 
 function viewsButton(store, count, drawing, title, commands) {
@@ -94,14 +99,16 @@ function viewsButton(store, count, drawing, title, commands) {
 function sceneMenu(store, send) {
   const list = element("div", { "aria-label": "Scenes" });
   const go = (name) => () => send({ do: "scene", name });
-  store.on("welcome", ({ scenes, opened }) => {
-    const back = opened ? [entry("scene-opened", opened, "what the viewer was started with", go(null))] : [];
-    list.replaceChildren(
-      ...back,
-      ...scenes.map(({ name, title, text }) => entry(`scene-${name}`, title, text, go(name))),
-    );
+  store.on("welcome", ({ scenes }) => {
+    list.replaceChildren(...scenes.map(({ name, title, text }) => entry(`scene-${name}`, title, text, go(name))));
   });
-  store.on("state", ({ scene }) => {
+  let shown = null; // the file that leads the list
+  store.on("state", ({ scene, opened }) => {
+    if (opened !== shown) {
+      list.querySelector("[data-testid=scene-opened]")?.remove();
+      if (opened) list.prepend(entry("scene-opened", opened, "the file that was opened", go(null)));
+      shown = opened;
+    }
     const chosen = `scene-${scene ?? "opened"}`;
     for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === chosen);
   });
@@ -127,7 +134,9 @@ function rigName(store) {
     const { message } = store.get("model") ?? {};
     const title = store.get("state")?.name || message?.name || "";
     name.textContent = title;
-    document.title = `${title} - Poise`;
+    const unsaved = store.get("state")?.unsaved === true;
+    name.classList.toggle("unsaved", unsaved);
+    document.title = `${unsaved ? UNSAVED : ""}${title} - Poise`;
     if (!message) return;
     name.title = `${message.name}: ${message.joints.filter((joint) => joint.shown).length} joints, ${message.format}`;
   });

@@ -1,9 +1,12 @@
 /** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
 
 import { Actor, SHOW } from "poise/actor.js";
+import { BoneTurn } from "poise/bone_turn.js";
 import { Camera } from "poise/camera.js";
+import { Clouds } from "poise/clouds.js";
 import { Gizmo } from "poise/gizmo.js";
 import { Ground } from "poise/ground.js";
+import { LimitHandles } from "poise/limit_handles.js";
 import { NameLabel } from "poise/name_label.js";
 import { PALETTES } from "poise/palette.js";
 import { Picking } from "poise/picking.js";
@@ -47,6 +50,9 @@ export class Viewport {
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
     this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
+    this.bone = new BoneTurn(this);
+    this.clouds = new Clouds(this.stage);
+    this.limitHandles = new LimitHandles(this);
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
@@ -129,6 +135,8 @@ export class Viewport {
     this.state = state;
     if (!this.actor) return;
     this.actor.setState(state, this.camera.up);
+    this.bone.follow(state.serial);
+    this.limitHandles.update();
     this.activate(this.gizmo.active);
   }
 
@@ -186,6 +194,8 @@ export class Viewport {
     const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
     const solved = frame.status[this.told.slot] !== "nothing";
+    this.bone.follow(frame.serial);
+    this.limitHandles.update();
     if (this._fresh) this._meet();
     else if (frame.playing && before) this._goAlong(before);
     else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
@@ -226,6 +236,7 @@ export class Viewport {
   setSelected(joint) {
     if (!this.actor) return;
     this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
+    this.limitHandles.select(joint);
     this.actor.paintBones();
     this.stage.invalidate();
   }
@@ -236,6 +247,7 @@ export class Viewport {
     this.ground.setShow(this.show);
     useShadows(this.stage, this.show.shadows);
     this.actor?.setShow(this.show);
+    this.limitHandles.update();
     this.stage.invalidate();
   }
 
@@ -348,6 +360,8 @@ export class Viewport {
       this.picking,
       this.label,
       this.cube,
+      this.limitHandles,
+      this.clouds,
       this.gizmo,
       this.actor,
       this.ground,

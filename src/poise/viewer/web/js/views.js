@@ -39,6 +39,8 @@ export class Views {
     store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
     store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
     store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
+    store.on("marks", ({ marks }) => this.each(({ viewport }) => viewport.clouds.set(marks)));
+    store.on(["selected", "turning"], () => this.each((view) => this.setBone(view)));
     store.on(
       "connection",
       (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
@@ -78,6 +80,11 @@ export class Views {
 
   setGizmo({ viewport }) {
     viewport.gizmo.setMode(this.store.get("gizmo"), this.store.get("space"));
+  }
+
+  /** The rings are on the selected bone, or on a target. */
+  setBone({ viewport }) {
+    viewport.bone.give(this.store.get("turning") ? this.store.get("selected") : null);
   }
 
   add() {
@@ -128,6 +135,7 @@ export class Views {
     viewport.setTheme(store.get("theme"));
     viewport.setShow(store.get("show"));
     this.setGizmo(view);
+    viewport.clouds.set(store.get("marks")?.marks ?? []);
     if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
     if (store.get("model")) this.load(view, store.get("model"));
     else view.loading = true;
@@ -147,6 +155,7 @@ export class Views {
     give("answer", view.viewport.setAnswer);
     view.viewport.setSelected(store.get("selected"));
     view.viewport.activateChain(store.get("active"));
+    this.setBone(view);
     if (view !== this.views[0]) this.lookAlike();
     store.set("shown", message.id);
   }

@@ -1,0 +1,40 @@
+"""A script with its own controls in the viewer: a slider, a button, a text, and points marked in the scene.
+
+At a terminal it opens the browser and runs until the page is closed; elsewhere it uses the controls by itself and ends.
+"""
+
+import sys
+
+import numpy as np
+
+import poise
+from poise import samples
+
+rig = poise.load(samples.path("humanoid.glb"))
+tracker = poise.Tracker(rig.rest, poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm"))
+someone = sys.stdout.isatty() and len(sys.argv) == 1
+
+with poise.view(rig, open_browser=someone) as view:
+    height = view.slider("height", 0.9, 1.6, 1.2)
+    again = view.button("forget the way")
+    said = view.text("result")
+    way = []
+    for frame in view.frames(fps=60):
+        if not someone:
+            height.value += 0.01  # nobody drags: go up
+        result = tracker([0.3, height.value, 0.4], dt=frame.dt)
+        if again.pressed:
+            way.clear()
+        way.append(result.pose.world["LeftHand"].positions)
+        view.pose = result.pose
+        view.marks(np.array(way[-200:]), name="way of the hand")
+        said.value = result.message()
+        if not someone and frame.number == 20:
+            break
+
+print(said.value)
+print("the slider is at", height.value)
+if not someone:
+    assert result.reached
+    assert abs(height.value - 1.41) < 1e-9
+    assert len(way) == 21

@@ -1,0 +1,1 @@
+"""Files that the page sends, received into a folder of their own."""

@@ -1,0 +1,180 @@
+"""Files on their way from the page: into a private folder, under names that lead nowhere else.
+
+The page sends contents and what it calls them; a path of anybody's disk is neither sent nor opened.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from poise.errors import InputError
+from poise.io.registry import reader
+from poise.maths.arrays import short
+from poise.viewer.protocol import number, text
+
+MOST_BYTES = 256_000_000  # of all files that are sent together
+MOST_FILES = 5000
+_LONGEST = 200  # bytes of a part of a name: file systems take 255
+_DEEPEST = 20  # folders in folders
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no files on Windows
+_UNFIT = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+
+
+@dataclass
+class _Delivery:
+    """The files of one drop, as far as they have come."""
+
+    folder: Path
+    main: Path
+    files: int
+    bytes: int
+    file: BinaryIO | None = None
+    missing: int = 0  # bytes of this file
+    came: int = 0  # bytes of all files
+    names: set[str] = field(default_factory=set[str])
+
+
+class Uploads:
+    """One delivery after the other; all folders go with `close`, for rigs read their files as long as they are shown.
+
+    Used by the studio's thread only, `hidden` by any.
+    """
+
+    def __init__(self) -> None:
+        self._base: tempfile.TemporaryDirectory[str] | None = None
+        self._count = 0
+        self._now: _Delivery | None = None
+        self._deaf = False  # what still comes of a delivery that was refused says nothing
+
+    def begin(self, args: dict[str, Any]) -> None:
+        """Files will come; FileError where nobody could read the main one, InputError where they are too many."""
+        self.cancel()
+        main = _inside(text(args, "main"))
+        files, size = int(number(args, "files", 1, 1e9)), int(number(args, "bytes", 0, 1e18))
+        if files > MOST_FILES or size > MOST_BYTES:
+            raise InputError(
+                f"{files:,} files of {size / 1e6:,.0f} MB are too much: at most {MOST_FILES:,} files of "
+                f"{MOST_BYTES / 1e6:.0f} MB in all"
+            )
+        reader(main)
+        if self._base is None:
+            self._base = tempfile.TemporaryDirectory(prefix="poise-")
+        self._count += 1
+        folder = Path(self._base.name).resolve() / str(self._count)
+        folder.mkdir()
+        self._now = _Delivery(folder, main, files, size)
+
+    def next_file(self, args: dict[str, Any]) -> None:
+        """The contents of this file come next; InputError for a name that is none here."""
+        if self._deaf:
+            return
+        now = self._current()
+        self._complete(now)
+        path, size = _inside(text(args, "path")), int(number(args, "size", 0, 1e18))
+        if len(now.names) >= now.files or now.came + size > now.bytes:
+            raise InputError("more is sent than was announced")
+        if path.as_posix() in now.names:
+            raise InputError(f"two files are called {path.as_posix()!r}")
+        now.names.add(path.as_posix())
+        target = now.folder / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            now.file = target.open("xb")
+        except OSError as error:
+            raise InputError(f"{path.as_posix()!r} cannot be kept here: {error.strerror}") from error
+        now.missing = size
+
+    def take(self, data: bytes) -> None:
+        """Some of the contents; InputError where they belong to no file."""
+        if self._deaf:
+            return
+        now = self._current()
+        if now.file is None or len(data) > now.missing:
+            raise InputError("more is sent than was announced")
+        now.missing -= len(data)
+        now.came += len(data)
+        try:
+            now.file.write(data)
+        except OSError as error:
+            raise InputError(f"what was sent cannot be kept here: {error.strerror}") from error
+
+    def finish(self) -> Path:
+        """The main file, now that all is there; InputError where it is not."""
+        now = self._current()
+        self._complete(now)
+        if len(now.names) != now.files or now.came != now.bytes or now.main.as_posix() not in now.names:
+            raise InputError("not all files have come")
+        self._now = None
+        return now.folder / now.main
+
+    def cancel(self) -> None:
+        """Forget what has come of a delivery that is not complete."""
+        self._deaf = False
+        if self._now is not None:
+            if self._now.file is not None:
+                self._now.file.close()
+            shutil.rmtree(self._now.folder, ignore_errors=True)
+            self._now = None
+
+    def refuse(self) -> None:
+        """Forget it; the page does not know yet, and what it has sent already is passed over."""
+        self.cancel()
+        self._deaf = True
+
+    def drop(self, path: Path) -> None:
+        """Remove the folder of a main file that could not be opened."""
+        if self._base is not None:
+            inside = path.relative_to(Path(self._base.name).resolve())
+            shutil.rmtree(Path(self._base.name).resolve() / inside.parts[0], ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove everything that has come."""
+        self.cancel()
+        base, self._base = self._base, None
+        if base is not None:
+            shutil.rmtree(base.name, ignore_errors=True)  # a file that is open on Windows keeps nobody waiting
+            base.cleanup()
+
+    def hidden(self, sentence: str) -> str:
+        """A sentence with files named as the page named them: the folder is nobody's business."""
+        base = self._base
+        if base is None:
+            return sentence
+        folder = re.escape(str(Path(base.name).resolve()))
+        return re.sub(rf"{folder}(/|\\)\d+", "the folder", re.sub(rf"{folder}(/|\\)\d+(/|\\)", "", sentence))
+
+    def _current(self) -> _Delivery:
+        if self._now is None:
+            raise InputError("no file was announced: a page sends text, and binary messages of files only")
+        return self._now
+
+    @staticmethod
+    def _complete(now: _Delivery) -> None:
+        if now.missing:
+            raise InputError("a file has not come to its end")
+        if now.file is not None:
+            now.file.close()
+            now.file = None
+
+
+def _inside(name: str) -> Path:
+    """The name of a file as a path inside the folder of a delivery; InputError for whatever could lead elsewhere."""
+    parts = name.split("/")
+    if len(parts) > _DEEPEST or not all(map(_is_plain, parts)):
+        raise InputError(f"{short(name)} is no name of a file that can be kept here; rename it and send it again")
+    return Path(*parts)
+
+
+def _is_plain(part: str) -> bool:
+    """Whether a part of a path is a name on every system, and no device."""
+    try:
+        size = len(part.encode())
+    except UnicodeEncodeError:  # half a character
+        return False
+    named = 0 < size <= _LONGEST and part == part.rstrip(". ") and not _UNFIT.search(part)
+    return named and not _DEVICE.fullmatch(part)
