@@ -268,7 +268,7 @@ class TestStartingAndStopping:
             began = time.monotonic()
             server.close()
             took = time.monotonic() - began
-            assert closed_with(page.socket) == 1001
+            assert closed_with(page.socket) == 4010
             assert closed_with(silent) == 1001
             with contextlib.suppress(ConnectionResetError):
                 assert idle.recv(1) == b""
