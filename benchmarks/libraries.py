@@ -126,7 +126,8 @@ def _report(jobs: int, ran: dict[str, Ran], *, same: bool, whole: bool) -> None:
     load = os.getloadavg()[1]
     clips = (
         f"{jobs} clips of {FRAMES} to {FRAMES + 49} frames by `poise lock`. Two processes were {pace:.2f} times as "
-        f"fast as one by the wall clock; {load:.1f} processes wanted the {os.cpu_count()} cores meanwhile, these among them."
+        f"fast as one by the wall clock; {load:.1f} processes wanted the {os.cpu_count()} cores meanwhile, these among "
+        "them."
     )
     kept = (
         f"The same bytes from all runs: {'yes' if same else 'no'}. Every file once in the table after the kills: "

@@ -27,6 +27,7 @@ from poise.viewer.session.follow import follow, follow_clip
 from poise.viewer.session.history import History, Moment
 from poise.viewer.session.jobs import Aside, Awaited, Jobs
 from poise.viewer.session.outbox import Inbox, Outbox
+from poise.viewer.session.receiving.uploads import Uploads
 from poise.viewer.session.stage import Stage, StageFrame
 from poise.viewer.session.state import state_of
 from poise.viewer.solving import Outcome
