@@ -17,6 +17,7 @@ from poise.io import samples
 from poise.io.registry import formats
 from tests.contracts.clips import MOTIONS, VERBS, walk
 from tests.contracts.test_inputs import arrays_in
+from tests.io.fbx_samples import limb as limb_fbx
 from tests.strategies import rng_of
 
 MODULES = {
@@ -42,15 +43,26 @@ def rest(skeleton):
     return Pose(skeleton, skeleton.rest_q)
 
 
+GIVEN = {".fbx": limb_fbx}  # files of formats that are not written, by what makes one
+
+
 def saved(path):
     """What is in a file now: the figure at rest, or where the format cannot hold it, a bundled sample."""
     thing = rest(figure())
+    if path.suffix in GIVEN:
+        path.write_bytes(GIVEN[path.suffix]())
+        return None
     try:
         poise.save(thing, path)
     except poise.UnsupportedError:
         thing = loaded(next(Path(samples.__file__).parent.glob(f"*{path.suffix}")))
         poise.save(thing, path)
     return thing
+
+
+def tries(suffix, usual):
+    """How many broken files are read: fewer where each takes a process of its own."""
+    return usual // 10 if suffix in GIVEN else usual
 
 
 def loaded(path):
@@ -119,7 +131,7 @@ class TestReading:
         path = tmp_path / f"rig{suffix}"
         saved(path)
         data = path.read_bytes()
-        for length in np.linspace(1, len(data) - 1, 40).astype(int):
+        for length in np.linspace(1, len(data) - 1, tries(suffix, 40)).astype(int):
             path.write_bytes(data[:length])
             holds(path)
 
@@ -127,7 +139,7 @@ class TestReading:
         path, rng = tmp_path / f"rig{suffix}", rng_of(1)
         saved(path)
         data = path.read_bytes()
-        for _ in range(60):
+        for _ in range(tries(suffix, 60)):
             wrong = bytearray(data)
             for place in rng.integers(len(data), size=rng.integers(1, 4)):
                 wrong[place] = rng.choice([rng.integers(256), *b" \n-.e9,\x00"])

@@ -51,6 +51,13 @@ except poise.UnsupportedError as error:
     assert "pip install 'poise[terrain]'" in str(error)
 else:
     raise AssertionError("trimesh is here")
+(folder / "a.fbx").write_bytes(b"; FBX 7.4.0 project file")
+try:
+    poise.load(folder / "a.fbx")
+except poise.FileError as error:
+    assert "pip install 'poise[fbx]'" in str(error)
+else:
+    raise AssertionError("ufbx is here")
 from poise.cli import main
 sys.argv = ["poise", "info", str(folder / "a.glb")]
 try:
@@ -93,6 +100,14 @@ assert len(read_mesh(folder / "a.dae")[0].faces) == 1
 from urllib.request import urlopen
 with poise.view(arm, open_browser=False) as view:
     assert b"<html" in urlopen(view.url, timeout=60).read().lower()
+""",
+    "fbx": """
+from importlib import util
+spec = util.spec_from_file_location("fbx_samples", Path({tests!r}) / "io" / "fbx_samples.py")
+samples = util.module_from_spec(spec)
+spec.loader.exec_module(samples)
+(folder / "a.fbx").write_bytes(samples.fbx([samples.node("a"), samples.node("b", "a", LclTranslation=(0, 1, 0))]))
+assert poise.load(folder / "a.fbx").rest.world["b"].positions[1] == 1.0
 """,
     "jax": """
 import jax  # its own warnings at import are not ours
@@ -142,6 +157,7 @@ def test_alone(extra, tmp_path):
         pytest.skip(f"{missing.name} is not installed here; scripts/test --all installs it")
     (tmp_path / "work").mkdir()
     start = START.format(paths=[str(ROOT / "src"), str(packages)], folder=str(tmp_path / "work"))
-    command = [sys.executable, "-I", "-S", "-c", start + USES[extra]]
+    use = USES[extra].replace("{tests!r}", repr(str(ROOT / "tests")))
+    command = [sys.executable, "-I", "-S", "-c", start + use]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PROCESS, check=False)
     assert done.returncode == 0, done.stderr

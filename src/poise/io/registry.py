@@ -29,7 +29,7 @@ _AS_BVH = "save it as .bvh, as motion capture tools and Blender do"
 
 # Formats that are not read, and the way out. Suffix -> name, what to do.
 _WAY_OUT = {
-    ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
+    ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
     ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
     ".xml": ("MJCF", _BY_URDF), ".mjcf": ("MJCF", _BY_URDF), ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
     ".npz": ("AMASS npz", _AS_BVH), ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
@@ -45,6 +45,10 @@ class Format(Protocol):
         What the format is called.
     SUFFIXES
         Suffixes of its files, with the dot.
+
+    Notes
+    -----
+    A format that is read only has no `write`, and may say in `INSTEAD` how else things are saved.
     """
 
     NAME: str
@@ -92,7 +96,7 @@ def formats() -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Rig:
-    """Read a rig from a file: glTF, GLB, VRM, BVH or URDF, found by the suffix.
+    """Read a rig from a file: glTF, GLB, VRM, BVH, URDF, or FBX with an extra, found by the suffix.
 
     Parameters
     ----------
@@ -184,6 +188,9 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
+    instead: str | None = getattr(module, "INSTEAD", None)
+    if module is not None and verb == "write" and instead:
+        raise FileError(path, f"{module.NAME} files are read, not written; {instead}")
     if suffix in _WAY_OUT:
         name, way_out = _WAY_OUT[suffix]
         raise FileError(path, f"{name} files are not supported yet; {way_out}")
