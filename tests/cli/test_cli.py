@@ -236,7 +236,7 @@ def test_demo(tmp_path):
 
 # --- files that are broken on purpose -------------------------------------------------------------
 
-LATER = {".usda", ".xml", ".npz"}
+LATER = {".xml", ".npz"}
 REJECT, WARN, ACCEPT = "reject", "warn", "accept"
 
 

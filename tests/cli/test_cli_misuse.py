@@ -42,7 +42,7 @@ CALLS = {
     "no file there": (["info", "nothing.glb"], "nothing.glb"),
     "Blender": (["info", "mixamo.blend"], "save it as .glb with Blender"),
     "FBX to write": ([*HAND, "--to", "0", "1", "0", "-o", "a.fbx"], "FBX files are read, not written"),
-    "USD": (["info", "robot.usd"], "save it as .glb with Blender"),
+    "USD to write": ([*HAND, "--to", "0", "1", "0", "-o", "a.usdz"], "USD files are read, not written"),
     "MJCF": (["info", "robot.xml"], "take the URDF of the same robot"),
     "xacro": (["info", "robot.urdf.xacro"], "xacro robot.urdf.xacro > robot.urdf"),
     "another suffix": (["info", "notes.txt"], "cannot read files named '.txt'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import warnings
@@ -18,6 +19,8 @@ from poise.io.registry import formats
 from tests.contracts.clips import MOTIONS, VERBS, walk
 from tests.contracts.test_inputs import arrays_in
 from tests.io.fbx_samples import limb as limb_fbx
+from tests.io.usd_samples import SUFFIXES as USD
+from tests.io.usd_samples import leg as leg_usd
 from tests.strategies import rng_of
 
 MODULES = {
@@ -43,7 +46,9 @@ def rest(skeleton):
     return Pose(skeleton, skeleton.rest_q)
 
 
-GIVEN = {".fbx": limb_fbx}  # files of formats that are not written, by what makes one
+GIVEN = {".fbx": limb_fbx} | {
+    suffix: functools.partial(leg_usd, suffix) for suffix in USD
+}  # files of formats that are not written, by what makes one
 
 
 def saved(path):

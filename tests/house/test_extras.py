@@ -109,6 +109,16 @@ spec.loader.exec_module(samples)
 (folder / "a.fbx").write_bytes(samples.fbx([samples.node("a"), samples.node("b", "a", LclTranslation=(0, 1, 0))]))
 assert poise.load(folder / "a.fbx").rest.world["b"].positions[1] == 1.0
 """,
+    "usd": """
+(folder / "a.usda").write_text('''#usda 1.0
+def Skeleton "L"
+{
+    uniform token[] joints = ["a"]
+    uniform matrix4d[] restTransforms = [( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 2, 0, 1) )]
+}
+''')
+assert poise.load(folder / "a.usda").rest.world["a"].positions[1] == 2.0
+""",
     "jax": """
 import jax  # its own warnings at import are not ours
 result = poise.solve(arm.rest, poise.Position("tool", (0.2, 0.2, 0.4)), solver="autodiff")

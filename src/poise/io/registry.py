@@ -22,7 +22,6 @@ from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
 _BY_BLENDER = "save it as .glb with Blender (File > Import, then File > Export > glTF 2.0)"
-_BY_STAGE = "save it as .glb with Blender (File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
 _BY_URDF = "take the URDF of the same robot, which most makers and robot_descriptions have"
 _BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
 _AS_BVH = "save it as .bvh, as motion capture tools and Blender do"
@@ -30,7 +29,6 @@ _AS_BVH = "save it as .bvh, as motion capture tools and Blender do"
 # Formats that are not read, and the way out. Suffix -> name, what to do.
 _WAY_OUT = {
     ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
-    ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
     ".xml": ("MJCF", _BY_URDF), ".mjcf": ("MJCF", _BY_URDF), ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
     ".npz": ("AMASS npz", _AS_BVH), ".amc": ("ASF/AMC", _AS_BVH), ".asf": ("ASF/AMC", _AS_BVH),
 }  # fmt: skip
@@ -96,7 +94,7 @@ def formats() -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Rig:
-    """Read a rig from a file: glTF, GLB, VRM, BVH, URDF, or FBX with an extra, found by the suffix.
+    """Read a rig from a file: glTF, GLB, VRM, BVH, URDF, or with an extra FBX or USD; found by the suffix.
 
     Parameters
     ----------
