@@ -18,7 +18,7 @@ from poise.io.child.ask import ChildAnswer, ask, nonsense
 from poise.io.files import read_bytes
 from poise.io.numbers import LARGEST
 from poise.io.usd.figures import clips_of, figures_of
-from poise.io.usd.robot import Robot
+from poise.io.usd.robot import PhysicsTree
 from poise.model.local import world
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -68,7 +68,7 @@ def _rig(path: Path, answer: ChildAnswer) -> Rig:
         pose = shown[0].poses[0] if len(clips) == 1 and shown else Pose(figures.skeleton, figures.skeleton.rest_q)
         skins = tuple(skin for skin in figures.skins if len(skin.bind))
         return Rig(figures.skeleton, pose, clips, skins, notes=tuple(notes), path=path)
-    robot = Robot(answer, notes)
+    robot = PhysicsTree(answer, notes)
     if header["others"]:
         notes.append(f"physics joints of other kinds are not read: {listed(header['others'])}")
     if not robot.names:

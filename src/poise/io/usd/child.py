@@ -10,6 +10,7 @@ import os
 import sys
 from array import array
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,21 @@ _CHANNELS = ("translations", "rotations", "scales")
 def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
     """The skeletons, animations and joints of a stage as a JSON object and blocks of numbers."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
-    from pxr import Sdf, Tf, Usd  # noqa: PLC0415  (the extra; the parent has looked that it is there)
-
+    sdf, tf, usd = (pxr(name) for name in ("Sdf", "Tf", "Usd"))
     try:
-        layer = Sdf.Layer.FindOrOpen(sys.argv[3])
+        layer = sdf.Layer.FindOrOpen(sys.argv[3])
         if layer is None:
             raise Refused("usd-core cannot read it")
-        missing = _check_layers(layer, Sdf)
-        stage = Usd.Stage.Open(layer)
-    except Tf.ErrorException as error:
+        missing = _check_layers(layer, sdf)
+        stage = usd.Stage.Open(layer)
+    except tf.ErrorException as error:
         raise Refused(f"usd-core cannot read it: {_first(error)}") from error
     return _Stage(stage, missing).told()
+
+
+def pxr(name: str) -> Any:
+    """A module of usd-core: the extra, whose types are not known everywhere; the parent has looked that it is there."""
+    return import_module(f"pxr.{name}")
 
 
 def _first(error: Exception) -> str:
@@ -77,7 +82,12 @@ def _check_layers(first: Any, sdf: Any) -> list[str]:
 def _refuse_clips(layer: Any) -> None:
     """Value clips open files when values are asked for: too late to look where these are."""
     found: list[str] = []
-    layer.Traverse("/", lambda path: found.append(str(path)) if _has_clips(layer, path) else None)
+
+    def visit(path: Any) -> None:
+        if _has_clips(layer, path):
+            found.append(str(path))
+
+    layer.Traverse("/", visit)
     if found:
         raise Refused(f"{found[0]} has value clips, which are not read; flatten the stage first")
 
@@ -91,12 +101,10 @@ class _Stage:
     """A stage, and what is told of it."""
 
     def __init__(self, stage: Any, missing: list[str]) -> None:
-        from pxr import Usd, UsdGeom, UsdSkel  # noqa: PLC0415
-
         self.stage, self.missing = stage, missing
-        self.prims = list(stage.Traverse(Usd.TraverseInstanceProxies()))
-        self.geom, self.skel = UsdGeom, UsdSkel
-        self.places = UsdGeom.XformCache()
+        self.prims = list(stage.Traverse(pxr("Usd").TraverseInstanceProxies()))
+        self.geom, self.skel = pxr("UsdGeom"), pxr("UsdSkel")
+        self.places = self.geom.XformCache()
         self.blocks: list[array[float]] = []
         self.count = 0
 
@@ -132,7 +140,8 @@ class _Stage:
         """The world matrix of a prim; the identity for one that is not there."""
         if not prim or not prim.IsA(self.geom.Xformable):
             return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
-        return [value for row in self.places.GetLocalToWorldTransform(prim) for value in row]
+        matrix: Any = self.places.GetLocalToWorldTransform(prim)
+        return [value for row in matrix for value in row]
 
     def _skeleton(self, prim: Any) -> dict[str, Any]:
         skeleton = self.skel.Skeleton(prim)

@@ -21,7 +21,7 @@ _CHANNELS = (("translations", "translation", 3), ("rotations", "rotation", 4), (
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SkelPart:
     """One skeleton of the stage: its first row, the prim's path, and the row of each of its joints by path."""
 
     path: str
@@ -34,7 +34,7 @@ class Figures:
     """All skeletons of a stage as rows of one."""
 
     skeleton: Skeleton
-    parts: list[Part]
+    parts: list[SkelPart]
     skins: tuple[Skin, ...]
 
 
@@ -45,7 +45,7 @@ def figures_of(answer: ChildAnswer, notes: list[str], units: dict[str, Any]) -> 
     kinds: list[int] = []
     matrices: list[Floats] = []
     binds: list[tuple[str, list[int], Floats]] = []
-    parts: list[Part] = []
+    parts: list[SkelPart] = []
     sources: list[str] = []
     for told in answer.header["skeletons"]:
         base = len(names)
@@ -65,7 +65,7 @@ def figures_of(answer: ChildAnswer, notes: list[str], units: dict[str, Any]) -> 
         place = _checked(answer, np.array(told["place"], dtype=np.float64).reshape(1, 16))
         matrices += [place, rest]
         binds.append((names[base], list(rows.values()), bind))
-        parts.append(Part(told["path"], rows, told["animation"]))
+        parts.append(SkelPart(told["path"], rows, told["animation"]))
         if told["moves"]:
             notes.append(f"the prim {told['path']} is animated itself; that is not read")
     offsets, turns, scales, sheared = parts_of(np.concatenate(matrices))
@@ -145,14 +145,14 @@ def clips_of(answer: ChildAnswer, figures: Figures, notes: list[str]) -> tuple[K
     return tuple(clips)
 
 
-def _part(told: dict[str, Any], parts: list[Part]) -> Part | None:
+def _part(told: dict[str, Any], parts: list[SkelPart]) -> SkelPart | None:
     bound = [part for part in parts if part.animation == told["path"]]
     fitting = [part for part in parts if told["joints"] and set(told["joints"]) <= set(part.rows)]
     return next((part for part in [*bound, *fitting]), None)
 
 
 def _clip(
-    answer: ChildAnswer, told: dict[str, Any], part: Part, skeleton: Skeleton, rate: float, notes: list[str]
+    answer: ChildAnswer, told: dict[str, Any], part: SkelPart, skeleton: Skeleton, rate: float, notes: list[str]
 ) -> KeyedClip | None:
     codes = answer.block(told["times"], answer.blocks[told["times"]].shape)
     joints: list[str] = told["joints"]

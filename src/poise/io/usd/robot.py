@@ -21,7 +21,7 @@ _KINDS = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, 
 _TURNS = ("rotX", "rotY", "rotZ")
 
 
-class Robot:
+class PhysicsTree:
     """Rows of a robot: a joint's, which stands in the joint's frame, and below it that of the body that it carries."""
 
     def __init__(self, answer: ChildAnswer, notes: list[str]) -> None:
@@ -127,19 +127,17 @@ class Robot:
     def _motion(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
         kind = _KINDS.get(joint["kind"])
         try:
-            if kind in (Kind.HINGE, Kind.SLIDE):
-                return kind, self._range(joint, back=back)
+            if kind is not None and kind in (Kind.HINGE, Kind.SLIDE):
+                return kind, self._range(joint)  # the axis is turned where the bodies are the other way round
             if kind == Kind.BALL and max(joint["cone"]) >= 0.0:
                 self.notes.append(f"the cone that limits the spherical joint {joint['path']} is not read")
             return (kind, None) if kind is not None else self._of_six(joint, back=back)
         except InputError as error:
             raise FileError(self.answer.path, str(error), place=joint["path"]) from error
 
-    def _range(self, joint: dict[str, Any], *, back: bool) -> Range | None:
+    def _range(self, joint: dict[str, Any]) -> Range | None:
         factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
         low, high = float(joint["low"]) * factor, float(joint["high"]) * factor
-        if back:
-            low, high = -high, -low
         low, high = (low if low > -LARGEST else -math.inf), (high if high < LARGEST else math.inf)
         return None if math.isinf(low) and math.isinf(high) else Range(low, high, source="file")
 
