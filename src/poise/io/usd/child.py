@@ -111,7 +111,7 @@ class _Stage:
     def told(self) -> tuple[dict[str, Any], list[array[float]]]:
         """The answer."""
         prims = self.prims
-        header = {
+        header: dict[str, Any] = {
             "unit": self.geom.GetStageMetersPerUnit(self.stage),
             "up": str(self.geom.GetStageUpAxis(self.stage)).lower(),
             "rate": self.stage.GetTimeCodesPerSecond(),
