@@ -58,6 +58,13 @@ except poise.UnsupportedError as error:
     assert "pip install 'poise[mjcf]'" in str(error)
 else:
     raise AssertionError("MuJoCo is here")
+(folder / "a.fbx").write_bytes(b"; FBX 7.4.0 project file")
+try:
+    poise.load(folder / "a.fbx")
+except poise.FileError as error:
+    assert "pip install 'poise[fbx]'" in str(error)
+else:
+    raise AssertionError("ufbx is here")
 from poise.cli import main
 sys.argv = ["poise", "info", str(folder / "a.glb")]
 try:
@@ -107,6 +114,23 @@ with poise.view(arm, open_browser=False) as view:
 )
 rig = poise.load(folder / "a.xml")
 assert poise.solve(rig.rest, poise.Direction("tip", (0, 0, 1))).reached
+    "fbx": """
+from importlib import util
+spec = util.spec_from_file_location("fbx_samples", Path({tests!r}) / "io" / "fbx_samples.py")
+samples = util.module_from_spec(spec)
+spec.loader.exec_module(samples)
+(folder / "a.fbx").write_bytes(samples.fbx([samples.node("a"), samples.node("b", "a", LclTranslation=(0, 1, 0))]))
+assert poise.load(folder / "a.fbx").rest.world["b"].positions[1] == 1.0
+""",
+    "usd": """
+(folder / "a.usda").write_text('''#usda 1.0
+def Skeleton "L"
+{
+    uniform token[] joints = ["a"]
+    uniform matrix4d[] restTransforms = [( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 2, 0, 1) )]
+}
+''')
+assert poise.load(folder / "a.usda").rest.world["a"].positions[1] == 2.0
 """,
     "jax": """
 import jax  # its own warnings at import are not ours
@@ -163,6 +187,7 @@ def test_alone(extra, tmp_path):
         pytest.skip(f"{missing.name} is not installed here; scripts/test --all installs it")
     (tmp_path / "work").mkdir()
     start = START.format(paths=[str(ROOT / "src"), str(packages)], folder=str(tmp_path / "work"))
-    command = [sys.executable, "-I", "-S", "-c", start + USES[extra]]
+    use = USES[extra].replace("{tests!r}", repr(str(ROOT / "tests")))
+    command = [sys.executable, "-I", "-S", "-c", start + use]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PROCESS, check=False)
     assert done.returncode == 0, done.stderr

@@ -23,14 +23,12 @@ from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
 _BY_BLENDER = "save it as .glb with Blender (File > Import, then File > Export > glTF 2.0)"
-_BY_STAGE = "save it as .glb with Blender (File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
 _BY_URDF = "take the URDF of the same robot, which most makers and robot_descriptions have"
 _BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
 
 # Formats that are not read, and the way out. Suffix -> name, what to do.
 _WAY_OUT = {
-    ".fbx": ("FBX", _BY_BLENDER), ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
-    ".usd": ("USD", _BY_STAGE), ".usda": ("USD", _BY_STAGE), ".usdc": ("USD", _BY_STAGE), ".usdz": ("USD", _BY_STAGE),
+    ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
     ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
 }  # fmt: skip
 
@@ -54,6 +52,7 @@ class Format(Protocol):
     -----
     A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
     `write` then takes `rest`; see `poise.save`.
+    A format that is read only has no `write`, and may say in `INSTEAD` how else things are saved.
     """
 
     NAME: str

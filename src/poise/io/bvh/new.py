@@ -138,7 +138,8 @@ def _uniform_scales(poses: Pose) -> Floats:
     uneven = (np.abs(scales - first) > _SAME_SCALE * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
     sheared = skeleton.B.copy()
     sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
-    bad = uneven.any(axis=0) | (np.abs(sheared) > _SAME_SCALE).any(axis=(1, 2))
+    leads_on = np.array([bool(below) for below in skeleton.children], dtype=bool)  # a leaf's scale moves nothing
+    bad = (uneven.any(axis=0) & leads_on) | (np.abs(sheared) > _SAME_SCALE).any(axis=(1, 2))
     if bad.any():
         names = listed(skeleton.names[i] for i in np.flatnonzero(bad))
         message = f"a BVH file cannot hold scale that is mirrored or differs by axis; these joints have it: {names}"

@@ -1,0 +1,61 @@
+"""The child's side: limits on itself, the file from standard input, numbers to standard output.
+
+Nothing but the standard library is imported, so that the process is there at once. An answer is `MAGIC`, the length of
+a JSON text, the text, and numbers as doubles: see `poise.io.child.ask`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+MAGIC = b"POISE\x01"
+LENGTH = struct.Struct("<Q")
+
+
+class Refused(Exception):  # noqa: N818  (it is an answer, not a failure of the child)
+    """The file cannot be read; the message says why, as a person is told."""
+
+
+def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]]) -> None:
+    """Answer what `work` makes of the bytes on standard input, and leave at once.
+
+    `os._exit` runs no destructors: those of the library may be what crashes.
+    """
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no part of the answer
+    limit(seconds=int(sys.argv[1]), megabytes=int(sys.argv[2]))
+    try:
+        header, blocks = work(sys.stdin.buffer.read())
+    except Refused as error:
+        header, blocks = {"refused": str(error)}, ()
+    except MemoryError:
+        header, blocks = {"refused": f"it needs more than {sys.argv[2]} MB of memory"}, ()
+    except Exception as error:  # noqa: BLE001  (whatever a broken file makes of a library is told in one sentence)
+        header, blocks = {"refused": f"{type(error).__name__}: {error}"}, ()
+    text = json.dumps(header | {"blocks": [len(block) for block in blocks]}).encode()
+    out.write(MAGIC + LENGTH.pack(len(text)) + text)
+    for block in blocks:
+        if sys.byteorder == "big":
+            block.byteswap()
+        out.write(block.tobytes())
+    out.flush()
+    os._exit(0)
+
+
+def limit(*, seconds: int, megabytes: int) -> None:
+    """Limit this process where the platform can: processor time, memory, no core file. Windows has none of it."""
+    try:
+        import resource  # noqa: PLC0415
+    except ImportError:
+        return
+    sizes = {"RLIMIT_CPU": seconds, "RLIMIT_AS": megabytes << 20, "RLIMIT_CORE": 0}
+    for name, most in sizes.items():
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # macOS has names that it does not obey
+            resource.setrlimit(getattr(resource, name), (most, most))

@@ -1,0 +1,115 @@
+"""FBX, Autodesk's exchange format, read with ufbx: nodes, bind poses, takes, limits.
+
+Every node becomes a joint, A = translation and rotation, B = scale; pivots, pre- and post-rotations and the rotation
+order are in them. Lengths are the file's own. ufbx can crash on a damaged file, so that it reads in a process of its
+own, with limits of time and memory; see `poise.io.child`. Nothing is written: save as .glb or .bvh.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from poise.errors import FileError, PoiseError
+from poise.io.child.ask import ChildAnswer, ask, nonsense
+from poise.io.fbx.skeleton import WXYZ, SceneNode, build_skeleton, nodes_of, note_of_size, rest_of
+from poise.io.fbx.takes import Take, build_clip, takes_of
+from poise.io.files import guessed_kind, read_bytes
+from poise.maths.arrays import Floats
+from poise.model.joints import unique_names
+from poise.model.local import world
+from poise.model.pose import Pose
+from poise.model.rig import Rig, Skin
+from poise.model.skeleton import Kind, Skeleton
+
+NAME = "FBX"
+SUFFIXES = (".fbx",)
+INSTEAD = "save as .glb or .bvh, which Blender, Maya, Unreal and Unity import"
+_MISSING = (
+    "FBX is read with the package ufbx: pip install 'poise[fbx]'; or save it as .glb with Blender "
+    "(File > Import, then File > Export > glTF 2.0)"
+)
+_HEADS = (b"Kaydara FBX", b";")
+
+
+def read(path: Path) -> Rig:
+    """Read nodes, skins and takes; FileError for a file that has no skeleton, or that ufbx refuses or crashes on."""
+    data = read_bytes(path)
+    if find_spec("ufbx") is None:
+        raise FileError(path, _MISSING)
+    looks = guessed_kind(data)
+    if looks and not data.startswith(_HEADS):
+        raise FileError(path, f"it is not an FBX file; it looks like {looks}")
+    reply = ask(path, data, "poise.io.fbx.child", reader="ufbx")
+    try:
+        return _rig(path, reply)
+    except FileError:
+        raise
+    except PoiseError as error:
+        raise FileError(path, str(error)) from error
+
+
+def _rig(path: Path, reply: ChildAnswer) -> Rig:
+    nodes, notes = nodes_of(reply), _told(reply)
+    takes, rest = takes_of(reply, len(nodes)), rest_of(reply, len(nodes))
+    turning = {row for take in takes for row in take.turning(rest)}
+    skeleton = build_skeleton(reply, nodes, rest, turning, notes)
+    if not (skeleton.kinds == Kind.BALL).any():
+        raise FileError(path, f"there is no skeleton in it: none of its {len(nodes)} nodes is a bone or turns")
+    standing = Pose(skeleton, skeleton.rest_q)
+    worlds = _rest_world(path, skeleton, rest)
+    bones = [row for row, node in enumerate(nodes) if node.is_bone]
+    notes += note_of_size(skeleton, worlds[:, :3, 3], bones)
+    names = unique_names([take.name or f"take_{i}" for i, take in enumerate(takes)])
+    clips = tuple(build_clip(skeleton, rest, take, name) for take, name in zip(takes, names, strict=True))
+    notes += _begins(takes, list(names))
+    return Rig(skeleton, standing, clips, _skins(reply, nodes, skeleton), notes=tuple(notes), path=path)
+
+
+def _told(reply: ChildAnswer) -> list[str]:
+    """Notes of what ufbx repaired, and of what moves the nodes and is not read."""
+    try:
+        notes = [f"ufbx says: {' '.join(str(warning).split())}" for warning in reply.header["warnings"]]
+        if reply.header["constraints"] > 0:
+            notes.append(f"{reply.header['constraints']} constraints, such as IK handles, are not evaluated")
+    except (TypeError, KeyError) as error:
+        raise nonsense(reply.path) from error
+    return notes
+
+
+def _begins(takes: list[Take], names: list[str]) -> list[str]:
+    """Clips begin at 0; where the file's take does not, it is told."""
+    return [
+        f"take {name!r} begins at {take.begin:.6g} s in the file; its clip begins at 0"
+        for take, name in zip(takes, names, strict=True)
+        if take.begin != 0.0
+    ]
+
+
+def _rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
+    """World transforms of the rows at rest; a tree whose numbers overflow is refused here."""
+    linear = rest[:, 7:, None] * np.eye(3)
+    worlds = world(skeleton.parents.tolist(), rest[:, :3], rest[:, WXYZ], linear)
+    bad = np.flatnonzero(~np.isfinite(worlds).all(axis=(1, 2)))
+    if len(bad):
+        raise FileError(path, "its place in the world is too large for a number", place=skeleton.names[int(bad[0])])
+    return worlds
+
+
+def _skins(reply: ChildAnswer, nodes: list[SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:
+    """The joints of each mesh, and their world matrices when it was bound."""
+    skins: list[Skin] = []
+    try:
+        for i, told in enumerate(reply.header["skins"]):
+            joints = [range(len(nodes))[row] for row in told["joints"]]
+            columns = reply.block(told["bind"], (len(joints), 4, 3))
+            bind = np.tile(np.eye(4), (len(joints), 1, 1))
+            bind[:, :3] = columns.transpose(0, 2, 1)
+            bind.setflags(write=False)
+            names = tuple(skeleton.names[row] for row in joints)
+            skins.append(Skin(str(told["name"]) or f"skin_{i}", names, bind))
+    except (TypeError, KeyError, IndexError) as error:
+        raise nonsense(reply.path) from error
+    return tuple(skins)

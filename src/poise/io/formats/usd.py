@@ -1,0 +1,94 @@
+"""USD: `.usd`, `.usda`, `.usdc` and `.usdz`, read with usd-core: skeletons of UsdSkel, or the joints of UsdPhysics.
+
+Lengths are the file's own. Layers outside of the file's folder are refused before they are opened. The stage is opened
+in a process of its own; see `poise.io.child`. Nothing is written: save as .glb, .bvh or .urdf.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FileError, PoiseError, listed
+from poise.io.child.ask import ChildAnswer, ask, nonsense
+from poise.io.files import read_bytes
+from poise.io.numbers import LARGEST
+from poise.io.usd.figures import clips_of, figures_of
+from poise.io.usd.robot import PhysicsTree
+from poise.model.local import world
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Skeleton
+
+NAME = "USD"
+SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
+INSTEAD = "save as .glb or .bvh, which Blender, Maya, Houdini and Omniverse import"
+_MISSING = (
+    "USD is read with the package usd-core: pip install 'poise[usd]'; or save it as .glb with Blender "
+    "(File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
+)
+_HEADS = {".usda": (b"#usda",), ".usdc": (b"PXR-USDC",), ".usdz": (b"PK\x03\x04",)}
+
+
+def read(path: Path) -> Rig:
+    """Read skeletons and animations, else physics joints; FileError for a stage that has neither, or is broken."""
+    data = read_bytes(path)
+    if find_spec("pxr") is None:
+        raise FileError(path, _MISSING)
+    heads = _HEADS.get(path.suffix.lower(), sum(_HEADS.values(), ()))
+    if not data.startswith(heads):
+        raise FileError(path, f"it is not a {path.suffix} file: it does not begin as one")
+    answer = ask(path, data, "poise.io.usd.child", reader="usd-core", arguments=(str(path.absolute()),))
+    try:
+        return _rig(path, answer)
+    except FileError:
+        raise
+    except PoiseError as error:
+        raise FileError(path, str(error)) from error
+    except (TypeError, KeyError, ValueError, IndexError) as error:
+        raise nonsense(path) from error
+
+
+def _rig(path: Path, answer: ChildAnswer) -> Rig:
+    header, notes = answer.header, list[str]()
+    if header["missing"]:
+        notes.append(f"layers that it refers to are not there: {listed(header['missing'])}")
+    units = _units(header, notes)
+    if any(told["joints"] for told in header["skeletons"]):
+        figures = figures_of(answer, notes, units)
+        clips = clips_of(answer, figures, notes)
+        _check_places(path, figures.skeleton)
+        if header["joints"]:
+            notes.append(f"the {len(header['joints'])} physics joints beside the skeleton are not read")
+        shown = [clip for clip in clips if len(clip.times) == 1]  # as in a BVH of one frame: what the file shows
+        pose = shown[0].poses[0] if len(clips) == 1 and shown else Pose(figures.skeleton, figures.skeleton.rest_q)
+        skins = tuple(skin for skin in figures.skins if len(skin.bind))
+        return Rig(figures.skeleton, pose, clips, skins, notes=tuple(notes), path=path)
+    robot = PhysicsTree(answer, notes)
+    if header["others"]:
+        notes.append(f"physics joints of other kinds are not read: {listed(header['others'])}")
+    if not robot.names:
+        raise FileError(path, f"there is no skeleton in it: none of its {header['prims']} prims is one, or a joint")
+    skeleton = robot.skeleton(units)
+    _check_places(path, skeleton)
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(notes), path=path)
+
+
+def _units(header: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    unit, up = float(header["unit"]), header["up"]
+    if not (math.isfinite(unit) and 0.0 < unit <= LARGEST):
+        notes.append("metersPerUnit is no length above zero; the unit is taken as unknown")
+    known = math.isfinite(unit) and 0.0 < unit <= LARGEST
+    return {"metres_per_unit": unit if known else None, "up": up if up in ("x", "y", "z") else None}
+
+
+def _check_places(path: Path, skeleton: Skeleton) -> None:
+    """Refuse a tree whose numbers overflow."""
+    places = world(skeleton.parents.tolist(), skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
+    bad = np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))
+    if len(bad):
+        raise FileError(path, "its place in the world is too large for a number", place=skeleton.names[int(bad[0])])

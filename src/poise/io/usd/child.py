@@ -1,0 +1,214 @@
+"""What runs in a process of its own: usd-core opens the stage, and numbers are written out.
+
+Before a stage is composed, every layer that it would take in is looked at: one outside of the file's folder is refused
+unopened. Matrices are 16 numbers that act on rows, as USD has them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from poise.io.child.answer import Refused, main
+
+_MOST_LAYERS = 1000
+_MOST_NUMBERS = 20_000_000
+_KINDS = {
+    "PhysicsRevoluteJoint": "revolute", "PhysicsPrismaticJoint": "prismatic", "PhysicsFixedJoint": "fixed",
+    "PhysicsSphericalJoint": "spherical", "PhysicsJoint": "free",
+}  # fmt: skip
+_CHANNELS = ("translations", "rotations", "scales")
+
+
+def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
+    """The skeletons, animations and joints of a stage as a JSON object and blocks of numbers."""
+    os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
+    sdf, tf, usd = (pxr(name) for name in ("Sdf", "Tf", "Usd"))
+    try:
+        layer = sdf.Layer.FindOrOpen(sys.argv[3])
+        if layer is None:
+            raise Refused("usd-core cannot read it")
+        missing = _check_layers(layer, sdf)
+        stage = usd.Stage.Open(layer)
+    except tf.ErrorException as error:
+        raise Refused(f"usd-core cannot read it: {_first(error)}") from error
+    return _Stage(stage, missing).told()
+
+
+def pxr(name: str) -> Any:
+    """A module of usd-core: the extra, whose types are not known everywhere; the parent has looked that it is there."""
+    return import_module(f"pxr.{name}")
+
+
+def _first(error: Exception) -> str:
+    """What an error of USD says, without the places in its sources."""
+    text = str(error).split("--", 1)[-1].strip() or str(error)
+    return " ".join(text.split())[:300]
+
+
+def _check_layers(first: Any, sdf: Any) -> list[str]:
+    """Refuse what leads out of the file's folder; return what it refers to and what is not there."""
+    home = os.path.realpath(Path(first.realPath).parent)
+    missing: list[str] = []
+    waiting, seen = [first], {first.identifier}
+    while waiting:
+        layer = waiting.pop()
+        _refuse_clips(layer)
+        for asset in layer.GetCompositionAssetDependencies():
+            if not asset:
+                continue  # a prim of this layer
+            place = layer.ComputeAbsolutePath(asset)
+            outer = os.path.realpath(place.split("[", 1)[0])
+            if os.path.commonpath([home, outer]) != home:
+                raise Refused(f"it refers to {asset!r}, which is outside of its folder and is not opened")
+            if place in seen:
+                continue
+            seen.add(place)
+            if len(seen) > _MOST_LAYERS:
+                raise Refused(f"it refers to more than {_MOST_LAYERS:,} layers")
+            below = sdf.Layer.FindOrOpen(place) if Path(outer).is_file() else None
+            if below is None:
+                missing.append(asset)
+            else:
+                waiting.append(below)
+    return sorted(missing)
+
+
+def _refuse_clips(layer: Any) -> None:
+    """Value clips open files when values are asked for: too late to look where these are."""
+    found: list[str] = []
+
+    def visit(path: Any) -> None:
+        if _has_clips(layer, path):
+            found.append(str(path))
+
+    layer.Traverse("/", visit)
+    if found:
+        raise Refused(f"{found[0]} has value clips, which are not read; flatten the stage first")
+
+
+def _has_clips(layer: Any, path: Any) -> bool:
+    prim = layer.GetPrimAtPath(path) if path.IsPrimPath() else None
+    return prim is not None and prim.HasInfo("clips")
+
+
+class _Stage:
+    """A stage, and what is told of it."""
+
+    def __init__(self, stage: Any, missing: list[str]) -> None:
+        self.stage, self.missing = stage, missing
+        self.prims = list(stage.Traverse(pxr("Usd").TraverseInstanceProxies()))
+        self.geom, self.skel = pxr("UsdGeom"), pxr("UsdSkel")
+        self.places = self.geom.XformCache()
+        self.blocks: list[array[float]] = []
+        self.count = 0
+
+    def told(self) -> tuple[dict[str, Any], list[array[float]]]:
+        """The answer."""
+        prims = self.prims
+        header: dict[str, Any] = {
+            "unit": self.geom.GetStageMetersPerUnit(self.stage),
+            "up": str(self.geom.GetStageUpAxis(self.stage)).lower(),
+            "rate": self.stage.GetTimeCodesPerSecond(),
+            "prims": len(prims),
+            "missing": self.missing,
+            "skeletons": [self._skeleton(prim) for prim in prims if prim.IsA(self.skel.Skeleton)],
+            "animations": [self._animation(prim) for prim in prims if prim.IsA(self.skel.Animation)],
+            "joints": [self._joint(prim) for prim in prims if prim.GetTypeName() in _KINDS],
+        }
+        header["others"] = sorted(
+            {str(p.GetTypeName()) for p in prims if "Joint" in str(p.GetTypeName()) and p.GetTypeName() not in _KINDS}
+        )
+        bodies = {path for joint in header["joints"] for path in joint["bodies"] if path}
+        header["bodies"] = {path: self._place(self.stage.GetPrimAtPath(path)) for path in sorted(bodies)}
+        return header, self.blocks
+
+    def _block(self, values: Iterator[float] | list[float]) -> int:
+        numbers = array("d", values)
+        self.count += len(numbers)
+        if self.count > _MOST_NUMBERS:
+            raise Refused(f"it has more than {_MOST_NUMBERS:,} numbers of animation; cut it into several files")
+        self.blocks.append(numbers)
+        return len(self.blocks) - 1
+
+    def _place(self, prim: Any) -> list[float]:
+        """The world matrix of a prim; the identity for one that is not there."""
+        if not prim or not prim.IsA(self.geom.Xformable):
+            return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+        matrix: Any = self.places.GetLocalToWorldTransform(prim)
+        return [value for row in matrix for value in row]
+
+    def _skeleton(self, prim: Any) -> dict[str, Any]:
+        skeleton = self.skel.Skeleton(prim)
+        joints = [str(joint) for joint in skeleton.GetJointsAttr().Get() or ()]
+        source = self.skel.BindingAPI(prim).GetInheritedAnimationSource()
+        return {
+            "path": str(prim.GetPath()),
+            "joints": joints,
+            "rest": self._block(_matrices(skeleton.GetRestTransformsAttr().Get())),
+            "bind": self._block(_matrices(skeleton.GetBindTransformsAttr().Get())),
+            "place": self._place(prim),
+            "moves": self.geom.Xformable(prim).TransformMightBeTimeVarying(),
+            "animation": str(source.GetPath()) if source else "",
+        }
+
+    def _animation(self, prim: Any) -> dict[str, Any]:
+        """Joints, times [time codes], and the values of the three channels at each; None for one that is not there."""
+        animation = self.skel.Animation(prim)
+        attributes = [getattr(animation, f"Get{name.capitalize()}Attr")() for name in _CHANNELS]
+        samples = sorted({time for attribute in attributes for time in attribute.GetTimeSamples()})
+        told: dict[str, Any] = {"path": str(prim.GetPath()), "times": self._block(samples or [0.0])}
+        told["joints"] = [str(joint) for joint in animation.GetJointsAttr().Get() or ()]
+        for name, attribute in zip(_CHANNELS, attributes, strict=True):
+            values = [attribute.Get(time) if samples else attribute.Get() for time in samples or [0.0]]
+            told[name] = None if any(value is None for value in values) else self._block(_flat(values, name))
+        return told
+
+    def _joint(self, prim: Any) -> dict[str, Any]:
+        def value(name: str, otherwise: Any) -> Any:
+            attribute = prim.GetAttribute(name)
+            given = attribute.Get() if attribute else None
+            return otherwise if given is None else given
+
+        bodies = [[str(p) for p in prim.GetRelationship(f"physics:body{k}").GetTargets()] for k in (0, 1)]
+        return {
+            "path": str(prim.GetPath()),
+            "kind": _KINDS[str(prim.GetTypeName())],
+            "bodies": [targets[0] if targets else "" for targets in bodies],
+            "places": [list(map(float, value(f"physics:localPos{k}", (0, 0, 0)))) for k in (0, 1)],
+            "turns": [_wxyz(value(f"physics:localRot{k}", None)) for k in (0, 1)],
+            "axis": str(value("physics:axis", "X")),
+            "limits": {
+                name.removeprefix("limit:").removesuffix(":physics:low"): [
+                    value(name, 0.0), value(name.replace(":low", ":high"), 0.0)]
+                for name in map(str, prim.GetPropertyNames()) if name.startswith("limit:") and name.endswith(":low")
+            },
+            "low": value("physics:lowerLimit", float("-inf")),
+            "high": value("physics:upperLimit", float("inf")),
+            "apart": bool(value("physics:excludeFromArticulation", False)),
+            "on": bool(value("physics:jointEnabled", True)),
+            "cone": [value("physics:coneAngle0Limit", -1.0), value("physics:coneAngle1Limit", -1.0)],
+        }  # fmt: skip
+
+
+def _matrices(given: Any) -> list[float]:
+    return [value for matrix in given or () for row in matrix for value in row]
+
+
+def _flat(values: list[Any], name: str) -> Iterator[float]:
+    for at_once in values:
+        for value in at_once:
+            yield from _wxyz(value) if name == "rotations" else value
+
+
+def _wxyz(turn: Any) -> list[float]:
+    return [1.0, 0.0, 0.0, 0.0] if turn is None else [turn.GetReal(), *turn.GetImaginary()]
+
+
+if __name__ == "__main__":
+    main(work)

@@ -1,0 +1,25 @@
+"""Matrices of USD, which act on rows, taken apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+
+_SQUARE = 1e-5  # cosine between axes: matrices that were printed with few digits are square, too
+
+
+def parts_of(matrices: Floats) -> tuple[Floats, Floats, Floats, Bools]:
+    """Translations, rotations w x y z and scales of matrices (n, 16), and which are sheared and so not these alone.
+
+    A mirrored matrix has a negative first scale. A scale of zero leaves the rotation that is nearest.
+    """
+    given = matrices.reshape(-1, 4, 4)
+    linear = given[:, :3, :3].transpose(0, 2, 1)
+    scales = np.linalg.norm(linear, axis=1)
+    scales[:, 0] *= np.where(np.linalg.det(linear) < 0.0, -1.0, 1.0)
+    axes = linear / np.where(scales == 0.0, 1.0, scales)[:, None, :]
+    turns = rotations.from_matrix(rotations.rotation_part(axes)) if len(given) else np.zeros((0, 4))
+    between = np.abs(np.einsum("nij,nik->njk", axes, axes) * (1.0 - np.eye(3))).max(axis=(1, 2), initial=0.0)
+    return given[:, 3, :3].copy(), turns, scales, between > _SQUARE

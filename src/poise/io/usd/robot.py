@@ -1,0 +1,174 @@
+"""UsdPhysics: bodies and joints become a tree; a joint that would close a loop is left out, and told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FileError, InputError, listed
+from poise.io.child.ask import ChildAnswer
+from poise.io.numbers import LARGEST
+from poise.io.usd.matrices import parts_of
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.joints import unique_names
+from poise.model.limits import EulerBox, Limit, Range
+from poise.model.skeleton import Kind, Skeleton
+
+_KINDS = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, "spherical": Kind.BALL}
+_TURNS = ("rotX", "rotY", "rotZ")
+
+
+class PhysicsTree:
+    """Rows of a robot: a joint's, which stands in the joint's frame, and below it that of the body that it carries."""
+
+    def __init__(self, answer: ChildAnswer, notes: list[str]) -> None:
+        self.answer, self.notes = answer, notes
+        self.names: list[str] = []
+        self.parents: list[int] = []
+        self.kinds: list[int] = []
+        self.axes: list[tuple[float, ...]] = []
+        self.places: list[tuple[Floats, Floats]] = []
+        self.limits: list[Limit | None] = []
+        self.sources: list[str] = []
+        self.row_of: dict[str, int] = {}
+        self.aliases: dict[str, int] = {}
+        self.stands = {path: self._stands(matrix) for path, matrix in answer.header["bodies"].items()}
+        self._place_all()
+
+    def _stands(self, matrix: list[float]) -> tuple[Floats, Floats, Floats]:
+        values = np.array(matrix, dtype=np.float64).reshape(1, 16)
+        if not (np.abs(values) <= LARGEST).all():
+            raise FileError(self.answer.path, "the place of a body is not finite, or too large for a number")
+        at, turn, scale, _ = parts_of(values)
+        return at[0], turn[0], scale[0]
+
+    def _place_all(self) -> None:
+        """Trees from the bodies that no joint carries, in the order of the file; what is left over closes loops."""
+        joints = [joint for joint in self.answer.header["joints"] if joint["on"] and any(joint["bodies"])]
+        waiting = [joint for joint in joints if not joint["apart"]]
+        closing = [joint for joint in joints if joint["apart"]]
+        for joint in [j for j in waiting if "" in j["bodies"]]:  # held by the world
+            body = joint["bodies"][0] or joint["bodies"][1]
+            if body not in self.row_of:
+                self._add_root(body)
+            if joint["kind"] != "fixed":
+                self.notes.append(f"the joint {joint['path']} to the world is read as fixed")
+            waiting.remove(joint)
+        while waiting:
+            ready = next((j for j in waiting if any(body in self.row_of for body in j["bodies"])), None)
+            if ready is None:
+                carried = {joint["bodies"][1] for joint in waiting}
+                first = next(
+                    (j["bodies"][0] for j in waiting if j["bodies"][0] not in carried), waiting[0]["bodies"][0]
+                )
+                self._add_root(first)
+                continue
+            waiting.remove(ready)
+            if all(body in self.row_of for body in ready["bodies"]):
+                closing.append(ready)
+            else:
+                self._add(ready, back=ready["bodies"][0] not in self.row_of)
+        closing = [joint for joint in closing if not self._late(joint)]
+        if closing:
+            paths = listed(joint["path"] for joint in closing)
+            self.notes.append(f"joints that close a loop are left out, and the loop is open: {paths}")
+
+    def _late(self, joint: dict[str, Any]) -> bool:
+        """Add a joint that stands apart from its articulation where it carries a body that nothing else does."""
+        known = [body in self.row_of for body in joint["bodies"]]
+        if sum(known) == 1 and "" not in joint["bodies"]:
+            self._add(joint, back=not known[0])
+            return True
+        return False
+
+    def _row(self, path: str, parent: int, kind: Kind, place: tuple[Floats, Floats], limit: Limit | None = None) -> int:
+        self.names.append(path.rsplit("/", 1)[-1])
+        self.sources.append(path)
+        self.parents.append(parent)
+        self.kinds.append(int(kind))
+        self.places.append(place)
+        self.limits.append(limit)
+        self.axes.append((0.0, 0.0, 0.0))
+        return len(self.names) - 1
+
+    def _add_root(self, body: str) -> None:
+        at, turn, _ = self.stands[body]
+        self.row_of[body] = self._row(body, -1, Kind.FIXED, (at, turn))
+
+    def _add(self, joint: dict[str, Any], *, back: bool) -> None:
+        """Rows of a joint and of the body that it carries; `back` where the file has the two bodies the other way."""
+        carrier, carried = joint["bodies"][::-1] if back else joint["bodies"]
+        near, far = (1, 0) if back else (0, 1)
+        kind, limit = self._motion(joint, back=back)
+        row = self._row(joint["path"], self.row_of[carrier], kind, self._frame(joint, near), limit)
+        axis = np.eye(3)["XYZ".index(joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X")]
+        if kind in (Kind.HINGE, Kind.SLIDE):
+            self.axes[row] = tuple((-axis if back else axis).tolist())
+        at, turn = self._frame(joint, far)
+        if not at.any() and not turn[1:].any():  # one frame: the body is another name of the joint
+            self.row_of[carried] = row
+            self.aliases[carried.rsplit("/", 1)[-1]] = row
+            return
+        away = rotations.inverse(turn)
+        self.row_of[carried] = self._row(carried, row, Kind.FIXED, (-rotations.rotate(away, at), away))
+
+    def _frame(self, joint: dict[str, Any], side: int) -> tuple[Floats, Floats]:
+        """The joint's frame in one of its bodies, whose scale counts."""
+        at, turn = (np.array(joint[name][side], dtype=np.float64) for name in ("places", "turns"))
+        if not (np.abs(at) <= LARGEST).all() or not np.isfinite(turn).all() or not turn.any():
+            raise FileError(
+                self.answer.path, "its frame is not finite, or its rotation has no length", place=joint["path"]
+            )
+        return at * self.stands[joint["bodies"][side]][2], rotations.normalised(turn)
+
+    def _motion(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
+        kind = _KINDS.get(joint["kind"])
+        try:
+            if kind is not None and kind in (Kind.HINGE, Kind.SLIDE):
+                return kind, self._range(joint)  # the axis is turned where the bodies are the other way round
+            if kind == Kind.BALL and max(joint["cone"]) >= 0.0:
+                self.notes.append(f"the cone that limits the spherical joint {joint['path']} is not read")
+            return (kind, None) if kind is not None else self._of_six(joint, back=back)
+        except InputError as error:
+            raise FileError(self.answer.path, str(error), place=joint["path"]) from error
+
+    def _range(self, joint: dict[str, Any]) -> Range | None:
+        factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
+        low, high = float(joint["low"]) * factor, float(joint["high"]) * factor
+        low, high = (low if low > -LARGEST else -math.inf), (high if high < LARGEST else math.inf)
+        return None if math.isinf(low) and math.isinf(high) else Range(low, high, source="file")
+
+    def _of_six(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
+        """A joint whose six freedoms are locked one by one: low above high."""
+        limits: dict[str, list[float]] = joint["limits"]
+        if any(
+            not limits.get(name, [0.0, 1.0])[0] > limits.get(name, [0.0, 1.0])[1]
+            for name in ("transX", "transY", "transZ")
+        ):
+            self.notes.append(f"the joint {joint['path']} may move along an axis, too; only its turns are read")
+        ends = [tuple(math.radians(v) for v in limits[n]) if n in limits else (-math.inf, math.inf) for n in _TURNS]
+        ends = [(0.0, 0.0) if low > high else (low, high) for low, high in ends]
+        if all(end == (0.0, 0.0) for end in ends):
+            return Kind.FIXED, None
+        if back:
+            self.notes.append(f"the limits of {joint['path']} are measured from the other body, and are not read")
+            return Kind.BALL, None
+        x, y, z = ends
+        box = EulerBox("XYZ", x=x, y=y, z=z, source="file")
+        return Kind.BALL, box if any(math.isfinite(v) for end in ends for v in end) else None
+
+    def skeleton(self, units: dict[str, Any]) -> Skeleton:
+        """Build the skeleton: zero is where the frames of every joint lie on each other."""
+        offsets, turns = zip(*self.places, strict=True)
+        units = units | {"aliases": {name: row for name, row in self.aliases.items() if name not in self.names}}
+        names = unique_names(self.names)
+        again = [new for new, old in zip(names, self.names, strict=True) if new != old]
+        if again:
+            self.notes.append(f"bodies and joints with the name of another one are called here: {listed(again)}")
+        return Skeleton.build(
+            self.names, self.parents, self.kinds, offsets=np.array(offsets), rotations=np.array(turns),
+            axes=np.array(self.axes), limits=self.limits, source_ids=self.sources, **units,
+        )  # fmt: skip

@@ -1,0 +1,272 @@
+"""USD: real files and files written here, against usd-core's own forward kinematics; broken and hostile ones."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import poise
+from poise.io.formats import usd as module
+from poise.model.limits import EulerBox, Range
+from poise.model.skeleton import Kind
+from tests.io.usd_samples import FIGURE, HEAD, LEG, WAY, leg, skeleton
+
+pxr = pytest.importorskip("pxr", reason="usd-core is not installed")
+
+
+def joint(kind, name, bodies, at=((0, 0, 0), (0, 0, 0)), **properties):
+    """The text of a physics joint between two bodies."""
+    lines = [f'def {kind} "{name}"', "{"]
+    lines += [f"    rel physics:body{k} = <{body}>" for k, body in enumerate(bodies) if body]
+    lines += [f"    point3f physics:localPos{k} = {place}" for k, place in enumerate(at)]
+    lines += [f"    {key.replace('__', ':')} = {value}" for key, value in properties.items()]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def hinge(name, bodies, at=((0, 0, 1), (0, 0, -0.5)), low=-30, high=90):
+    ends = {"float physics__lowerLimit": low, "float physics__upperLimit": high}
+    return joint("PhysicsRevoluteJoint", name, bodies, at, **{"uniform token physics__axis": '"Y"'}, **ends)
+
+
+BODIES = "".join(f'def Xform "{name}" {{}}\n' for name in "abcd")
+LOOP = HEAD + BODIES + "".join(hinge(f"j{k}", (f"/{p}", f"/{c}")) for k, (p, c) in enumerate(["ab", "bc", "cd", "da"]))
+
+
+@pytest.fixture
+def read(tmp_path):
+    """A function that reads a text."""
+
+    def reader(text, name="a.usda"):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return loaded(tmp_path / name)
+
+    return reader
+
+
+def loaded(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", poise.PoiseWarning)
+        return poise.load(path)
+
+
+def by_usd(path, code):
+    """World places of the joints of every skeleton at a time code, as usd-core computes them; prim's place included."""
+    from pxr import Gf, Usd, UsdGeom, UsdSkel
+
+    stage, cache, found = Usd.Stage.Open(str(path)), UsdSkel.Cache(), {}
+    for prim in stage.Traverse():
+        if prim.IsA(UsdSkel.Skeleton):
+            for root in (prim, *ancestors(prim)):
+                if root.IsA(UsdSkel.Root):
+                    cache.Populate(UsdSkel.Root(root), Usd.PrimDefaultPredicate)
+            query = cache.GetSkelQuery(UsdSkel.Skeleton(prim))
+            matrices = query.ComputeJointWorldTransforms(UsdGeom.XformCache(Usd.TimeCode(code)))
+            for path_, matrix in zip(query.GetJointOrder(), matrices, strict=True):
+                found[f"{prim.GetPath()}:{path_}"] = np.array(Gf.Matrix4d(matrix)).T
+    return found
+
+
+def ancestors(prim):
+    while prim := prim.GetParent():
+        yield prim
+
+
+@pytest.mark.parametrize("name", ["skel_lbs", "skel_twoBends"])
+class TestRealFiles:
+    def test_every_joint_stands_where_usd_has_it(self, data, name):
+        path = data / "usd" / f"{name}.usda"
+        rig = loaded(path)
+        clip = rig.clips[0]
+        first = 1.0 if name == "skel_lbs" else 0.0
+        for time in (0.0, 0.3, 0.77, clip.duration):
+            wanted = by_usd(path, first + 24.0 * min(time, clip.duration))
+            worlds = clip.at(time).world.matrices
+            size = max(np.ptp([m[:3, 3] for m in wanted.values()], axis=0))
+            for row, source in enumerate(rig.skeleton.source_ids):
+                if source in wanted:
+                    np.testing.assert_allclose(worlds[row], wanted[source], atol=1e-6 * max(size, 1.0))
+
+    @pytest.mark.parametrize("suffix", [".glb", ".bvh"])
+    def test_a_solved_limb_is_saved_and_read_again(self, data, tmp_path, name, suffix):
+        rig = loaded(data / "usd" / f"{name}.usda")
+        tip = rig.skeleton.names[-1]
+        near = rig.rest.world[tip].positions * (0.9, 0.9, 0.9) + (0.0, 0.1, 0.1)
+        result = poise.solve(rig.rest, poise.Position(tip, near))
+        for thing in (result.pose, rig.clips[0]):
+            poise.save(thing, tmp_path / f"a{suffix}")
+            again = loaded(tmp_path / f"a{suffix}")
+            if isinstance(thing, poise.Pose):
+                there = again.pose.world[tip].positions
+                np.testing.assert_allclose(there, thing.world[tip].positions, atol=1e-4)
+
+
+def test_a_robot_of_physics_joints(data, tmp_path):
+    rig = loaded(data / "usd" / "humanoid_mimickit.usd")
+    s = rig.skeleton
+    assert (s.metres_per_unit, s.up) == (1.0, "z")
+    np.testing.assert_allclose(rig.rest.world["left_foot"].positions, (0, 0.084885, -0.831416), atol=1e-5)
+    np.testing.assert_allclose(rig.rest.world["left_lower_arm"].positions, (-0.02405, 0.457898, 0.479651), atol=1e-5)
+    assert s["right_knee"].kind == Kind.HINGE
+    assert s["right_knee"].limit == Range(0.0, np.radians(160))
+    assert s["head"].limit == EulerBox.degrees("XYZ", x=(-50, 50), y=(-40, 60), z=(-45, 45))
+    foot = rig.rest.world["right_foot"].positions
+    result = poise.solve(
+        rig.rest, poise.Position("right_foot", foot + np.array([0.1, 0.0, 0.2]), root="right_thigh")
+    ).require()
+    poise.save(result.pose, tmp_path / "a.glb")
+    there = loaded(tmp_path / "a.glb").pose.world["right_foot"].positions
+    np.testing.assert_allclose(there, result.pose.world["right_foot"].positions, atol=1e-5)
+
+
+class TestFigures:
+    def test_fewer_joints_in_the_animation(self, read):
+        rig = read(FIGURE)
+        assert rig.skeleton.names == ("Leg", "hip", "knee", "foot")
+        assert (rig.skeleton.metres_per_unit, rig.skeleton.up) == (0.01, "z")
+        clip = rig.clips[0]
+        assert clip.name == "Walk"
+        np.testing.assert_allclose(clip.times, (0, 0.5, 1.5))
+        np.testing.assert_allclose(clip.at(1.0).world["foot"].positions, (1, 4, 4), atol=1e-6)
+        assert any("begins at 0.5 s in the file" in note for note in rig.notes)
+
+    def test_several_skeletons(self, read):
+        rig = read(HEAD + skeleton("L", LEG, WAY) + skeleton("R", LEG, WAY, place=(9, 0, 0)))
+        assert rig.skeleton.names == ("L", "hip", "knee", "foot", "R", "hip_1", "knee_1", "foot_1")
+        np.testing.assert_allclose(rig.rest.world["foot_1"].positions, (9, 0, 1))
+        assert any("hip_1, knee_1, foot_1" in note for note in rig.notes)
+
+    def test_without_rest_the_bind_pose(self, read):
+        rig = read(HEAD + skeleton("L", ["a", "a/b"], [(0, 0, 1), (0, 2, 1)], rest=False))
+        np.testing.assert_allclose(rig.rest.world["b"].positions, (0, 2, 1))
+        assert any("no rest transforms" in note for note in rig.notes)
+
+    @pytest.mark.parametrize("suffix", [".usdc", ".usdz", ".usd"])
+    def test_the_other_forms(self, read, suffix):
+        text, rig = read(FIGURE), read(leg(suffix), f"b{suffix}")
+        assert rig.skeleton == text.skeleton
+        np.testing.assert_allclose(rig.clips[0].at(0.7).world.positions, text.clips[0].at(0.7).world.positions)
+
+    def test_a_reference_beside_the_file(self, tmp_path, read):
+        (tmp_path / "leg.usda").write_text(FIGURE.replace(HEAD, HEAD.replace("(\n", '(\n    defaultPrim = "Leg"\n', 1)))
+        rig = read(HEAD + 'def "There" (references = @./leg.usda@</Leg>) {}\n')
+        assert rig.skeleton.names == ("There", "hip", "knee", "foot")
+
+
+class TestRobots:
+    def test_frames_on_both_sides_and_ranges(self, read):
+        rig = read(HEAD + BODIES + hinge("j", ("/a", "/b")))
+        assert rig.skeleton["j"].limit == Range(np.radians(-30), np.radians(90))
+        np.testing.assert_allclose(rig.rest.world["b"].positions, (0, 0, 1.5), atol=1e-12)
+        bent = rig.rest.replace({"j": np.pi / 2})
+        np.testing.assert_allclose(bent.world["b"].positions, (0.5, 0, 1), atol=1e-12)
+
+    def test_a_joint_that_is_written_the_other_way_round(self, read):
+        """The tree begins at the body that the world holds; the sense of the joint stays that of the file."""
+        base = joint("PhysicsFixedJoint", "base", ("", "/b"))
+        rig = read(HEAD + BODIES + base + hinge("j", ("/a", "/b"), ((0, 0, 1), (0, 0, 0))))
+        assert rig.skeleton["j"].limit == Range(np.radians(-30), np.radians(90))
+        assert rig.skeleton["b"].parent is None
+        bent = rig.rest.replace({"j": np.pi / 6})
+        a, b = (bent.world[name].matrices for name in "ab")
+        turn = (np.linalg.inv(a) @ b)[:3, :3]  # of b in a: the file's angle
+        angle = np.arctan2(turn[0, 2], turn[0, 0])
+        assert np.radians(-30) - 1e-9 <= angle <= np.radians(90) + 1e-9
+        assert angle == pytest.approx(np.pi / 6)
+
+    def test_a_loop_is_opened_and_told(self, read):
+        rig = read(LOOP)
+        moving = [n for n, k in zip(rig.skeleton.names, rig.skeleton.kinds, strict=True) if k == Kind.HINGE]
+        assert moving == ["j0", "j1", "j2"]
+        assert any("close a loop" in note and note.endswith("/j3") for note in rig.notes)
+
+    def test_a_slide(self, read):
+        text = joint("PhysicsPrismaticJoint", "s", ("/a", "/b"), physics__lowerLimit=0).replace(
+            "physics:lower", "float physics:lower"
+        )
+        rig = read(HEAD + BODIES + text)
+        assert rig.skeleton["s"].kind == Kind.SLIDE
+        assert rig.skeleton["s"].limit == Range(0.0, np.inf)
+
+
+INF = skeleton("L", ["a"], [("inf", 0, 0)])
+REFUSED = {
+    "nothing": (b"", "the file is empty"),
+    "another head": (b"hello", "does not begin as one"),
+    "a head alone": (b"#usda 1.0\n", "there is no skeleton in it: none of its 0 prims"),
+    "plain Xforms": (HEAD + BODIES, "there is no skeleton in it: none of its 4 prims"),
+    "brackets that stay open": (FIGURE[:-30], "usd-core cannot read it"),
+    "what is no USD": ("#usda 1.0\nhello\n", "usd-core cannot read it"),
+    "a reference upwards": (HEAD + 'def "A" (references = @../../../etc/passwd@) {}', "outside of its folder"),
+    "an absolute reference": (HEAD + 'def "A" (references = @/etc/passwd@) {}', "outside of its folder"),
+    "a payload upwards": (HEAD + 'def "A" (payload = @../a.usd@) {}', "outside of its folder"),
+    "a sublayer upwards": (HEAD.replace("(\n", "(\n    subLayers = [@../x.usda@]\n"), "outside of its folder"),
+    "a variant that leads out": (
+        HEAD + 'def "A" (variants = {string v = "x"}\nprepend variantSets = "v") {\nvariantSet "v" = {\n'
+        '"x" (references = @../../x.usda@) {}\n}\n}\n', "outside of its folder",
+    ),
+    "value clips": (
+        HEAD + 'def "A" (clips = { dictionary default = { asset[] assetPaths = [@/etc/passwd@] } }) {}', "value clips"
+    ),
+    "infinite places": (HEAD + INF, "not finite, or too large"),
+    "NaN": (HEAD + INF.replace("inf", "nan"), "not finite, or too large"),
+    "huge places": (HEAD + INF.replace("inf", "1e300"), "not finite, or too large"),
+    "too few transforms": (HEAD + skeleton("L", LEG, WAY[:2]), "3 joints need 3 rest transforms; there are 2"),
+    "no transforms": (HEAD + skeleton("L", LEG, WAY, rest=False, bind=False), "neither rest nor bind"),
+    "children first": (HEAD + skeleton("L", LEG[::-1], WAY), "do not stand after their parents"),
+    "a joint twice": (HEAD + skeleton("L", ["a", "a"], WAY[:2]), "the same path twice"),
+    "an empty range": (HEAD + BODIES + hinge("j", ("/a", "/b"), low=9, high=3), "an empty range"),
+    "a frame of infinity": (
+        HEAD + BODIES + hinge("j", ("/a", "/b"), (("inf", 0, 0), (0, 0, 0))), "its frame is not finite",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what, read):
+    text, words = REFUSED[what]
+    text = text.replace("'inf'", "inf") if isinstance(text, str) else text
+    with pytest.raises(poise.FileError) as refusal:
+        read(text)
+    assert words in str(refusal.value)
+    assert "a.usda" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("suffix", [".usd", ".usdc", ".usdz"])
+@pytest.mark.parametrize("rest", [b"", b"\x00" * 200, b"\xff" * 200, bytes(range(256)) * 9])
+def test_binary_nonsense(read, suffix, rest):
+    head = {".usdz": b"PK\x03\x04"}.get(suffix, b"PXR-USDC\x00\x08\x00" + bytes(5))
+    with pytest.raises(poise.FileError):
+        read(head + rest, f"a{suffix}")
+
+
+def test_a_link_that_leads_out(read, tmp_path):
+    outside = tmp_path.parent / "elsewhere.usda"
+    outside.write_text(FIGURE)
+    (tmp_path / "inside.usda").symlink_to(outside)
+    with pytest.raises(poise.FileError, match="outside of its folder"):
+        read(HEAD + 'def "A" (references = @./inside.usda@</Leg>) {}')
+
+
+def test_a_layer_that_is_not_there_is_told(read):
+    rig = read(FIGURE + 'def "A" (references = @./nowhere.usda@) {}')
+    assert any("are not there: ./nowhere.usda" in note for note in rig.notes)
+
+
+def test_a_real_hostile_one(data):
+    with pytest.raises(poise.FileError, match="outside of its folder and is not opened"):
+        loaded(data / "bad_inputs" / "usda_reference_traversal.usda")
+
+
+def test_without_the_extra_the_way_out_is_told(monkeypatch, tmp_path):
+    (tmp_path / "a.usda").write_text(FIGURE)
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(poise.FileError, match=r"pip install 'poise\[usd\]'; or save it as \.glb with Blender"):
+        poise.load(tmp_path / "a.usda")
+
+
+def test_it_is_not_written_and_what_is_instead_is_told(read, tmp_path):
+    with pytest.raises(poise.FileError, match=r"USD files are read, not written; save as \.glb or \.bvh"):
+        poise.save(read(FIGURE).rest, tmp_path / "b.usdc")
