@@ -114,6 +114,7 @@ with poise.view(arm, open_browser=False) as view:
 )
 rig = poise.load(folder / "a.xml")
 assert poise.solve(rig.rest, poise.Direction("tip", (0, 0, 1))).reached
+""",
     "fbx": """
 from importlib import util
 spec = util.spec_from_file_location("fbx_samples", Path({tests!r}) / "io" / "fbx_samples.py")
