@@ -26,6 +26,7 @@ ROOMS = {
     "extend": ("writing one's own", BLUE),
     "viewer": ("the page", BLUE),
     "comparison": ("methods compared", BLUE),
+    "libraries": ("folders of files", SKY),
     "machine": ("compiling, figures", SKY),
     "plot": ("pictures", SKY),
     "ground": ("feet on the ground", SKY),
