@@ -53,6 +53,7 @@ CALLS = {
     "FBX to write": ([*HAND, "--to", "0", "1", "0", "-o", "a.fbx"], "FBX files are read, not written"),
     "USD to write": ([*HAND, "--to", "0", "1", "0", "-o", "a.usdz"], "USD files are read, not written"),
     "xacro": (["info", "robot.urdf.xacro"], "xacro robot.urdf.xacro > robot.urdf"),
+    "SRDF alone": (["info", "robot.srdf"], "an SRDF is read beside the URDF of the same name"),
     "another suffix": (["info", "notes.txt"], "cannot read files named '.txt'"),
     "no such method": (["solvers", "lm"], "did you mean 'levenberg_marquardt'"),
     "both limits": ([*HAND, "--to", "0", "1", "0", "--no-limits", "--limits", "a.toml"], "not both"),

@@ -23,7 +23,9 @@ from poise.viewer.document.landscape import land_of
 
 _PAGES = (".html", ".htm")
 
-_File = Annotated[Path | None, typer.Argument(help="a rig: glTF, GLB, VRM, BVH or URDF; without: the first scene")]
+_File = Annotated[
+    Path | None, typer.Argument(help="a rig: glTF, VRM, BVH, FBX, USD, URDF, MJCF, ASF/AMC; without: the first scene")
+]
 _Scene = Annotated[str | None, typer.Option("--scene", metavar="NAME", help="a demo scene; --list-scenes says which")]
 _Host = Annotated[
     str, typer.Option("--host", help="address to listen at; others than this machine's own let others in")

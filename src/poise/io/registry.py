@@ -36,6 +36,7 @@ MARKERS = (".c3d", ".trc")  # files of points without a skeleton, which load_mar
 _NO_RIG = (
     "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
 )
+_BESIDE = {".srdf": "an SRDF is read beside the URDF of the same name: load that one"}
 
 
 class Format(Protocol):
@@ -225,6 +226,8 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
+    if suffix in _BESIDE:
+        raise FileError(path, _BESIDE[suffix])
     if suffix in MARKERS:
         raise FileError(path, _NO_RIG.format(suffix[1:].upper()))
     if module is not None and hasattr(module, "INSTEAD"):

@@ -31,7 +31,7 @@ from poise.viewer.session.playing import Playhead, contacts_of
 from poise.viewer.session.receiving.uploads import MOST_BYTES
 from poise.viewer.solving import Outcome
 
-_AUTO_TEXT = "two_bone for a limb of two bones, the engine for everything else"
+_AUTO_TEXT = "two_bone for a limb of two bones, levenberg_marquardt for everything else"
 _WORDS = {REFUSED: "refused", NOTHING: "nothing"}
 
 

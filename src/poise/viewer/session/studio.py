@@ -40,7 +40,7 @@ _KEPT = 50  # documents as they were saved
 _SOLVING = 0  # number of the job that is no job: a solver that may have to compile
 _DRAGS = ("start", "move", "end")
 _CHANGES_MORE = ("turn", "limit")  # than what the page drags: it is told while it does
-_ENDS_DRAG = ("undo", "redo", "reset", "scene")  # what is dragged on after these is another step of undo
+_ENDS_DRAG = ("undo", "redo", "reset", "scene", "upload_done")  # what is dragged on after these is another step of undo
 
 
 class Studio:
