@@ -39,7 +39,7 @@ np.save(out / "joints.npy", answers.pose.q)
 assert answers.reached.mean() > 0.999
 
 # 5. which method for this arm?
-methods = ["ccd", "fabrik", poise.DampedLeastSquares(damping=0.1)]
+methods = ["ccd", "fabrik", poise.DampedLeastSquares(damping="constant")]
 table = poise.compare(rig.rest, hand, solvers=methods, effort="quick")
 print(table)
 table.save(out / "compare.html")
