@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import distributions
-from pathlib import Path
+from importlib.metadata import Distribution, distributions
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import poise
@@ -35,14 +36,19 @@ def of_packages(folder: Path | None) -> list[File]:
         name = package.name.replace("_", "-").lower()
         if name not in PACKAGES:
             continue
-        for file in package.files or ():
+        for file in _listed(package):
             if file.suffix != ".urdf" or file.name.endswith(AGAIN):
                 continue
             # With --target the data of a package lies in the folder, not where its list says.
             inside = Path(*[part for part in file.parts if part != ".."])
-            path = folder / inside if folder else Path(str(file.locate()))
+            path = folder / inside if folder else Path(str(package.locate_file(file)))
             found.append(File(name, inside.parent.name if file.stem == "model" else file.stem, path))
     return sorted(found)
+
+
+def _listed(package: Distribution) -> list[PurePosixPath]:
+    """The files that a package lists, whether or not they lie where it says."""
+    return [PurePosixPath(row[0]) for row in csv.reader((package.read_text("RECORD") or "").splitlines()) if row]
 
 
 def read(path: Path) -> poise.Pose:

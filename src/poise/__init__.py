@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
-    from poise.model.markers import Markers as Markers
+    from poise.io.markers.markers import Markers as Markers
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
@@ -136,7 +136,7 @@ _PLACES = {
     "Leg": "model.roles",
     "LevenbergMarquardt": "solvers.levenberg_marquardt",
     "LookAt": "problem.goals",
-    "Markers": "model.markers",
+    "Markers": "io.markers.markers",
     "Near": "problem.goals",
     "NotReachedError": "errors",
     "Orientation": "problem.goals",

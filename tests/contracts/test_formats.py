@@ -54,13 +54,13 @@ GIVEN = {".fbx": limb_fbx} | {
 
 def saved(path):
     """What is in a file now: the figure at rest, or where the format cannot hold it, a bundled sample or an example."""
+    if path.suffix in GIVEN:
+        path.write_bytes(GIVEN[path.suffix]())
+        return None
     if not hasattr(formats()[path.suffix], "write"):
         read_only.put(path)
         return loaded(path)
     thing = rest(figure())
-    if path.suffix in GIVEN:
-        path.write_bytes(GIVEN[path.suffix]())
-        return None
     try:
         poise.save(thing, path)
     except poise.UnsupportedError:

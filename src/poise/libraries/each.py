@@ -155,6 +155,7 @@ class _Futures:
         self._job, self._executor = job, executor
         self.room = _PLENTY
         self._tasks: dict[Future[JobAnswer], FileTask] = {}
+        self._again: set[int] = set()
 
     def submit(self, task: FileTask) -> None:
         try:
@@ -173,7 +174,11 @@ class _Futures:
             except CancelledError as error:
                 yield JobAnswer(task.number, None, RuntimeError(f"was cancelled {error}".strip()))
             except Exception as error:  # noqa: BLE001  (of the executor itself: a worker that died)
-                yield JobAnswer(task.number, None, error)
+                if task.number in self._again:
+                    yield JobAnswer(task.number, None, error)
+                    continue
+                self._again.add(task.number)
+                self.submit(task)
 
     def close(self) -> None:
         """What has not begun does not begin; the executor is its owner's."""

@@ -63,7 +63,19 @@ class _Used:
 
 
 class Slider(_Used):
-    """A slider on the page; made by `View.slider`."""
+    """A slider on the page; made by `View.slider`.
+
+    Parameters
+    ----------
+    name
+        What stands beside it.
+    low, high
+        Its ends.
+    value
+        Where it begins; by default at its low end.
+    call
+        How the page is changed; `View` passes it.
+    """
 
     def __init__(self, name: str, low: float, high: float, value: float | None, call: Call) -> None:
         ends = real(low, "low"), real(high, "high")
@@ -89,7 +101,15 @@ class Slider(_Used):
 
 
 class Button(_Used):
-    """A button on the page; made by `View.button`."""
+    """A button on the page; made by `View.button`.
+
+    Parameters
+    ----------
+    name
+        What stands on it.
+    call
+        How the page is changed; `View` passes it.
+    """
 
     def __init__(self, name: str, call: Call) -> None:
         super().__init__(Control("button", name, 0), call)
@@ -106,7 +126,17 @@ class Button(_Used):
 
 
 class Text(_Used):
-    """A field of text on the page that the program and who looks at it both write; made by `View.text`."""
+    """A field of text on the page that the program and who looks at it both write; made by `View.text`.
+
+    Parameters
+    ----------
+    name
+        What stands beside it.
+    value
+        What stands in it at first.
+    call
+        How the page is changed; `View` passes it.
+    """
 
     def __init__(self, name: str, value: str, call: Call) -> None:
         super().__init__(Control("text", name, _text(value)), call)

@@ -19,7 +19,7 @@ from poise.io.markers.units import metres_of
 from poise.io.numbers import LARGEST, LONGEST_NAME
 from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
-from poise.model.markers import Markers
+from poise.io.markers.markers import Markers
 
 _BLOCK = 512
 _KEY = 0x50  # the second byte of every C3D file
