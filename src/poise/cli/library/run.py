@@ -45,7 +45,9 @@ def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as
     own = [pair.out for pair in found] if journal.is_resumed else []
     check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)
     _make_folders([*found, FilePair(table, table)])
-    sweep(pair.out for pair in found)
+    new = [*(pair.out for pair in found), table]
+    if journal.is_resumed:
+        sweep(new)
     left = [pair for pair in found if str(pair.out) not in journal.rows]
     if journal.rows:
         typer.echo(f"going on: {len(journal.rows)} of {len(found)} were finished", err=True)
@@ -53,7 +55,7 @@ def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as
         try:
             _work(verb, left, library, work, journal)
         except KeyboardInterrupt:
-            sweep(pair.out for pair in found)
+            sweep(new)
             done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command goes on"
             typer.echo(done, err=True)
             raise typer.Exit(130) from None
