@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from poise.cli.library import run as running
 from poise.cli.library.journal import Journal, sweep
 from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import VERBS
+from poise.errors import PoiseWarning
 from poise.io import samples
 from poise.io.files import half_written, write_atomically
 from tests.command_line import run
@@ -61,6 +63,17 @@ def here(monkeypatch):
     monkeypatch.setattr(running, "completed", completed)
 
 
+def warning_work(file, _out):
+    warnings.warn(f"{file}: known", PoiseWarning, stacklevel=1)
+    warnings.warn(f"{file}: keys are off", PoiseWarning, stacklevel=1)
+    return {"status": "ok", "message": "known"}
+
+
+class WarmWarning:
+    def warm(self, file):
+        warnings.warn(f"{file}: known", PoiseWarning, stacklevel=1)
+
+
 def table(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
@@ -79,6 +92,16 @@ class TestConvert:
         assert rows[1]["frames"] == "31"
         poise.convert(WALK, tmp_path / "a.glb")
         assert len(poise.load(out / "a.glb").clips) == 1
+
+    def test_what_is_warned_of_stands_in_the_row(self, tmp_path):
+        """In another process, too, where nobody would see which file is meant."""
+        pair = FilePair(tmp_path / "a.bvh", tmp_path / "b.bvh")
+        with warnings.catch_warnings(record=True) as leaked:
+            warnings.simplefilter("always")
+            row = running._EachFile(warning_work)(pair)
+            running._compile(VERBS["solve"], WarmWarning(), [pair])
+        assert leaked == []
+        assert row == {"status": "ok", "message": "known; keys are off"}
 
     def test_patterns_and_several_files(self, takes, tmp_path, here):
         out = tmp_path / "new"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from poise.cli.library.journal import Journal, sweep
 from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
 from poise.cli.told.bars import bar
-from poise.errors import FileError, PoiseError, listed
+from poise.errors import FileError, PoiseError, PoiseWarning, listed
 from poise.io.files import write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
@@ -34,7 +35,13 @@ class _EachFile:
     work: Work
 
     def __call__(self, pair: FilePair) -> Row:
-        return self.work(*pair)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PoiseWarning)  # another process has no filters of the command line
+            row = self.work(*pair)
+        told = (str(warning.message).removeprefix(f"{pair.file}: ") for warning in caught)
+        message = row.get("message", "")
+        more = [line for line in dict.fromkeys(told) if line not in message]
+        return {**row, "message": "; ".join([message] * bool(message) + more)}
 
 
 def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as_json: bool) -> int:
@@ -90,6 +97,12 @@ def _work(verb: Verb, left: list[FilePair], library: ManyFiles, work: Work, jour
 
 def _compile(verb: Verb, work: Work, left: list[FilePair]) -> None:
     """The kernels that are needed, here and once: the processes find them on the disk."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # each file's row has what is said of it
+        _warm(verb, work, left)
+
+
+def _warm(verb: Verb, work: Work, left: list[FilePair]) -> None:
     if verb.kernels:
         from poise.machine.warmup import steps  # noqa: PLC0415  (brings in all that has kernels)
 
