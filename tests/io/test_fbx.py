@@ -15,6 +15,7 @@ from poise.model.clip import KeyedClip
 from poise.model.limits import EulerBox, Range
 from poise.model.skeleton import Kind
 from tests.io.fbx_samples import fbx, node
+from tests.io.gltf_samples import content, places
 
 pytest.importorskip("ufbx")
 
@@ -142,6 +143,23 @@ class TestRealFiles:
             for bone in bones[::5]:
                 there = again.at(time).world[bone].positions
                 np.testing.assert_allclose(there, clip.at(time).world[bone].positions, atol=1e-5 * size)
+
+
+@pytest.mark.parametrize("name", ["pab_walk", "kenney_character"])
+def test_saved_as_glb_it_is_in_metres_for_other_programs(real, tmp_path, name):
+    clip = real[name].clips[0]
+    pose = real[name].pose
+    for thing in (clip, pose):
+        poise.save(thing, tmp_path / "a.glb")
+        seen = places(content(tmp_path / "a.glb")[0])
+        unit, names = clip.skeleton.metres_per_unit, clip.skeleton.names
+        assert unit == pytest.approx(0.01)
+        shown = real[name].rest if thing is clip else pose
+        at = np.array([seen[each] for each in names])
+        np.testing.assert_allclose(at, unit * shown.world.positions, atol=1e-9)
+        again = loaded(tmp_path / "a.glb").skeleton
+        assert (again.metres_per_unit, again.up, again.names) == (unit, "y", names)
+        np.testing.assert_array_equal(again.A, clip.skeleton.A)
 
 
 def test_a_take_that_begins_late_begins_at_zero(real):
