@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,9 @@ from poise.cli.library import run as running
 from poise.cli.library.journal import Journal, sweep
 from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import VERBS
+from poise.errors import PoiseWarning
 from poise.io import samples
+from poise.io.files import half_written, write_atomically
 from tests.command_line import run
 from tests.patience import PROCESS
 
@@ -60,6 +63,17 @@ def here(monkeypatch):
     monkeypatch.setattr(running, "completed", completed)
 
 
+def warning_work(file, _out):
+    warnings.warn(f"{file}: known", PoiseWarning, stacklevel=1)
+    warnings.warn(f"{file}: keys are off", PoiseWarning, stacklevel=1)
+    return {"status": "ok", "message": "known"}
+
+
+class WarmWarning:
+    def warm(self, file):
+        warnings.warn(f"{file}: known", PoiseWarning, stacklevel=1)
+
+
 def table(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
@@ -78,6 +92,16 @@ class TestConvert:
         assert rows[1]["frames"] == "31"
         poise.convert(WALK, tmp_path / "a.glb")
         assert len(poise.load(out / "a.glb").clips) == 1
+
+    def test_what_is_warned_of_stands_in_the_row(self, tmp_path):
+        """In another process, too, where nobody would see which file is meant."""
+        pair = FilePair(tmp_path / "a.bvh", tmp_path / "b.bvh")
+        with warnings.catch_warnings(record=True) as leaked:
+            warnings.simplefilter("always")
+            row = running._EachFile(warning_work)(pair)
+            running._compile(VERBS["solve"], WarmWarning(), [pair])
+        assert leaked == []
+        assert row == {"status": "ok", "message": "known; keys are off"}
 
     def test_patterns_and_several_files(self, takes, tmp_path, here):
         out = tmp_path / "new"
@@ -269,10 +293,34 @@ class TestInterrupted:
         assert not Journal(tmp_path, "convert", "w", pairs).is_resumed
 
     def test_what_was_half_written_is_swept_away_and_nothing_else(self, tmp_path):
-        for name in (".a.glb.abc_1234", ".b.glb.abc_1234", ".a.glb.abc", "a.glb", ".hidden"):
-            (tmp_path / name).touch()
-        sweep([tmp_path / "a.glb"])
-        assert sorted(path.name for path in tmp_path.iterdir()) == [".a.glb.abc", ".b.glb.abc_1234", ".hidden", "a.glb"]
+        ours = (
+            ".a.glb.poise-tmp-abc_1234",
+            ".b.glb.poise-tmp-abc_1234",
+            ".a.glb.poise-tmp-abc",
+            ".aa.glb.poise-tmp-12345678",
+        )
+        for name in (*ours, ".a.glb.settings", ".a.settings", "a.glb", ".hidden"):
+            (tmp_path / name).write_text("")
+        sweep([tmp_path / "a.glb", tmp_path / "none" / "b.glb"])
+        left = sorted(path.name for path in tmp_path.iterdir())
+        assert left == sorted([*ours[1:], ".a.glb.settings", ".a.settings", "a.glb", ".hidden"])
+
+    def test_a_run_leaves_hidden_files_of_others_alone(self, takes, tmp_path, here):
+        out = tmp_path / "new"
+        out.mkdir()
+        mine = [out / name for name in (".a.settings", ".a.glb.settings", ".a.glb.poise-tmp-somebody")]
+        for path in mine:
+            path.write_text("mine")
+        for more in ((), ("--overwrite",)):
+            assert run("convert", takes / "a.bvh", "-o", out, "--format", "glb", *more)[0] == 0
+        assert [path.read_text() for path in mine] == ["mine"] * 3
+
+    def test_a_file_half_written_has_a_name_that_nobody_else_gives(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Path, "replace", lambda path, _to: seen.append(path.name))
+        seen = []
+        write_atomically(tmp_path / "a.glb", b"data")
+        assert half_written(seen[0]) == "a.glb"
+        assert half_written(".a.settings") is None
 
 
 def contents(folder):

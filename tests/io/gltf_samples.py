@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from poise.io.formats import gltf
 from poise.maths import rotations
@@ -146,3 +147,21 @@ def again(thing, path: Path, skeleton) -> Rig:
     """Save a thing and load it again."""
     gltf.write(thing, path, skeleton)
     return gltf.read(path)
+
+
+def places(document):
+    """World positions by node name, composed from the JSON's nodes alone, as any other program does it."""
+    found, nodes = {}, document["nodes"]
+
+    def visit(i, above):
+        matrix = np.eye(4)
+        turn = Rotation.from_quat(nodes[i].get("rotation", [0, 0, 0, 1])).as_matrix()
+        matrix[:3, :3] = turn @ np.diag(nodes[i].get("scale", [1, 1, 1]))
+        matrix[:3, 3] = nodes[i].get("translation", [0, 0, 0])
+        found[nodes[i]["name"]] = (above @ matrix)[:3, 3]
+        for child in nodes[i].get("children", []):
+            visit(child, above @ matrix)
+
+    for root in document["scenes"][document["scene"]]["nodes"]:
+        visit(root, np.eye(4))
+    return found

@@ -17,6 +17,7 @@ from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Coupling, Kind, Skeleton
+from tests.io.gltf_samples import content, places
 
 FIGURE, WALK, ARM = (samples.path(name) for name in ("humanoid.glb", "humanoid.bvh", "arm.urdf"))
 
@@ -193,6 +194,13 @@ class TestMoved:
         assert "lengths were in centimetres and are in metres now" in done.notes
         size = np.ptp(rig.rest.world.positions, axis=0)
         np.testing.assert_allclose(np.ptp(poise.load(tmp_path / "a.glb").rest.world.positions, axis=0), 0.01 * size)
+        poise.save(rig, tmp_path / "own.glb")  # in centimetres, below a node that scales
+        done = poise.convert(tmp_path / "own.glb", tmp_path / "b.glb")
+        assert "lengths were in centimetres and are in metres now" in done.notes
+        for name in ("a", "b", "own"):  # none is scaled twice
+            seen = places(content(tmp_path / f"{name}.glb")[0])
+            at = np.array([seen[each] for each in rig.skeleton.names])
+            np.testing.assert_allclose(np.ptp(at, axis=0), 0.01 * size[[0, 2, 1]], rtol=1e-6, atol=1e-9)
         done = poise.convert(rig, tmp_path / "a.bvh")
         assert "the unit: lengths are in centimetres, which the file cannot say" in done.lost
         again = poise.load(tmp_path / "a.bvh").rest.world

@@ -15,12 +15,14 @@ from poise.model.clip import KeyedClip
 from poise.model.limits import EulerBox, Range
 from poise.model.skeleton import Kind
 from tests.io.fbx_samples import fbx, node
+from tests.io.gltf_samples import content, places
 
 pytest.importorskip("ufbx")
 
 FILES = (
     "arnaud_skinned", "cmu_91_49_m2m", "cmu_91_52_m2m", "huesitos", "kenney_character", "pab_jog", "pab_walk",
 )  # fmt: skip
+SIDES = ("Perspective", "Front", "Back", "Right", "Left", "Top", "Bottom")
 NEAR = 1e-6  # of the size of the figure
 LIMB = [node("hip"), node("knee", "hip", LclTranslation=(0, -4, 0)), node("foot", "knee", LclTranslation=(0, -3, 0))]
 
@@ -60,6 +62,23 @@ def turned(order, *degrees):
     return Rotation.from_euler(order.lower(), degrees, degrees=True).as_matrix()
 
 
+#: Cameras and lights of the real files, by the names that their programs gave them; all others are joints.
+EQUIPMENT = {
+    "huesitos": ["Lamp", "Camera"],
+    "pab_jog": [*(producers := [f"Producer {s}" for s in SIDES]), "Camera Switcher"],
+    "pab_walk": [*producers, "Camera Switcher", "Camera01", "Camera02", "Camera03"],
+}
+
+
+def kept_of(rig, names):
+    """Numbers of ufbx's nodes that are joints: all but the scene's root, which is the first, and the equipment."""
+    missing = EQUIPMENT.get(rig.path.stem, [])
+    kept = [i for i, name in enumerate(names.tolist()) if i and name not in missing]
+    assert rig.skeleton.source_ids == tuple(names[kept].tolist())
+    assert len(kept) + len(missing) == len(names) - 1
+    return kept
+
+
 def matrix(rig, name):
     return rig.rest.world[name].matrices
 
@@ -71,12 +90,15 @@ def matrix(rig, name):
 class TestRealFiles:
     def test_every_node_stands_where_ufbx_has_it(self, real, golden, name):
         rig, of = real[name], {key: golden[f"{name}.fbx|{key}"] for key in ("names", "parents", "is_bone", "rest")}
-        assert rig.skeleton.source_ids == tuple(of["names"][1:].tolist())  # the first is the root of the scene
-        np.testing.assert_array_equal(rig.skeleton.parents, of["parents"][1:] - 1)
+        kept = kept_of(rig, of["names"])
+        row_of = np.full(len(of["names"]), -1)
+        row_of[kept] = np.arange(len(kept))
+        np.testing.assert_array_equal(rig.skeleton.parents, row_of[of["parents"][kept]])
+        assert not of["is_bone"][np.setdiff1d(np.arange(1, len(row_of)), kept)].any()
         size = np.ptp(of["rest"][of["is_bone"], :3, 3], axis=0).max()
         worlds = rig.rest.world.matrices
-        np.testing.assert_allclose(worlds[:, :3, 3], of["rest"][1:, :3, 3], atol=NEAR * size)
-        np.testing.assert_allclose(worlds[:, :3, :3], of["rest"][1:, :3, :3], atol=1e-9 * np.abs(of["rest"]).max())
+        np.testing.assert_allclose(worlds[:, :3, 3], of["rest"][kept, :3, 3], atol=NEAR * size)
+        np.testing.assert_allclose(worlds[:, :3, :3], of["rest"][kept, :3, :3], atol=1e-9 * np.abs(of["rest"]).max())
 
     def test_and_at_any_time_of_the_take(self, real, golden, name):
         """The times are those of frames and of what lies between: curves of angles are no straight lines."""
@@ -84,7 +106,7 @@ class TestRealFiles:
         assert clip.name == str(of["take"])
         size = np.ptp(golden[f"{name}.fbx|rest"][golden[f"{name}.fbx|is_bone"], :3, 3], axis=0).max()
         worlds = clip.at(of["t"] - of["t_begin_end"][0]).world.matrices
-        wanted = golden[f"{name}.fbx|world"][:, 1:]
+        wanted = golden[f"{name}.fbx|world"][:, kept_of(real[name], golden[f"{name}.fbx|names"])]
         np.testing.assert_allclose(worlds[..., :3, 3], wanted[..., :3, 3], atol=NEAR * size)
         assert clip.duration == pytest.approx(np.ptp(of["t_begin_end"]), abs=1e-6)
         assert clip.fps == pytest.approx(float(golden[f"{name}.fbx|frames_per_second"]))
@@ -93,7 +115,7 @@ class TestRealFiles:
         rig = real[name]
         assert rig.skeleton.metres_per_unit == pytest.approx(float(golden[f"{name}.fbx|unit_m"]))
         assert rig.skeleton.up == "y"
-        bones = golden[f"{name}.fbx|is_bone"][1:]
+        bones = golden[f"{name}.fbx|is_bone"][kept_of(rig, golden[f"{name}.fbx|names"])]
         assert (rig.skeleton.kinds[bones] == Kind.BALL).all()
 
     @pytest.mark.parametrize("suffix", [".glb", ".bvh"])
@@ -123,6 +145,23 @@ class TestRealFiles:
                 np.testing.assert_allclose(there, clip.at(time).world[bone].positions, atol=1e-5 * size)
 
 
+@pytest.mark.parametrize("name", ["pab_walk", "kenney_character"])
+def test_saved_as_glb_it_is_in_metres_for_other_programs(real, tmp_path, name):
+    clip = real[name].clips[0]
+    pose = real[name].pose
+    for thing in (clip, pose):
+        poise.save(thing, tmp_path / "a.glb")
+        seen = places(content(tmp_path / "a.glb")[0])
+        unit, names = clip.skeleton.metres_per_unit, clip.skeleton.names
+        assert unit == pytest.approx(0.01)
+        shown = real[name].rest if thing is clip else pose
+        at = np.array([seen[each] for each in names])
+        np.testing.assert_allclose(at, unit * shown.world.positions, atol=1e-9)
+        again = loaded(tmp_path / "a.glb").skeleton
+        assert (again.metres_per_unit, again.up, again.names) == (unit, "y", names)
+        np.testing.assert_array_equal(again.A, clip.skeleton.A)
+
+
 def test_a_take_that_begins_late_begins_at_zero(real):
     rig = real["arnaud_skinned"]
     assert rig.clips[0].times[0] == 0.0
@@ -132,6 +171,21 @@ def test_a_take_that_begins_late_begins_at_zero(real):
 def test_a_size_that_no_figure_has_is_told(real):
     assert any("the bones span 149 m" in note for note in real["cmu_91_49_m2m"].notes)
     assert not any("span" in note for note in real["pab_walk"].notes)
+
+
+def test_cameras_and_lights_are_counted_and_do_not_widen_the_figure(real):
+    said = "without joints below were left out: they are no part of the figure"
+    assert f"11 cameras {said}" in real["pab_walk"].notes
+    assert f"1 camera and 1 light {said}" in real["huesitos"].notes
+    assert not any("left out" in note for note in real["kenney_character"].notes)
+    assert np.ptp(real["pab_walk"].rest.world.positions, axis=0).max() < 1500  # [cm]; a Producer is 15000 away
+
+
+def test_a_camera_that_carries_a_joint_is_kept(read):
+    nodes = [node("gimbal", "", "Camera"), node("lens", "gimbal", "Camera"), *LIMB, node("eye", "foot", "Camera")]
+    rig = read([*nodes, node("lid", "eye", "Null"), node("spare", "eye", "Camera")])
+    assert rig.skeleton.names == ("hip", "knee", "foot", "eye", "lid")
+    assert any(note.startswith("3 cameras without joints below") for note in rig.notes)
 
 
 def test_knees_and_elbows_of_the_file_are_hinges(real):
@@ -261,7 +315,7 @@ class TestTakes:
             assert at[1] > -4 - 3 * np.cos(np.radians(149.9)), time  # never lower than at the first key
 
     def test_a_camera_that_trembles_is_no_joint(self, read):
-        nodes = [*LIMB, node("eye", "foot", "Camera")]
+        nodes = [*LIMB, node("eye", "foot", "Camera"), node("lid", "eye", "Null")]
         rig = read(
             nodes, [("t", 0, 1, {("eye", "R", "X"): [(0, 0), (1, 1e-5)], ("knee", "R", "X"): [(0, 0), (1, 90)]})]
         )

@@ -16,7 +16,7 @@ from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Coupling, Kind, Skeleton
-from tests.io.gltf_samples import again, content, saved, turn_between, turned
+from tests.io.gltf_samples import again, content, places, saved, turn_between, turned
 from tests.patience import no_hang
 
 BVH = ("bvhio_example", "jesse_dance_rokoko", "jumping_jacks_cmu1", "mocapbank", "walk_makehuman_zup", "walk_mass")
@@ -143,7 +143,7 @@ def test_up_unit_aliases_and_chains_read_back(tmp_path, up, metres):
 
 @pytest.mark.parametrize(("up", "axis"), [("z", 2), ("x", 0)])
 def test_other_tools_see_the_figure_upright(tmp_path, up, axis):
-    s = whole(up)
+    s = whole(up, 1.0)
     gltf.write(Pose(s, s.rest_q), tmp_path / "a.gltf", s)
     document = content(tmp_path / "a.gltf")[0]
     assert [node["name"] for node in document["nodes"]] == ["hips", "knee", "foot", "poise_up"]
@@ -157,6 +157,41 @@ def test_other_tools_see_the_figure_upright(tmp_path, up, axis):
     np.testing.assert_allclose(bind, [seen.rest.world[name].matrices for name in s.names], atol=1e-6)
     turn = seen.rest.world["poise_up"].matrices[:3, :3]
     assert np.linalg.det(turn) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("up", ["x", "y", "z", None])
+@pytest.mark.parametrize("metres", [0.01, 0.0254, 1.0, 1000.0, None])
+def test_other_tools_see_the_figure_in_metres(tmp_path, up, metres):
+    s = whole(up, metres)
+    pose = Pose(s, s.rest_q).replace({"knee": [1, 2, 3, 4], "foot": 0.5})
+    gltf.write(pose, tmp_path / "a.gltf", s)
+    document = content(tmp_path / "a.gltf")[0]
+    to_y = {"z": lambda p: (p[0], p[2], -p[1]), "x": lambda p: (-p[1], p[0], p[2])}.get(up, tuple)
+    seen = places(document)
+    for name in s.names:
+        np.testing.assert_allclose(seen[name], np.multiply(to_y(pose.world[name].positions), metres or 1.0), rtol=1e-12)
+    del document["asset"]["extras"]
+    plain = gltf.read(saved(tmp_path / "b.gltf", document))  # what else the file holds is in metres, too
+    bind, rest = plain.skins[0].bind, [plain.rest.world[name].matrices for name in s.names]
+    np.testing.assert_allclose(bind, rest, rtol=1e-5, atol=1e-6 * (metres or 1.0))
+
+
+def test_a_unit_beyond_32_bits_is_kept_without_a_scale(tmp_path):
+    s = whole("y", 1e-300)
+    second = again(Pose(s, s.rest_q), tmp_path / "a.glb", s)
+    assert len(second.skeleton.source.container.json["nodes"]) == 3
+    assert second.skeleton.metres_per_unit == 1e-300
+
+
+def test_a_file_without_the_scale_is_read_as_before(tmp_path):
+    """Until the scale came, a unit stood in the extras alone."""
+    s = whole("z", 0.01)
+    gltf.write(Pose(s, s.rest_q), tmp_path / "a.gltf", s)
+    document = content(tmp_path / "a.gltf")[0]
+    del document["asset"]["extras"]["poise"]["in_metres"], document["nodes"][3]["scale"]
+    rig = gltf.read(saved(tmp_path / "b.gltf", document))
+    assert rig.skeleton == dataclasses.replace(s, source_ids=rig.skeleton.source_ids)
+    assert rig.notes == ()
 
 
 def change(*path):
@@ -177,6 +212,7 @@ def change(*path):
         change("nodes", 3, "rotation", [0, 0, 0, 1]),
         change("nodes", 3, "translation", [0, 1, 0]),
         change("nodes", 3, "extras", {}),
+        change("nodes", 3, "scale", [1, 1, 1]),
         change("nodes", 3, "children", []),
         change("nodes", 0, "children", [1, 3]),
         change("skins", 0, "joints", [0, 1, 2, 3]),
@@ -198,7 +234,9 @@ def test_an_added_root_that_others_changed_is_a_joint(tmp_path, edit):
         return
     assert "poise_up" in rig.skeleton
     assert rig.skeleton.up == "y"
+    assert rig.skeleton.metres_per_unit == 1.0
     assert any("the node that turns z up" in note for note in rig.notes)
+    assert any("the node that scales to metres" in note for note in rig.notes)
 
 
 CHAIN = {"root": "hips", "tip": "foot"}
@@ -209,6 +247,7 @@ CHAIN = {"root": "hips", "tip": "foot"}
     [
         3, None, [], {"up": "w"}, {"up": 1}, {"up": []}, {"metres_per_unit": 0}, {"metres_per_unit": -1},
         {"metres_per_unit": "1"}, {"metres_per_unit": True}, {"metres_per_unit": 10**400}, {"aliases": []},
+        {"in_metres": 1}, {"in_metres": True, "metres_per_unit": None},
         {"aliases": {"a": 1}}, {"aliases": {"a": "nobody"}}, {"chains": 1}, {"chains": {"a": 1}},
         {"chains": {"a": CHAIN | {"tip": "nobody"}}}, {"chains": {"a": {"root": "foot", "tip": "hips"}}},
         {"chains": {"a": {"root": "foot", "tip": "foot"}}}, {"chains": {"a": {"root": "hips"}}},

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from poise.errors import FileError, PoiseError, UnsupportedError
 
+_MARK = ".poise-tmp-"  # in the name of a file until it is whole: nobody else calls a file so
+_TEMPORARY = re.compile(rf"\.(?P<name>.+){re.escape(_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
 
@@ -64,7 +67,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     import tempfile  # noqa: PLC0415  (who only reads need not wait for it)
 
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{_MARK}")
     except OSError as error:
         raise FileError(path, f"cannot write here: {error.strerror}") from error
     except ValueError as error:  # a NUL in the name
@@ -78,6 +81,18 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise FileError(path, f"cannot write: {error.strerror}") from error
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def half_written(name: str) -> str | None:
+    """Which file was being written under a temporary name; None for the name of any other file.
+
+    Parameters
+    ----------
+    name
+        Without the folder.
+    """
+    found = _TEMPORARY.fullmatch(name)
+    return found and found["name"]
 
 
 def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self, TextIO
@@ -18,8 +17,7 @@ import poise
 from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import Row
 from poise.errors import FileError
-
-_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}")  # as write_atomically names a file until it is whole
+from poise.io.files import half_written
 
 
 def stamp_of(file: Path) -> list[int]:
@@ -114,11 +112,11 @@ def _is_there(entry: dict[str, Any], pair: FilePair) -> bool:
 
 
 def sweep(outs: Iterable[Path]) -> None:
-    """Remove what processes that were killed had half written beside the new files."""
-    outs = list(outs)
-    for folder in {out.parent for out in outs}:
-        stems = tuple(out.stem for out in outs if out.parent == folder)
+    """Remove what this job, killed, had half written of its new files; every other hidden file is somebody's own."""
+    names: dict[Path, set[str]] = {}
+    for out in outs:
+        names.setdefault(out.parent, set()).add(out.name)
+    for folder, known in names.items():
         for path in folder.glob(".*") if folder.is_dir() else ():
-            named = _TEMPORARY.fullmatch(path.name)
-            if named and named[1].startswith(stems):
+            if half_written(path.name) in known:
                 path.unlink(missing_ok=True)

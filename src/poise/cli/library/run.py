@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from poise.cli.library.journal import Journal, sweep
 from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
 from poise.cli.told.bars import bar
-from poise.errors import FileError, PoiseError, listed
+from poise.errors import FileError, PoiseError, PoiseWarning, listed
 from poise.io.files import write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
@@ -34,7 +35,13 @@ class _EachFile:
     work: Work
 
     def __call__(self, pair: FilePair) -> Row:
-        return self.work(*pair)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PoiseWarning)  # another process has no filters of the command line
+            row = self.work(*pair)
+        told = (str(warning.message).removeprefix(f"{pair.file}: ") for warning in caught)
+        message = row.get("message", "")
+        more = [line for line in dict.fromkeys(told) if line not in message]
+        return {**row, "message": "; ".join([message] * bool(message) + more)}
 
 
 def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as_json: bool) -> int:
@@ -45,7 +52,9 @@ def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as
     own = [pair.out for pair in found] if journal.is_resumed else []
     check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)
     _make_folders([*found, FilePair(table, table)])
-    sweep(pair.out for pair in found)
+    new = [*(pair.out for pair in found), table]
+    if journal.is_resumed:
+        sweep(new)
     left = [pair for pair in found if str(pair.out) not in journal.rows]
     if journal.rows:
         typer.echo(f"going on: {len(journal.rows)} of {len(found)} were finished", err=True)
@@ -53,7 +62,7 @@ def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as
         try:
             _work(verb, left, library, work, journal)
         except KeyboardInterrupt:
-            sweep(pair.out for pair in found)
+            sweep(new)
             done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command goes on"
             typer.echo(done, err=True)
             raise typer.Exit(130) from None
@@ -88,6 +97,12 @@ def _work(verb: Verb, left: list[FilePair], library: ManyFiles, work: Work, jour
 
 def _compile(verb: Verb, work: Work, left: list[FilePair]) -> None:
     """The kernels that are needed, here and once: the processes find them on the disk."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # each file's row has what is said of it
+        _warm(verb, work, left)
+
+
+def _warm(verb: Verb, work: Work, left: list[FilePair]) -> None:
     if verb.kernels:
         from poise.machine.warmup import steps  # noqa: PLC0415  (brings in all that has kernels)
 

@@ -4,7 +4,8 @@ ufbx 0.0.5 counts references wrongly: an object that is dropped while another on
 the process down, and so does leaving it in the usual way. Every object is kept until the end, which is `os._exit`.
 
 Local transforms are ten numbers: translation, rotation x y z w, scale, with pivots, pre- and post-rotations and the
-rotation order in them. A row is a node of the scene, parents first; the scene's own root is left out.
+rotation order in them. A row is a node of the scene, parents first; the scene's own root is left out, and so are the
+cameras and lights of the program that wrote it, which stand far from the figure.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _NEAR = 1e-4  # of a frame: how far beside it the slope of a curve is measured
 _RATES = (0.5, 1000.0)
 _USUAL_RATE = 30.0
 _NOT_SOLID = ("UNKNOWN", "BONE", "EMPTY", "MARKER")
+_CAMERAS = ("CAMERA", "STEREO_CAMERA", "CAMERA_SWITCHER")
+_LIGHTS = ("LIGHT",)
 _LIMITS = ("RotationMinX", "RotationMinY", "RotationMinZ", "RotationMaxX", "RotationMaxY", "RotationMaxZ")
 _HALF_DEGREE = math.pi / 360.0
 _SAME_TIME = 1e-6  # of a frame
@@ -70,7 +73,10 @@ class _Told:
     def __init__(self, scene: Any, ufbx: Any) -> None:
         self.scene = scene
         self.evaluate = ufbx.evaluate_transform
-        self.nodes = [node for node in every(scene.nodes) if not node.is_root]
+        self.skins = every(scene.skin_deformers)
+        nodes = [node for node in every(scene.nodes) if not node.is_root]
+        self.left_out = self._equipment(nodes)
+        self.nodes = [node for node in nodes if node.element_id not in self.left_out]
         self.row_of = {node.element_id: row for row, node in enumerate(self.nodes)}
         self.blocks: list[array[float]] = []
 
@@ -92,7 +98,9 @@ class _Told:
             "nodes": [self._node(node) for node in self.nodes],
             "rest": self._block(rest),
             "limits": [told for row, node in enumerate(self.nodes) if (told := _limit(row, node)) is not None],
-            "skins": [told for skin in every(self.scene.skin_deformers) if (told := self._skin(skin)) is not None],
+            "skins": [told for skin in self.skins if (told := self._skin(skin)) is not None],
+            "cameras": sum(attribute in _CAMERAS for attribute in self.left_out.values()),
+            "lights": sum(attribute in _LIGHTS for attribute in self.left_out.values()),
             "constraints": len(keep(self.scene.constraints)),
             "warnings": sorted({warning.description for warning in every(keep(self.scene.metadata).warnings)}),
         }
@@ -102,6 +110,20 @@ class _Told:
         self._check_length(stacks, rate)
         header["takes"] = [self._take(stack, rate) for stack in stacks]
         return header, self.blocks
+
+    def _equipment(self, nodes: list[Any]) -> dict[int, str]:
+        """Ids of cameras and lights that carry nothing of the figure, each with what it is."""
+        bones = [keep(cluster.bone_node) for skin in self.skins for cluster in every(skin.clusters)]
+        needed = {bone.element_id for bone in bones if bone is not None}
+        found: dict[int, str] = {}
+        for node in reversed(nodes):
+            attribute, parent = node.attrib_type.name, keep(node.parent)
+            is_one = attribute in _CAMERAS or attribute in _LIGHTS
+            if is_one and keep(node.bone) is None and node.element_id not in needed:
+                found[node.element_id] = attribute
+            elif parent is not None:
+                needed.add(parent.element_id)
+        return found
 
     def _check_length(self, stacks: list[Any], rate: float) -> None:
         """Refuse takes that would take too long, before any is read."""

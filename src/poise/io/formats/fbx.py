@@ -1,8 +1,9 @@
 """FBX, Autodesk's exchange format, read with ufbx: nodes, bind poses, takes, limits.
 
-Every node becomes a joint, A = translation and rotation, B = scale; pivots, pre- and post-rotations and the rotation
-order are in them. Lengths are the file's own. ufbx can crash on a damaged file, so that it reads in a process of its
-own, with limits of time and memory; see `poise.io.child`. Nothing is written: save as .glb or .bvh.
+Every node but cameras and lights becomes a joint, A = translation and rotation, B = scale; pivots, pre- and
+post-rotations and the rotation order are in them. Lengths are the file's own. ufbx can crash on a damaged file, so that
+it reads in a process of its own, with limits of time and memory; see `poise.io.child`. Nothing is written: save as .glb
+or .bvh.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def _rig(path: Path, reply: ChildAnswer) -> Rig:
     turning = {row for take in takes for row in take.turning(rest)}
     skeleton = build_skeleton(reply, nodes, rest, turning, notes)
     if not (skeleton.kinds == Kind.BALL).any():
-        raise FileError(path, f"there is no skeleton in it: none of its {len(nodes)} nodes is a bone or turns")
+        count = len(nodes) + reply.header["cameras"] + reply.header["lights"]
+        raise FileError(path, f"there is no skeleton in it: none of its {count} nodes is a bone or turns")
     standing = Pose(skeleton, skeleton.rest_q)
     worlds = _rest_world(path, skeleton, rest)
     bones = [row for row, node in enumerate(nodes) if node.is_bone]
@@ -74,6 +76,10 @@ def _told(reply: ChildAnswer) -> list[str]:
         notes = [f"ufbx says: {' '.join(str(warning).split())}" for warning in reply.header["warnings"]]
         if reply.header["constraints"] > 0:
             notes.append(f"{reply.header['constraints']} constraints, such as IK handles, are not evaluated")
+        counts = [(reply.header[f"{thing}s"], thing) for thing in ("camera", "light")]
+        left_out = [f"{count} {thing}{'s' if count > 1 else ''}" for count, thing in counts if count > 0]
+        if left_out:
+            notes.append(f"{' and '.join(left_out)} without joints below were left out: they are no part of the figure")
     except (TypeError, KeyError) as error:
         raise nonsense(reply.path) from error
     return notes

@@ -1,12 +1,15 @@
 """`asset.extras.poise`: what poise says about the whole of a document that it made from nothing but a skeleton.
 
     {"up": "z", "metres_per_unit": 0.01,             null where the skeleton does not say
+     "in_metres": true,                              the added node scales to metres; without it, nothing does
      "aliases": {"tool0": "joint_7"},                further names of joints
      "chains": {"left_arm": {"root": "LeftArm", "tip": "LeftHand"}}}
 
-In glTF y is up. Where another axis is, all roots hang below one more node, the last of the document, which
-turns that axis to +Y; its own extras say {"added": "up"}. Reading takes it away again, but only where it is
-as it was written: a node that other programs moved, animated or put elsewhere is a joint like any other.
+In glTF y is up and lengths are metres. Where another axis is up, or another unit is known, all roots hang below one
+more node, the last of the document, which turns that axis to +Y and scales to metres; its own extras say
+{"added": "up"} or, where it only scales, {"added": "unit"}. Reading takes it away again, so that all numbers are those
+that were written, but only where it is as it was written: a node that other programs moved, animated or put elsewhere
+is a joint like any other.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from poise.model.skeleton import Skeleton
 _HALF = 0.5**0.5
 _TO_Y = {"z": [-_HALF, 0.0, 0.0, _HALF], "x": [0.0, 0.0, _HALF, _HALF]}  # rotations x y z w
 _AS_MATRIX = {"z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]], "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]}
-_MARK = {"poise": {"added": "up"}}
+_UNITS = (1e-6, 1e6)  # [m] a scale beyond them leaves no room for bind matrices in 32 bits; the document keeps the unit
 _MOST_STEPS = 1_000_000  # from tips up to roots, of all chains together: real rigs need some hundreds
 _IGNORED = "asset.extras.poise could not be understood and was ignored"
 
@@ -36,6 +39,12 @@ class Said(NamedTuple):
     metres_per_unit: float | None = 1.0
     aliases: dict[str, str] = {}  # noqa: RUF012  (never changed)
     chains: dict[str, tuple[str, str]] = {}  # noqa: RUF012
+    in_metres: bool = False
+
+    @property
+    def scale(self) -> float:
+        """The scale of the added node."""
+        return self.metres_per_unit if self.in_metres and self.metres_per_unit is not None else 1.0
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -61,9 +70,12 @@ def _parse(said: Json) -> Said:
         metres = finite_number(metres)
         if metres is None or metres <= 0.0:
             raise MalformedError
+    in_metres = said.get("in_metres", False)
+    if not isinstance(in_metres, bool) or (in_metres and metres is None):
+        raise MalformedError
     aliases = {text(alias): _name(joint) for alias, joint in _object(said.get("aliases", {})).items()}
     chains = {text(name): _ends(_object(ends)) for name, ends in _object(said.get("chains", {})).items()}
-    return Said(up, metres, aliases, chains)
+    return Said(up, metres, aliases, chains, in_metres)
 
 
 def _ends(said: Json) -> tuple[str, str]:
@@ -83,24 +95,29 @@ def _name(value: Any) -> str:
 
 
 def without_added_root(document: Json, said: Said, notes: Notes) -> tuple[list[Json], Said]:
-    """Return the nodes without the one that was added to turn +Y up, and what is up in them."""
+    """Return the nodes without the one that was added above the roots, and what is up and the unit in them."""
     nodes = objects(document, "nodes")
-    if said.up not in _TO_Y or not nodes:
+    if not nodes or not (said.up in _TO_Y or said.in_metres):
         return nodes, said
-    if _is_as_written(nodes, said.up) and len(nodes) - 1 not in _used(document):
+    if _is_as_written(nodes, said) and len(nodes) - 1 not in _used(document):
         return nodes[:-1], said
-    notes.add(f"the node that turns {said.up} up is not there as poise wrote it; y was taken as up, as glTF has it")
-    return nodes, said._replace(up="y")
+    if said.up in _TO_Y:
+        notes.add(f"the node that turns {said.up} up is not there as poise wrote it; y was taken as up, as glTF has it")
+        said = said._replace(up="y")
+    if said.in_metres:
+        notes.add("the node that scales to metres is not there as poise wrote it; metres were taken, as glTF has them")
+        said = said._replace(metres_per_unit=1.0, in_metres=False)
+    return nodes, said
 
 
-def _is_as_written(nodes: list[Json], up: str) -> bool:
-    """Whether the last node is the added one: marked, turned as `up` needs, and the parent of all other roots."""
+def _is_as_written(nodes: list[Json], said: Said) -> bool:
+    """Whether the last node is the added one: marked, turned and scaled as needed, the parent of all other roots."""
     *others, last = nodes
     lists: list[Any] = [node.get("children") for node in others]
     claimed = {child for children in lists if isinstance(children, list) for child in _integers(children)}
     roots = [i for i in range(len(others)) if i not in claimed]
-    wanted = {"rotation": _TO_Y[up], "children": roots, "extras": _MARK}
-    return {key: value for key, value in last.items() if key != "name"} == wanted and len(others) not in claimed
+    wanted = _node(said.up, said.scale, roots)
+    return last | {"name": wanted["name"]} == wanted and len(others) not in claimed
 
 
 def _used(document: Json) -> set[int]:
@@ -149,6 +166,12 @@ def _row(name: str, rows: dict[str, int]) -> int:
 # --- writing -------------------------------------------------------------------------------------
 
 
+def to_metres(skeleton: Skeleton) -> float:
+    """How an added node scales: 1 where the unit is the metre or nobody knows it, and where there is no joint."""
+    metres = skeleton.metres_per_unit
+    return metres if metres is not None and len(skeleton) and _UNITS[0] <= metres <= _UNITS[1] else 1.0
+
+
 def said_of(skeleton: Skeleton) -> Json:
     """Write what a reader would not know otherwise; empty where glTF means the same."""
     said: Json = {}
@@ -156,6 +179,8 @@ def said_of(skeleton: Skeleton) -> Json:
         said["up"] = skeleton.up
     if skeleton.metres_per_unit != 1.0:
         said["metres_per_unit"] = skeleton.metres_per_unit
+    if to_metres(skeleton) != 1.0:
+        said["in_metres"] = True
     if skeleton.aliases:
         said["aliases"] = {alias: skeleton.names[row] for alias, row in skeleton.aliases.items()}
     if skeleton.chains:
@@ -163,16 +188,25 @@ def said_of(skeleton: Skeleton) -> Json:
     return said
 
 
-def added_root(up: str | None, roots: list[int]) -> Json | None:
-    """Make the node that turns `up` to +Y; None where +Y is up already or nothing is known."""
-    if up not in _TO_Y:
-        return None
-    return {"name": "poise_up", "rotation": _TO_Y[up], "children": roots, "extras": _MARK}
+def added_root(up: str | None, scale: float, roots: list[int]) -> Json | None:
+    """Make the node that turns `up` to +Y and scales to metres; None where both are so already or not known."""
+    return _node(up, scale, roots) if up in _TO_Y or scale != 1.0 else None
 
 
-def turned_to_y(up: str | None) -> Floats:
-    """Turn (4, 4) of the added node; the identity where there is none."""
+def _node(up: str | None, scale: float, roots: list[int]) -> Json:
+    added = "up" if up in _TO_Y else "unit"
+    node: Json = {"name": f"poise_{added}", "children": roots, "extras": {"poise": {"added": added}}}
+    if up in _TO_Y:
+        node["rotation"] = _TO_Y[up]
+    if scale != 1.0:
+        node["scale"] = [scale, scale, scale]
+    return node
+
+
+def as_in_gltf(up: str | None, scale: float) -> Floats:
+    """Matrix (4, 4) of the added node; the identity where there is none."""
     result = np.eye(4)
     if up in _AS_MATRIX:
         result[:3, :3] = _AS_MATRIX[up]
+    result[:3, :3] *= scale
     return result

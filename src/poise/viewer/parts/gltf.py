@@ -35,7 +35,8 @@ class Asset(NamedTuple):
 def glb_of(document: GltfDocument, used: set[int]) -> Asset:
     """The document's meshes and nodes as one GLB; `used` are the nodes that are rows of the skeleton.
 
-    Node numbers stay. A node that was added to turn another axis up stands still, because the page turns everything.
+    Node numbers stay. A node that was added to turn another axis up and to scale does neither: the page does
+    that with everything.
     """
     json = document.container.json
     if not any("mesh" in node for node in objects(json, "nodes")):
@@ -172,6 +173,7 @@ class _Repacked:
         for i, node in enumerate(nodes):
             if i not in used:
                 node.pop("rotation", None)
+                node.pop("scale", None)
         children = {child for node in nodes for child in node.get("children", ())}
         self.json["scenes"] = [{"nodes": [i for i in range(len(nodes)) if i not in children]}]
         self.json["scene"] = 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from poise.errors import FileError, PoiseError
 from poise.io.gltf.accessors import Accessors
-from poise.io.gltf.asset import applied, read_said, turned_to_y, without_added_root
+from poise.io.gltf.asset import applied, as_in_gltf, read_said, without_added_root
 from poise.io.gltf.buffers import Buffers
 from poise.io.gltf.container import Container, GltfDocument, unpack
 from poise.io.gltf.extras import read_extras
@@ -64,12 +64,12 @@ def _rig(path: Path, container: Container) -> Rig:
     source = GltfDocument(path.absolute(), container, made.pose, made.rest_q, built)
     roles, faces = humanoid(document, nodes, notes)
     skeleton = dataclasses.replace(applied(made.skeleton, whole, notes), source=source, roles=roles, faces=faces)
-    rest = turned_to_y(skeleton.up) @ _rest_world(skeleton, nodes)
+    rest = as_in_gltf(whole.up, whole.scale) @ _rest_world(skeleton, nodes)
     return Rig(
         skeleton,
         dataclasses.replace(made.pose, skeleton=skeleton),
         tuple(clip.on(skeleton) for clip in built),
-        _turned_back(build_skins(skins, nodes, accessors, rest, notes), skeleton.up),
+        _turned_back(build_skins(skins, nodes, accessors, rest, notes), whole.up, whole.scale),
         roles,
         notes.sentences(),
         path,
@@ -91,11 +91,11 @@ def _check_scene(document: Json, notes: Notes) -> None:
         notes.add(f"the scene to show does not exist (there are {count}); all nodes were read, as always")
 
 
-def _turned_back(skins: tuple[Skin, ...], up: str | None) -> tuple[Skin, ...]:
-    """Bind matrices without the turn of the added root, in the frame that the skeleton is in."""
-    if up in ("y", None):
+def _turned_back(skins: tuple[Skin, ...], up: str | None, scale: float) -> tuple[Skin, ...]:
+    """Bind matrices without the turn and the scale of the added root, in the frame and unit of the skeleton."""
+    if up in ("y", None) and scale == 1.0:
         return skins
-    turned = [turned_to_y(up).T @ skin.bind for skin in skins]
+    turned = [np.linalg.inv(as_in_gltf(up, scale)) @ skin.bind for skin in skins]
     for bind in turned:
         bind.setflags(write=False)
     return tuple(dataclasses.replace(skin, bind=bind) for skin, bind in zip(skins, turned, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.io.gltf.asset import added_root, said_of, turned_to_y
+from poise.io.gltf.asset import added_root, as_in_gltf, said_of, to_metres
 from poise.io.gltf.container import Container
 from poise.io.gltf.extras import kind_json, xyzw
 from poise.io.gltf.json import Json
@@ -20,7 +20,8 @@ from poise.model.skeleton import Kind, Skeleton
 def bare_document(pose: Pose) -> tuple[Draft, Shown]:
     """Make a document whose nodes show `pose`; everything to read the same joints back stands in the extras.
 
-    Joints keep their rows as node numbers. Where another axis than y is up, one more root turns it to +Y.
+    Joints keep their rows as node numbers. Where another axis than y is up, or the unit is known and is no metre, one
+    more root turns that axis to +Y and scales to metres, which glTF is in.
     """
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")
@@ -33,7 +34,7 @@ def bare_document(pose: Pose) -> tuple[Draft, Shown]:
         draft.items("nodes").extend(_node(pose, row, parts, rest) for row in range(len(s)))
         roots = np.flatnonzero(s.parents < 0).tolist()
         document = draft.json
-        added = added_root(s.up, roots)
+        added = added_root(s.up, to_metres(s), roots)
         draft.items("nodes").extend([added] if added else [])
         document["scenes"], document["scene"] = [{"nodes": [len(s)] if added else roots}], 0
         if len(roots) == 1:  # the joints of a skin must have a common root
@@ -101,7 +102,7 @@ def _add_bind(draft: Draft, s: Skeleton, rest: Parts) -> None:
     """Bind matrices at rest; none where a scale of zero leaves them without an inverse."""
     linear = np.zeros((len(s), 3, 3))
     linear[:, [0, 1, 2], [0, 1, 2]] = rest.scale
-    bind = turned_to_y(s.up) @ world(s.parents.tolist(), rest.translation, rest.rotation, linear)
+    bind = as_in_gltf(s.up, to_metres(s)) @ world(s.parents.tolist(), rest.translation, rest.rotation, linear)
     if (np.linalg.det(bind) == 0).any():
         return
     inverse: Floats = np.linalg.inv(bind).astype(np.float64)
