@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
     from poise.io.markers.load import load_markers as load_markers
+    from poise.io.markers.markers import Markers as Markers
     from poise.io.motion.read import load_motion as load_motion
     from poise.io.motion.write import save_motion as save_motion
     from poise.io.registry import load as load
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
-    from poise.io.markers.markers import Markers as Markers
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses

@@ -14,12 +14,12 @@ import numpy as np
 from poise.errors import FileError, InputError
 from poise.io.files import guessed_kind
 from poise.io.markers.machine import MACHINES, Machine
+from poise.io.markers.markers import Markers
 from poise.io.markers.parameters import C3dParameter, read_parameters
 from poise.io.markers.units import metres_of
 from poise.io.numbers import LARGEST, LONGEST_NAME
 from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
-from poise.io.markers.markers import Markers
 
 _BLOCK = 512
 _KEY = 0x50  # the second byte of every C3D file

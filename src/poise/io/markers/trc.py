@@ -15,11 +15,11 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.io.files import guessed_kind
+from poise.io.markers.markers import Markers
 from poise.io.markers.units import metres_of
 from poise.io.numbers import LARGEST, LONGEST_NAME, number, shown
 from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
-from poise.io.markers.markers import Markers
 
 _MOST_MARKERS = 10_000
 _UNSEEN = ("", "nan")
