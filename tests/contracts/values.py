@@ -90,7 +90,7 @@ VALUES = {
     "Leg": lambda: poise.humanoid(rig("bvh")).legs[0],
     "Markers": lambda: poise.Markers(walk().poses.world.positions, walk().skeleton.names, 30, metres_per_unit=0.01),
     "Finished": lambda: poise.Finished("a.bvh", 3, None),
-    "Converted": lambda: poise.Converted(("a.bvh",), ("walk",), 76, 76, 30.0, 0.1, 0.2, ("a line",), ()),
+    "Converted": lambda: poise.Converted(("a.bvh",), ("walk",), 76, 30.0, 0.1, 0.2, ("a line",), ()),
     "NotReachedError": lambda: poise.NotReachedError("a sentence"),
     "Planted": planted,
     "PoiseError": lambda: poise.PoiseError("a sentence"),
