@@ -52,6 +52,7 @@ def test_a_root_on_the_ground_is_not_the_hips():
     [
         ("lhand", ("l", "hand")), ("rfoot", ("r", "foot")), ("LHAND", ("l", "hand")), ("leg", ("leg",)),
         ("rupperarm", ("r", "upperarm")), ("lantern", ("lantern",)),
+        ("lfemurrz", ("l", "femur")), ("thoraxrx", ("thorax",)), ("larmty", ("l", "arm")), ("liberty", ("liberty",)),
         ("Armature|mixamorig:LeftHand", ("left", "hand")),
     ],
 )  # fmt: skip
@@ -72,3 +73,14 @@ def test_the_bones_of_an_arm_may_be_counted(count, roles):
     found = poise.humanoid(skeleton_of(names, made.parents, made.points))
     for side in ("left", "right"):
         assert [found.joints[f"{side}{role}"] for role in roles] == [f"{side} arm {i}" for i in range(1, count + 1)]
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_sensors_beside_hinges_that_are_named_with_their_axis(data):
+    """The sites `lhand_touch` and `lhumerus_ft` hang beside the hinges `lhandrx` and `lhumerusrx`."""
+    found = poise.humanoid(poise.load(data / "mjcf" / "humanoid_CMU_V2020.xml"))
+    assert found.kind == "humanoid"
+    assert found.missing == ()
+    assert not any(joint.endswith(("_touch", "_ft", "_site")) for joint in found.joints.values())
+    limbs = {"leftUpperArm": "lhumerusrx", "leftLowerArm": "lradiusrx", "leftHand": "lwristry", "leftFoot": "lfootrx"}
+    assert {role: found.joints[role] for role in limbs} == limbs

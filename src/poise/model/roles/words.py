@@ -44,7 +44,7 @@ _HELPER_WORDS = (
     "ik fk ctrl control controller pole target twist helper mch tweak end leaf tip nub site effector null locator "
     "mesh rigmesh geo geometry slot weapon sword shield gun prop socket attach attachment corrective muscle jiggle "
     "skirt hair breast cloth cape ear ears tail tongue teeth brow lid lash lip cheek nose gizmo dummy marker imu "
-    "camera sensor logo contour spring phys collider collision aim heel nail accessory"
+    "camera sensor touch logo contour spring phys collider collision aim heel nail accessory"
 )
 _NOISE_WORDS = (
     "joint jnt bone link def org rig armature skeleton mixamorig character bip bend base prox proximal intermediate "
@@ -55,6 +55,7 @@ _HELPERS, _NOISE = frozenset(_HELPER_WORDS.split()), frozenset(_NOISE_WORDS.spli
 _SHORTEST = 4  # letters of a word that is worth cutting: "lhip"
 _METACARPALS = frozenset({"metacarpal", "metacarpals", "carpal"})
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_HINGE = re.compile(r"([a-z]{3,})[rt][xyz]")  # about, or along, an axis
 _KNOWN = frozenset(_PART) | _NOISE | _HELPERS | {"left", "right", "toe", "in"}
 _SPLIT = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}  # OptiTrack's LUArm, RFArm
 
@@ -101,6 +102,7 @@ def read(name: str, *, roll_is_axis: bool = False) -> Word:
             helper = True
         elif len(word) > 1 and word not in _NOISE:
             unknown.append(word)
+    helper |= bool(part) and words[-1] == "ft"  # a sensor of force and torque
     metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
     return Word(side, part, numbers, tuple(unknown), helper, metacarpal, words[:1] == ("def",))
 
@@ -136,6 +138,10 @@ def _segments(token: str) -> tuple[str, ...]:
         rest = (token[1:],) if token[1:] in _KNOWN else _covered(token[1:])
         if rest:
             return (token[0], *rest)
+    hinge = _HINGE.fullmatch(token)
+    if hinge:  # one hinge of several that make up a joint: "lfemurrz"
+        rest = _segments(hinge[1])
+        return rest if rest != (hinge[1],) or hinge[1] in _KNOWN else (token,)
     return (token,)
 
 
