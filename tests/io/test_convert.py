@@ -186,6 +186,18 @@ class TestMoved:
         assert (slide.low, slide.high, slide.soft) == (-10, 40, 0.02)
         assert other.skeleton.limits[2] == Range(-1, 1)
 
+    def test_a_vrm_animation_is_compared_in_its_own_unit_and_axes(self, tmp_path):
+        rig = poise.load(FIGURE)
+        s = dataclasses.replace(rig.skeleton, metres_per_unit=None, up=None)
+        bare = dataclasses.replace(rig, skeleton=s, clips=(Clip(rig.clips[0].times, rig.clips[0].poses.on(s), "walk"),))
+        turned = moved(bare, Move(100.0, turn_between("y", "z"), None, None))
+        done = poise.convert(turned, tmp_path / "a.vrma")
+        assert done.share < 1e-3
+        assert not [line for line in done.lost if "exact keys" in line]
+        assert "unit guessed: 0.01 m" in done.notes
+        assert "turned: y is up now, and the figure looks along +z" in done.notes
+        assert not [note for note in done.notes if "numbers were kept" in note]
+
     def test_centimetres_become_metres_in_gltf_and_stay_in_bvh(self, tmp_path):
         rig = turned_rig()
         rig = dataclasses.replace(rig, skeleton=dataclasses.replace(rig.skeleton, metres_per_unit=0.01, up="z"))

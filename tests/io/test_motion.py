@@ -234,8 +234,8 @@ def test_what_is_no_motion_is_not_written(tmp_path):
     for thing, sentence in (
         (uneven, "two frames or more, evenly spaced"),
         (Clip.at_rate(clip.poses[:1], 30), "two frames or more"),
-        (clip.poses, r"make one of poses with Clip.at_rate"),
-        (arm, r"holds one clip, rig.clip\(NAME\); clips: \(none\)"),
+        (clip.poses, r"\.npz: a motion file holds an animation"),
+        (arm, r"\.npz: a motion file holds an animation, and there is none here; a .json or .csv file holds a pose"),
         (scaled, "no translation or scale of single joints"),
         (clip_of(moving), "'b' hangs on 'a', which moves or scales it"),
     ):

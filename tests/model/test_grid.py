@@ -73,6 +73,21 @@ def test_where_no_rate_hits_all_keys_the_distance_at_them_is_known():
     assert off_at_keys(clip, Clip(exact.times, clip.at(exact.times)))[0] < 1e-3
 
 
+@pytest.mark.parametrize("count", [5, 1001])  # the last frames are looked at by themselves, and one does not move
+def test_the_size_is_that_of_what_moves_and_no_camera_far_away(count):
+    skeleton = Skeleton.build(
+        ["top", "a", "b", "camera"], [-1, 0, 1, 0], [Kind.FIXED, Kind.BALL, Kind.BALL, Kind.FIXED],
+        offsets=[[0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 150]],
+    )  # fmt: skip
+    angles = np.linspace(0, 1, count) / 2
+    q = np.zeros((count, 8))
+    q[:, [0, 3]], q[:, 4] = np.stack([np.cos(angles), np.sin(angles)], axis=1), 1
+    clip = Clip.at_rate(Pose(skeleton, q), 30)
+    assert off_at_keys(clip, clip)[1] == pytest.approx(2.0)
+    still = Clip.at_rate(Pose(skeleton, q[:1]), 30)
+    assert off_at_keys(still, still)[1] > 150
+
+
 def test_rates_that_nobody_means():
     with pytest.raises(InputError, match="above zero"):
         grid_of(clip_at([0.0, 1.0]), 0)

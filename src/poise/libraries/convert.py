@@ -17,6 +17,8 @@ import numpy as np
 from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, listed
 from poise.ground.figure.figure import up_of_legs
 from poise.io.registry import as_path, load, reader, save, writer
+from poise.io.vrma.tpose import placing
+from poise.io.vrma.write import is_animation
 from poise.libraries.losses import losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
 from poise.maths import rotations
@@ -156,6 +158,8 @@ def _chosen(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
 
 def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[Rig, list[str]]:
     """The rig in the unit and with the axis up that are asked for, and what was done."""
+    if path.suffix.lower() == ".vrma" and scale is None and up is None and not is_animation(rig.skeleton):
+        return _as_animation(rig)
     s, notes = rig.skeleton, list[str]()
     in_metres, metres = path.suffix.lower() in _IN_METRES, s.metres_per_unit
     factor = 1.0 if scale is None else real(scale, "scale")
@@ -178,6 +182,21 @@ def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[
     if factor == 1.0 and turn is rotations.IDENTITY:
         return rig, notes  # and the document can be kept
     return moved(rig, Move(factor, turn, up or s.up, metres)), notes
+
+
+def _as_animation(rig: Rig) -> tuple[Rig, list[str]]:
+    """The rig in the unit and axes that a VRM animation gets, so that like is compared with like."""
+    try:
+        factor, axes, is_guess = placing(rig.skeleton)
+    except UnsupportedError:  # the writer says so, and names the file
+        return rig, []
+    notes = [f"unit guessed: {factor:.4g} m"] if is_guess else []
+    turn = rotations.from_matrix(axes)
+    if factor == 1.0 and np.array_equal(axes, np.eye(3)):
+        return rig, notes
+    if not np.array_equal(axes, np.eye(3)):
+        notes.append("turned: y is up now, and the figure looks along +z")
+    return moved(rig, Move(factor, turn, "y", 1.0)), notes
 
 
 def _up_of(rig: Rig, wanted: str | None) -> str | None:

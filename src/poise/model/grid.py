@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip, checked_rate
+from poise.model.skeleton import Skeleton
 
 _NEAR = 0.01  # of a step: times so near to a frame are on it
 _LOOSE = 0.2  # of a step: so far may times be off while the step is still being found
@@ -22,6 +24,7 @@ _NOISE, _ROUNDING = 1e-5, 2.4e-7  # [s], and of the time: files keep times in 32
 _FIRST, _GROWTH = 16, 4  # steps that the first fit looks at, and how many times more each next one does
 _DEFAULT_RATE = 30.0
 _MOST_FRAMES = 10_000_000
+_STILL = 1e-9  # of the farthest place: less is rounding, and no motion
 _CHUNK = 1000  # frames whose joints are in memory at once
 
 
@@ -123,18 +126,37 @@ def _apart(times: Floats) -> Floats:
 def off_at_keys(clip: Clip, made: Clip) -> tuple[float, float]:
     """How far joints are, at the clip's own keys, from where another clip has them; and the figure's size.
 
-    The largest distance of joints that both have, and the largest extent of all joints in a frame [file units].
-    Between frames values go in straight lines, as readers take them.
+    The largest distance of joints that both have, and the largest extent in a frame of joints that move or carry
+    moving ones [file units]: cameras and lights that stand far away are no part of a figure.
+    Where none moves, all count. Between frames values go in straight lines, as readers take them.
     """
     names = [name for name in clip.skeleton.names if name in made.skeleton.names]
     ours, theirs = ([skeleton.index(name) for name in names] for skeleton in (clip.skeleton, made.skeleton))
-    far = size = 0.0
+    far = size = whole = 0.0
     for part in _parts(len(clip)):
         here = clip.poses[part].world.positions
         there = made.at(clip.times[part]).world.positions
         far = max(far, float(np.linalg.norm(here[:, ours] - there[:, theirs], axis=-1).max(initial=0.0)))
-        size = max(size, float(np.linalg.norm(np.ptp(here, axis=1), axis=-1).max(initial=0.0)))
-    return far, size
+        size = max(size, _extent(here[:, _moving(clip.skeleton, here)]))
+        whole = max(whole, _extent(here))
+    return far, size or whole
+
+
+def _moving(skeleton: Skeleton, places: Floats) -> NDArray[np.bool_]:
+    """Which joints (n,) are elsewhere in another frame (frames, n, 3), or carry one that is."""
+    still = _STILL * float(np.abs(places).max(initial=0.0))
+    moving, parents = (np.ptp(places, axis=0) > still).any(axis=-1), skeleton.parents
+    for row in range(len(parents) - 1, -1, -1):  # parents stand before their children
+        if moving[row] and parents[row] >= 0:
+            moving[parents[row]] = True
+    return moving
+
+
+def _extent(places: Floats) -> float:
+    """The largest diagonal of the box around joints in a frame (frames, n, 3)."""
+    if not places.size:
+        return 0.0
+    return float(np.linalg.norm(np.ptp(places, axis=1), axis=-1).max())
 
 
 def _parts(count: int) -> Iterator[slice]:

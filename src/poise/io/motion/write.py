@@ -22,6 +22,7 @@ from poise.model.rig import Rig, Saveable
 
 Order = Literal["xyzw", "wxyz"]
 ORDERS = ("xyzw", "wxyz")
+_NO_MOTION = "a motion file holds an animation, and there is none here; a .json or .csv file holds a pose"
 _EVEN = 1e-3  # of a frame's time: how far steps may differ
 _ROUND = 1e-9  # of a rate: 29.999999999999996 frames per second are 30
 
@@ -79,15 +80,15 @@ def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: Order = "x
 def write_motion(thing: Saveable, path: Path) -> None:
     """Write what poise.save() is given: a clip, or a rig with one clip."""
     if isinstance(thing, Rig):
+        if not thing.clips:
+            raise UnsupportedError(f"{path}: {_NO_MOTION}")
         if len(thing.clips) != 1:
-            message = (
-                f"a motion file holds one clip, rig.clip(NAME); clips: {listed(repr(c.name) for c in thing.clips)}"
-            )
+            names = listed(repr(clip.name) for clip in thing.clips)
+            message = f"{path}: a motion file holds one clip, rig.clip(NAME); clips: {names}"
             raise UnsupportedError(message)
         thing = thing.clips[0]
     if not isinstance(thing, Clip):
-        message = "a motion file holds a clip; make one of poses with Clip.at_rate(poses, fps), or save a pose as .json"
-        raise UnsupportedError(message)
+        raise UnsupportedError(f"{path}: {_NO_MOTION}")
     save_motion(thing, path)
 
 

@@ -80,6 +80,15 @@ def t_pose(skeleton: Skeleton) -> TPose:
     return _of(skeleton, rows, [roles[row] for row in rows], above, seen)
 
 
+def placing(skeleton: Skeleton) -> tuple[float, Floats, bool]:
+    """Metres of a unit, the turn (3, 3) to VRM's axes, and whether the unit is a guess: how an animation is written.
+
+    UnsupportedError as in `t_pose`.
+    """
+    pose = t_pose(skeleton)
+    return pose.metres, pose.axes, pose.is_guess
+
+
 def _of(skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int], seen: Stance) -> TPose:
     axes, points = _axes(seen), seen.points[rows]
     turns = _turns(skeleton, rows, roles, parents, seen, axes)
