@@ -12,9 +12,10 @@ import numpy as np
 
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, TOES, Motion
+from poise.ground.figure.motion import Motion
 from poise.ground.legs.feet import Feet
-from poise.maths import rotations
+from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.swing import sole_points
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, eased, time_from
 from poise.maths.vectors import raised
@@ -31,7 +32,7 @@ def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: B
 
     With D the least distance from hip to ankle and d their level distance, the ankle must be sqrt(D^2 - d^2) below.
     """
-    thigh, shin, posed = _lengths(motion)
+    thigh, shin, posed = leg_lengths(motion)
     least = np.minimum(np.maximum(_KEPT * posed, _LEAST * np.abs(thigh - shin)), posed)
     away = feet.ankles - hips
     level = (away[..., :2] ** 2).sum(axis=-1)
@@ -46,20 +47,7 @@ def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: B
     return dataclasses.replace(feet, ankles=feet.ankles - raised(down), pivots=feet.pivots - raised(down))
 
 
-def _lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
-    """Thighs, shins, and the animated distances (F, L) from hip to ankle."""
-    hip, knee, ankle = (motion.places[:, :, part] for part in (HIP, KNEE, ANKLE))
-    return tuple(np.linalg.norm(b - a, axis=-1) for a, b in ((hip, knee), (knee, ankle), (hip, ankle)))  # pyright: ignore[reportReturnType]
-
-
 def _room(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Floats:
     """How far (F, L) heel, ball and tip are above the ground, at least, less what must stay free."""
-    points = [
-        rotations.rotate(feet.turns, np.broadcast_to(point, feet.ankles.shape)) for point in (soles.heel, soles.ball)
-    ]
-    foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    toes = np.where(motion.bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES]), feet.turns)
-    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, feet.ankles.shape))
-    points.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
-    heights = [(feet.ankles + point)[..., 2] - footing.heights(feet.ankles + point) for point in points]
-    return np.minimum.reduce(heights) - _OVER
+    points = sole_points(motion, feet.ankles, feet.turns, feet.tilt, soles)
+    return np.minimum.reduce([point[..., 2] - footing.heights(point) for point in points]) - _OVER

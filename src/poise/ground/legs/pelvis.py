@@ -13,12 +13,18 @@ _SINK = 0.2  # [s] before and after: how early the pelvis sinks for a leg that w
 STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
 
 
-def longest_chords(motion: Motion) -> Floats:
-    """How far (F, L) an ankle may be from its hip [m]: `STRETCHED` of the leg, or as far as it is animated."""
+def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
+    """Lengths [m] of thighs and shins, and the animated distances from hip to ankle, (F, L) each."""
     places = motion.places
     thigh = np.linalg.norm(places[:, :, KNEE] - places[:, :, HIP], axis=-1)
     shin = np.linalg.norm(places[:, :, ANKLE] - places[:, :, KNEE], axis=-1)
     posed = np.linalg.norm(places[:, :, ANKLE] - places[:, :, HIP], axis=-1)
+    return thigh, shin, posed
+
+
+def longest_chords(motion: Motion) -> Floats:
+    """How far (F, L) an ankle may be from its hip [m]: `STRETCHED` of the leg, or as far as it is animated."""
+    thigh, shin, posed = leg_lengths(motion)
     return np.maximum(STRETCHED * (thigh + shin), posed)
 
 

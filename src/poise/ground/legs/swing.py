@@ -100,6 +100,21 @@ def _come(motion: Motion, offsets: Floats, between: Between) -> Floats:
     return np.where(far, np.clip(share, 0.0, 1.0), between.share)
 
 
+def toe_joints(motion: Motion, turns: Floats) -> Floats:
+    """The vectors (F, L, 3) from the ankles to the joints of the toes, for feet with these rotations."""
+    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+
+
+def sole_points(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles) -> list[Floats]:
+    """Where heel, ball and tip (F, L, 3) of feet are; toes are as animated, tilted with the ground."""
+    arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
+    toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
+    arms.append(toe_joints(motion, turns) + tip)
+    return [ankles + arm for arm in arms]
+
+
 def cleared(
     motion: Motion,
     ankles: Floats,
@@ -115,12 +130,7 @@ def cleared(
     The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
     tips lack at most.
     """
-    arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
-    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
-    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
-    arms.append(rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE]) + tip)
-    depths = [footing.heights(ankles + arm) - (ankles + arm)[..., 2] for arm in arms]
+    depths = [footing.heights(point) - point[..., 2] for point in sole_points(motion, ankles, turns, tilt, soles)]
     free = eased(np.minimum(*time_from(motion.times, standing)) / _CLEAR)
     left = eased(between.since / _CLEAR)  # toes that have just left the ground bend as far as while they stood
     bends = motion.bends * (_TOES + (1.0 - left) * _BENT)

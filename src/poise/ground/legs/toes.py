@@ -11,6 +11,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned
+from poise.ground.legs.swing import toe_joints
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, eased, time_from
@@ -43,7 +44,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     if not len(frame):
         return down
     pivot, axis = feet.pivots[frame, leg], feet.across[frame, leg]
-    joint = feet.ankles[frame, leg] - pivot + _joints(motion, feet.turns)[frame, leg]
+    joint = feet.ankles[frame, leg] - pivot + toe_joints(motion, feet.turns)[frame, leg]
     bends = motion.bends[leg]
     toes = np.where(
         bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], feet.turns[frame, leg]
@@ -68,12 +69,6 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
     return np.minimum(above(down, round(_LOWERED / (motion.step or np.inf))), room)
-
-
-def _joints(motion: Motion, turns: Floats) -> Floats:
-    """The vectors (F, L, 3) from the ankles to the joints of the toes, for feet with these rotations."""
-    foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
-    return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
 
 
 def _before_risers(balls: Floats, across: Floats, footing: Footing) -> Bools:
