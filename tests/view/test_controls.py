@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 import poise
 from poise.io import samples
 from poise.viewer.serve.server import ENDED
+from tests.view.clients import eventually
 from tests.view.page import page_at
 
 HUMANOID = samples.path("humanoid.glb")
@@ -27,13 +27,6 @@ def rig():
 def view(rig):
     with poise.view(rig, open_browser=False) as opened:
         yield opened
-
-
-def eventually(wanted):
-    end = time.monotonic() + 30
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def told(page):

@@ -19,7 +19,7 @@ from poise.viewer import view as viewer_module
 from poise.viewer.document.document import Gizmo, document_of
 from poise.viewer.handle import Handle
 from poise.viewer.serve.server import ENDED, REFUSED
-from tests.view.clients import PATIENCE, closed_with
+from tests.view.clients import PATIENCE, closed_with, eventually
 from tests.view.page import page_at
 
 HUMANOID, ARM = (samples.path(name) for name in ("humanoid.glb", "arm.urdf"))
@@ -40,14 +40,6 @@ def view(rig):
 def positions(page):
     """World positions of the joints of the first character of the first view."""
     return page.shown.rows[0, 0, :, :3]
-
-
-def eventually(wanted):
-    """Wait until something that another thread does is done."""
-    end = time.monotonic() + 30
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def placed(view):
