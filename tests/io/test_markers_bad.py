@@ -10,6 +10,7 @@ import pytest
 
 import poise
 from tests.io.c3d_samples import DEC, INTEL, MIPS, c3d, cloud, parameter
+from tests.io.refusals import refused
 from tests.io.test_markers import HEAD, ROWS
 from tests.patience import no_hang
 
@@ -106,22 +107,12 @@ BAD_TRC = {
 }  # fmt: skip
 
 
-def refused(path):
-    with no_hang(), pytest.raises(poise.FileError) as refusal:
-        poise.load_markers(path)
-    said = str(refusal.value)
-    assert said.startswith(str(path))
-    assert "\n" not in said
-    assert len(said) < 500
-    return said
-
-
 @pytest.mark.parametrize("name", BAD_C3D)
 def test_c3d(tmp_path, name):
     data, sentence = BAD_C3D[name]
     path = tmp_path / "bad.c3d"
     path.write_bytes(data)
-    said = refused(path)
+    said = refused(poise.load_markers, path)
     assert any(one in said for one in sentence.split("|")), said
 
 
@@ -130,14 +121,14 @@ def test_trc(tmp_path, name):
     text, sentence = BAD_TRC[name]
     path = tmp_path / "bad.trc"
     path.write_text(text)
-    assert sentence in (said := refused(path)), said
+    assert sentence in (said := refused(poise.load_markers, path)), said
 
 
 @pytest.mark.parametrize("suffix", [".c3d", ".trc"])
 def test_what_is_no_file(tmp_path, suffix):
-    assert "No such file" in refused(tmp_path / f"missing{suffix}")
+    assert "No such file" in refused(poise.load_markers, tmp_path / f"missing{suffix}")
     (tmp_path / f"folder{suffix}").mkdir()
-    refused(tmp_path / f"folder{suffix}")
+    refused(poise.load_markers, tmp_path / f"folder{suffix}")
 
 
 @pytest.mark.parametrize("processor", [INTEL, DEC, MIPS])
