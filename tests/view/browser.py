@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
@@ -40,6 +41,14 @@ TOLD = """
   const newest = answer?.version === state.version && sentences.every((each, i) => each === answer.views[i]?.sentence);
   return ready && !held && state.version === frame.version && newest;
 }
+"""
+
+#: Whether a mark went out, after everything that the page sends with its next picture.
+MARK = """
+(frame) => new Promise((done) => {
+  const next = (work) => requestAnimationFrame(() => setTimeout(work));
+  next(() => next(() => done(window.poise.send({do: "seen", frame}))));
+})
 """
 
 #: How far the page is.
@@ -198,10 +207,27 @@ class Tab:
     def answered(self):
         """Wait until all that was asked for is solved, drawn and told; the newest answer."""
         end = time.monotonic() + PATIENCE
+        self._heard()
         while not (self._idle() and self.get(TOLD, self._sentences())):
             assert time.monotonic() < end, f"it never came to rest: {self._idle()}, {self.get(WHERE)}, {self.said()}"
             self.page.wait_for_timeout(15)
         return self.get("window.poise.answer")
+
+    def _heard(self):
+        """Wait until Poise has got all that the page has sent: what goes out in order comes in in order."""
+        seen, came, mark = self.studio.seen, threading.Event(), -1  # a number that no frame has
+
+        def look(number):
+            seen(number)
+            if number == mark:
+                came.set()
+
+        self.studio.seen = look
+        try:
+            if self.get(MARK, mark):  # the connection stands
+                assert came.wait(PATIENCE), "what the page sent never came"
+        finally:
+            del self.studio.seen
 
     def _idle(self):
         """Whether the studio has nothing to do and the page has drawn all that it made; asked on its own thread."""
