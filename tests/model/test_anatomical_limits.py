@@ -26,9 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 def at_the_end(skeleton, joint, limit, axes, towards):
     """The pose with a joint bent as far as its limit lets it, in the direction in which `bend` turns or the other."""
     bend = axes.seen_from(own_frame(skeleton, axes.row)).bend
-    ends = [rotations.about(towards * bend, angle) for angle in np.radians(np.arange(0.0, 179.0, 0.5))]
-    row = turn_row(limit)
-    legal = [end for end in ends if float(turn_excess(end, nearest_turns(row, end))) < 1e-6]
+    ends = rotations.about(towards * bend, np.radians(np.arange(0.0, 179.0, 0.5)))
+    legal = ends[turn_excess(ends, nearest_turns(turn_row(limit), ends)) < 1e-6]
     assert len(legal) < len(ends)
     return poise.Pose(skeleton, skeleton.rest_q).replace({joint: legal[-1]})
 
