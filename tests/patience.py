@@ -6,12 +6,14 @@ and NO_HANG stands far from both; or the work is counted in lines of Python, whi
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 NO_HANG = 30.0  # seconds of processor time; what is guarded takes two at most, with a square loop of Python minutes
+PATIENCE = float(os.environ.get("POISE_PATIENCE", "120"))  # [s] a machine may be busy, and a kernel may compile
 PROCESS = 600.0  # seconds until a process that was started is given up; it may have to compile on a busy machine
 
 

@@ -19,7 +19,9 @@ from tests.conftest import ROOT
 from tests.patience import PROCESS
 
 pytestmark = pytest.mark.long
-pytest.importorskip("distributed", reason="Dask is not installed: scripts/test --all, or pip install 'poise[cluster]'")
+distributed = pytest.importorskip(
+    "distributed", reason="Dask is not installed: scripts/test --all, or pip install 'poise[cluster]'"
+)
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 EACH = """
@@ -58,6 +60,8 @@ def scheduler(tmp_path, monkeypatch):
         *[["worker", address, "--nworkers", "1", "--nthreads", "1", "--no-nanny", "--no-dashboard"]] * 2,
     ]
     started = [subprocess.Popen([*dask[:2], dask[2] + name, *words], **quiet) for name, *words in parts]
+    with distributed.Client(address, timeout=PROCESS) as client:
+        client.wait_for_workers(2, timeout=PROCESS)  # else one of them does all the work before the other has come
     yield address
     for process in reversed(started):
         process.terminate()

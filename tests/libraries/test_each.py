@@ -20,6 +20,7 @@ from poise.libraries import each as module
 from poise.libraries.processes import DiedError
 from tests.conftest import ROOT
 from tests.libraries import jobs
+from tests.patience import PROCESS
 
 
 def listed(*given, **options):
@@ -129,7 +130,7 @@ def test_processes_end_with_their_owner_however_that_ends(tmp_path):
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as owner:
         pids = {int(owner.stdout.readline()) for _ in range(10)}
         owner.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 30
+    end = time.monotonic() + PROCESS
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < end
         time.sleep(0.05)

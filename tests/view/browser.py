@@ -7,17 +7,18 @@ Real mouse moves are slow too: a drag is pressed by a real mouse and then moved 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
+from unittest import mock
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from poise.maths import rotations
+from tests.patience import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MISSING = "no chromium: browser tests are skipped; scripts/test --all installs Debian's (apt-get install chromium)"
@@ -25,7 +26,6 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc",
 )  # fmt: skip
-PATIENCE = float(os.environ.get("POISE_PATIENCE", "120"))  # [s] a machine may be busy, and a kernel may compile
 
 #: Everything but the drawing itself: a frame then costs what the page's own work costs.
 UNDRAWN = """
@@ -49,6 +49,11 @@ MARK = """
   const next = (work) => requestAnimationFrame(() => setTimeout(work));
   next(() => next(() => done(window.poise.send({do: "seen", frame}))));
 })
+"""
+
+#: Two pictures: what was there before is drawn in the first, and what watches the layout has been told by the second.
+PICTURES = """
+() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))
 """
 
 #: How far the page is.
@@ -213,6 +218,16 @@ class Tab:
             self.page.wait_for_timeout(15)
         return self.get("window.poise.answer")
 
+    def pictures(self):
+        """Wait until the page has drawn itself as it is now and is laid out."""
+        self.get(PICTURES)
+
+    def resize(self, width, height):
+        """Give the page another size and wait until it is laid out anew."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.until(f"innerWidth === {width} && innerHeight === {height}")
+        self.pictures()
+
     def _heard(self):
         """Wait until Poise has got all that the page has sent: what goes out in order comes in in order."""
         seen, came, mark = self.studio.seen, threading.Event(), -1  # a number that no frame has
@@ -222,12 +237,9 @@ class Tab:
             if number == mark:
                 came.set()
 
-        self.studio.seen = look
-        try:
+        with mock.patch.object(self.studio, "seen", look):  # a test may have put something in its place already
             if self.get(MARK, mark):  # the connection stands
                 assert came.wait(PATIENCE), "what the page sent never came"
-        finally:
-            del self.studio.seen
 
     def _idle(self):
         """Whether the studio has nothing to do and the page has drawn all that it made; asked on its own thread."""

@@ -11,10 +11,10 @@ from time import monotonic
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.patience import PATIENCE
 from tests.view.action_cases import HAND
 from tests.view.page import page_at
 
-PATIENCE = 60.0  # [s] a machine may be busy, and kernels may compile
 CHAIN = {"chain": "left_arm"}
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from websockets.sync.client import connect
 
-PATIENCE = 30.0  # [s] a machine may be busy, and a kernel may compile
+from tests.patience import PATIENCE
 
 
 class Shown(NamedTuple):

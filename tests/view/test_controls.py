@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 import poise
 from poise.io import samples
 from poise.viewer.serve.server import ENDED
+from tests.patience import PATIENCE
 from tests.view.clients import eventually
 from tests.view.page import page_at
 
@@ -117,7 +118,7 @@ def goodbye(page):
     """The code and the reason with which the connection ends."""
     try:
         while True:
-            page.socket.recv(timeout=30)
+            page.socket.recv(timeout=PATIENCE)
     except ConnectionClosed as closed:
         return closed.rcvd.code, closed.rcvd.reason
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -21,8 +22,9 @@ from poise.viewer.session.saves import saved
 from poise.viewer.session.stage import Stage
 from poise.viewer.session.stills import page_of
 from poise.viewer.session.studio import Studio
+from tests.patience import PATIENCE
 from tests.view.action_cases import everything, rig
-from tests.view.watcher import PATIENCE, watched
+from tests.view.watcher import watched
 
 
 def limited(**limits):
@@ -81,8 +83,9 @@ def test_undo_leaves_what_a_program_shows():
 
 def test_a_job_never_keeps_a_program_from_ending():
     program = (
-        "import time; from poise.viewer.session.jobs import Jobs\n"
-        "jobs = Jobs(); jobs.add(lambda: time.sleep(3600), print); time.sleep(0.1); jobs.close()"
+        "import threading, time; from poise.viewer.session.jobs import Jobs\n"
+        "jobs, begun = Jobs(), threading.Event()\n"
+        "jobs.add(lambda: begun.set() or time.sleep(3600), print); begun.wait(); jobs.close()"
     )
     done = subprocess.run([sys.executable, "-c", program], timeout=PATIENCE, check=True, capture_output=True)
     assert done.stderr == b""
@@ -144,9 +147,15 @@ def test_the_end_of_one_thing_leaves_the_word_of_another():
 
 def test_a_solver_that_raises_at_its_first_solve_leaves_no_word(monkeypatch):
     studio = Studio(everything())
-    said = []
-    monkeypatch.setattr(studio.outbox, "say", lambda message, *_: said.append(message))
-    monkeypatch.setattr(Stage, "_to_solve", lambda *_: lambda: 1 / (time.sleep(0.4) or 0))
+    said, busy = [], threading.Event()
+
+    def say(message, *_):
+        said.append(message)
+        if message["kind"] == "busy":
+            busy.set()
+
+    monkeypatch.setattr(studio.outbox, "say", say)
+    monkeypatch.setattr(Stage, "_to_solve", lambda *_: lambda: 1 / (not busy.wait(PATIENCE)))
     studio._guarded(studio._frame)
     assert [m["text"] for m in said if m["kind"] == "busy"][-1] is None
     assert "stage" not in said[-1].get("text", "") or "line" in said[-1]["text"]

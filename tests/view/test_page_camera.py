@@ -83,8 +83,7 @@ def test_nothing_of_a_wide_figure_is_cut_and_its_target_is_a_cube_to_be_seen(ser
 def test_nothing_of_a_file_is_cut(served, file):
     tab = served(document_of(poise.load(samples.path(file))))
     for width, height in SIZES:  # what no hand has moved is framed anew where the window changes
-        tab.page.set_viewport_size({"width": width, "height": height})
-        tab.page.wait_for_timeout(200)
+        tab.resize(width, height)
         assert tab.get(CUT) == 0, (width, height)
         assert tab.get(SHARE) > 0.4, (width, height)
 

@@ -296,7 +296,7 @@ def test_what_is_no_limit_is_refused_beside_its_fields(tab, field, typed, senten
     tab.at(field).press_sequentially(typed)
     tab.click("limit-apply")
     assert sentence in tab.at("limit-error").inner_text()
-    tab.page.wait_for_timeout(100)
+    tab.answered()
     assert "Chest" not in tab.state["limits"]
     assert tab.said() == []
 

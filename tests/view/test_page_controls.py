@@ -9,6 +9,7 @@ import pytest
 
 import poise
 from poise.io import samples
+from tests.patience import PATIENCE
 from tests.view.browser import Tab
 
 pytestmark = pytest.mark.long
@@ -24,7 +25,7 @@ def shown(chromium):
 
 
 def eventually(wanted):
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not wanted():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from poise.viewer import scenes
 from poise.viewer.document.actions.targets import grounded
 from poise.viewer.document.document import Gizmo, document_of
 from poise.viewer.protocol import POSE
+from tests.patience import PATIENCE
 from tests.view.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -66,16 +66,36 @@ def test_a_drag_is_one_step_of_undo(served):
     assert_shown_is_solved(tab)
 
 
+class Moves:
+    """The moves of a drag, as they come in: whoever is slow is as slow as a number of them."""
+
+    def __init__(self, inbox, monkeypatch):
+        self._came, self._over, self._put = threading.Semaphore(0), threading.Event(), inbox.put
+        monkeypatch.setattr(inbox, "put", self._counted)
+
+    def _counted(self, action):
+        self._put(action)
+        if action.get("phase") == "end":
+            self._over.set()
+        self._came.release()
+
+    def wait(self, count):
+        """Until so many have come that no wait has had before, or the drag is over."""
+        for _ in range(count):
+            if not self._over.is_set():
+                self._came.acquire(timeout=PATIENCE)
+
+
 def test_the_newest_target_wins_over_a_slow_solver(served, monkeypatch):
     """Of sixty moves most are never solved, the last one is."""
     tab = served("ccd")
-    stage = tab.studio.stage
+    stage, moves = tab.studio.stage, Moves(tab.studio.inbox, monkeypatch)
     to_solve, solved = stage._to_solve, []
 
     def slow(view, base):
         solved.append(stage.document.chains[0].position)
         work = to_solve(view, base)
-        return lambda: (time.sleep(0.1), work())[1]
+        return lambda: (moves.wait(5), work())[1]
 
     monkeypatch.setattr(stage, "_to_solve", slow)
     tab.drag(*[(i, -i) for i in range(60)])
@@ -90,7 +110,7 @@ def test_the_newest_target_wins_over_a_slow_solver(served, monkeypatch):
 def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
     """A page that takes long to draw is shown less, never later."""
     tab = served("ccd")
-    outbox = tab.studio.outbox
+    outbox, moves = tab.studio.outbox, Moves(tab.studio.inbox, monkeypatch)
     take, seen = outbox.take, outbox.seen
     under_way = [0]
 
@@ -100,12 +120,13 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
         return parts
 
     def late(number):
+        moves.wait(5)
         under_way.append(0)
         seen(number)
         tab.studio.inbox.wake()
 
     monkeypatch.setattr(outbox, "take", watched_take)
-    monkeypatch.setattr(tab.studio, "seen", lambda number: threading.Timer(0.1, late, [number]).start())
+    monkeypatch.setattr(tab.studio, "seen", lambda number: threading.Thread(target=late, args=[number]).start())
     frames = tab.get("window.poise.frames")
     tab.drag(*[(i, -i) for i in range(60)])
     tab.answered()

@@ -31,8 +31,7 @@ def test_nothing_overlaps_or_is_cut_off(served, name):
             joint = next(joint["name"] for joint in tab.model["joints"] if joint["kind"] in ("ball", "hinge"))
             tab.get("(name) => document.querySelector(`[data-testid='joint-${name}']`).click()", joint)
         for width, height in SIZES:
-            tab.page.set_viewport_size({"width": width, "height": height})
-            tab.page.wait_for_timeout(100)  # for the layout's observers
+            tab.resize(width, height)
             faults[width, height, folded] = tab.get(FAULTS, None)
     assert not any(faults.values()), faults
 
@@ -43,7 +42,7 @@ def test_drawers_of_a_narrow_window_hold_everything(served):
     for side, control in (("left", "outliner"), ("right", "solver-a")):
         tab.click(f"panel-{side}")
         assert tab.at(control).is_visible()
-        tab.page.wait_for_timeout(100)
+        tab.pictures()
         assert tab.get(FAULTS, f".side.{side}") == []
         tab.at(f"panel-{'chains' if side == 'left' else 'target'}").scroll_into_view_if_needed()
         tab.click(f"panel-{side}")

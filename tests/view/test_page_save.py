@@ -11,7 +11,7 @@ from PIL import Image
 import poise
 from poise.io import samples
 from poise.viewer.document.document import document_of
-from tests.view.browser import PATIENCE
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.long
 

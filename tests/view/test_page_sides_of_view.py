@@ -46,7 +46,7 @@ TALL = """
 
 
 def turned(tab):
-    tab.page.wait_for_timeout(80)
+    tab.pictures()
     back, up = tab.get(BACK)
     return np.array(back), np.array(up)
 
@@ -91,8 +91,7 @@ def test_what_is_selected_is_framed_and_stays(served):
     tab.until("window.poise.selected === 'LeftForeArm'")
     tab.key(".")
     assert tab.get(TALL, "LeftForeArm") > 2 * before > 0
-    tab.page.set_viewport_size({"width": 900, "height": 640})
-    tab.page.wait_for_timeout(150)
+    tab.resize(900, 640)
     assert tab.get(TALL, "LeftForeArm") > 2 * before
     tab.key("f")
     assert tab.get(TALL, "LeftForeArm") == pytest.approx(before, rel=0.35)

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from poise.viewer.solving import Solving
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.long
 
@@ -23,7 +24,7 @@ def slow(monkeypatch):
 
     def late(self, chains, start):
         if Slow.on:
-            Slow.release.wait(30)
+            Slow.release.wait(PATIENCE)
         return solved(self, chains, start)
 
     monkeypatch.setattr(Solving, "_solved", late)

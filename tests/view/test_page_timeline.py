@@ -27,6 +27,7 @@ def resting(tab):
     if tab.state["playing"]:
         tab.click("play")
         tab.until_state("!state.playing")
+    tab.answered()
     return tab
 
 
@@ -172,7 +173,7 @@ def test_a_hand_on_the_slider_pauses_and_keeps_its_place(resting):
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
     tab.until_state("!state.playing")
-    tab.page.wait_for_timeout(100)
+    tab.answered()
     share = float(tab.at("seek").input_value()) / tab.state["duration"]
     assert share == pytest.approx(0.6, abs=0.05)
     tab.page.mouse.up()

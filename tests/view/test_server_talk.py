@@ -20,8 +20,9 @@ from poise.viewer.serve.server import Server
 from poise.viewer.session import commands
 from poise.viewer.session.studio import Studio
 from poise.viewer.solving import Solving
+from tests.patience import PATIENCE
 from tests.view.action_cases import HAND, everything, rig
-from tests.view.clients import CHAIN, PATIENCE, closed_with, eventually, hello, opened, token_of, works
+from tests.view.clients import CHAIN, closed_with, eventually, hello, opened, token_of, works
 from tests.view.page import page_at
 from tests.view.watcher import is_sentence
 

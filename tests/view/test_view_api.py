@@ -19,7 +19,8 @@ from poise.viewer import view as viewer_module
 from poise.viewer.document.document import Gizmo, document_of
 from poise.viewer.handle import Handle
 from poise.viewer.serve.server import ENDED, REFUSED
-from tests.view.clients import PATIENCE, closed_with, eventually
+from tests.patience import PATIENCE
+from tests.view.clients import closed_with, eventually
 from tests.view.page import page_at
 
 HUMANOID, ARM = (samples.path(name) for name in ("humanoid.glb", "arm.urdf"))
@@ -239,15 +240,16 @@ class TestFrames:
             page.until(lambda page: page.shown is not None and np.allclose(positions(page)[hand], wanted, atol=1e-3))
 
     def test_they_are_paced(self, view):
-        began, frames = time.monotonic(), []
+        began, frames, first = time.monotonic(), [], 0.0
         for frame in view.frames(fps=50):
+            first = first or time.monotonic()
             frames.append(frame)
             if frame.number == 10:
                 break
         assert time.monotonic() - began > 0.19
         assert [frame.number for frame in frames] == list(range(11))
         assert frames[0].dt == 1 / 50
-        assert frames[0].time < 0.02
+        assert frames[0].time <= first - began  # it has not waited; a busy machine takes its time
         for before, after in pairwise(frames):
             assert after.dt == pytest.approx(after.time - before.time)
         assert sum(frame.dt for frame in frames[1:]) == pytest.approx(frames[-1].time)
@@ -267,8 +269,14 @@ class TestFrames:
         assert gaps == pytest.approx([0.02, 0.02, 0.2, 0.0, 0.02, 0.02, 0.02])
 
     def test_they_end_with_the_viewer(self, view):
-        threading.Timer(0.2, view.close).start()
-        assert len(list(view.frames(fps=50))) >= 2
+        seen = []
+        for frame in view.frames(fps=50):
+            seen.append(frame)
+            if frame.number == 1:
+                closing = threading.Thread(target=view.close)
+                closing.start()
+        closing.join()
+        assert len(seen) >= 2
 
     def test_they_end_when_the_page_was_closed(self, rig):
         with poise.view(rig, open_browser=False) as view:

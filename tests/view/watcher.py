@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from poise.errors import PoiseError
 from poise.viewer.session.studio import Studio
+from tests.patience import PATIENCE
 
-PATIENCE = 60.0  # [s] a machine may be busy, and kernels may compile
 HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")  # written anew: the layout is the test's own
 
 #: Anything that JSON can hold: wrong types, empty, huge, deep.
