@@ -13,7 +13,7 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 from unittest import mock
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 
@@ -134,17 +134,27 @@ class Tab:
     def leave(self):
         """Leave what is shown, so that the page can open another address as if it were new; whether it can.
 
-        Another address has another port and so is another origin: scripts, storage and sockets of this one are gone.
-        What stays is the process behind the page, warm, which is most of the time that a page takes to open.
+        Scripts and sockets of this one are gone, and so is what it has stored, for the next may have the same origin.
+        What stays is the process behind the page, warm, and the files that it has read: most of the time that a page
+        takes to open.
         """
-        if self.page.is_closed():
+        if self.page.is_closed() or not self.server._thread.is_alive():
             return False
         self.page.goto("about:blank")
+        self._forget()
         self.page.mouse.up()
         self.page.mouse.move(-1, -1)
         self.page.set_viewport_size(self.size)
         self.page.emulate_media(color_scheme=self.scheme)
         return True
+
+    def _forget(self):
+        """Clear what the page has stored, from a file of the same origin that stores nothing."""
+        kept = list(self.errors)
+        self.page.goto(urljoin(self.url, "/style.css"))
+        self.get("(localStorage.clear(), sessionStorage.clear())")
+        self.page.goto("about:blank")
+        self.errors = kept  # that it has no icon is not the page's
 
     def go(self, url):
         """Open an address; what is collected begins anew."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from unittest import mock
 
 import pytest
 
+from poise.errors import InputError
 from poise.viewer import scenes
+from poise.viewer.serve import server as servers
+from poise.viewer.serve.pages import headers
 from poise.viewer.serve.server import Server
 from poise.viewer.session.studio import Studio
 from tests.view.browser import Tab
@@ -21,8 +25,30 @@ def idle():
         tab.context.close()
 
 
+@pytest.fixture(scope="session")
+def ports():
+    """Ports that no server has just now. One server after the other gets the same: its page finds its files in the
+    browser, which has read and compiled them, for here it is told that they stay as they are.
+    """
+
+    def kept(page, host):
+        fields = headers(page, host)
+        return fields if page.mime.startswith("text/html") else fields | {"Cache-Control": "max-age=86400"}
+
+    with mock.patch.object(servers, "headers", kept):
+        yield []
+
+
+def started(studio, ports):
+    """A server at a port that is free, if it still is."""
+    while ports:
+        with contextlib.suppress(InputError):
+            return Server(studio, port=ports.pop()).start()
+    return Server(studio).start()
+
+
 @pytest.fixture
-def served(chromium, idle):
+def served(chromium, idle, ports):
     """`served(document or name of a scene)`: a tab that shows it, with its `studio` and `server`.
 
     With `new=True` in a process that has shown nothing yet, for tests that measure it.
@@ -31,7 +57,9 @@ def served(chromium, idle):
 
         def serve(shown, *, new=False, **looks):
             studio = Studio(scenes.scene(shown) if isinstance(shown, str) else shown)
-            server = stack.enter_context(Server(studio))
+            server = started(studio, [] if new else ports)
+            stack.callback(lambda: new or ports.append(server.port))
+            stack.callback(server.close)
             key = frozenset(looks.items())
             tab = Tab(chromium, server.url, **looks) if new or key not in idle else idle.pop(key)
             tab.studio, tab.server = studio, server
