@@ -150,7 +150,7 @@ def test_a_mutant_that_matters_is_killed(tiny):
     wanted = ("8", "-=", "max")
     some = [mutant for mutant in mutants("tiny.py", text) if mutant.new in wanted]
     assert [mutant.new for mutant in some] == list(wanted)
-    with Runner(scratch, plain=False, limit=20) as runner:
+    with Runner(scratch, plain=False, limit=10) as runner:
         runner.control(["tests/test_tiny.py::test_least"])
         with pytest.raises(RuntimeError, match="nothing is changed, but the tests end with failed"):
             runner.control(["tests/test_tiny.py::test_fails"])

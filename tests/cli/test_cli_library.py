@@ -29,6 +29,7 @@ from poise.errors import PoiseWarning
 from poise.io import samples
 from poise.io.files import half_written, write_atomically
 from tests.command_line import run
+from tests.compile_once import once
 from tests.patience import PROCESS
 
 WALK, FIGURE = samples.path("humanoid.bvh"), samples.path("humanoid.glb")
@@ -332,16 +333,29 @@ def contents(folder):
 JOBS = 60
 
 
-@pytest.fixture
-def library(tmp_path):
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
     """60 walks, no two alike, long enough to be met in mid-work."""
-    folder = tmp_path / "library"
-    folder.mkdir()
-    clip = poise.load(WALK).clips[0]
-    for i in range(JOBS):
-        poses = clip.at(np.linspace(0, 1, 150 + i))
-        poise.save(poise.Clip.at_rate(poses, 120), folder / f"{i:02}.bvh")
-    return folder
+
+    def make(folder):
+        folder.mkdir()
+        clip = poise.load(WALK).clips[0]
+        for i in range(JOBS):
+            poses = clip.at(np.linspace(0, 1, 150 + i))
+            poise.save(poise.Clip.at_rate(poses, 120), folder / f"{i:02}.bvh")
+
+    return once(tmp_path_factory, "library", make)
+
+
+@pytest.fixture(scope="session")
+def quiet(library, tmp_path_factory):
+    """What a run that nobody disturbs makes of them."""
+
+    def make(out):
+        with begun(library, out) as process:
+            assert process.wait() == 0
+
+    return contents(once(tmp_path_factory, "quiet", make))
 
 
 def begun(folder, out, **options):
@@ -369,12 +383,6 @@ def children(process):
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are looked up in /proc")
 class TestKilled:
     """60 jobs in real processes: the same bytes as one quiet run, nothing lost, nothing twice."""
-
-    @pytest.fixture
-    def quiet(self, library, tmp_path):
-        with begun(library, tmp_path / "quiet") as process:
-            assert process.wait() == 0
-        return contents(tmp_path / "quiet")
 
     def test_the_owner_half_way(self, library, quiet, tmp_path):
         out = tmp_path / "new"
