@@ -16,7 +16,7 @@ from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.errors import InputError
-from poise.libraries.convert import Converted
+from poise.libraries.convert import Converted, files_of
 from poise.libraries.convert import convert as run
 
 
@@ -52,6 +52,10 @@ class ConvertWork:
         done = as_object(run(file, out, **given))
         told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
         return {**done, **told, "status": "ok"}
+
+    def files(self, file: Path, out: Path) -> tuple[Path, ...] | None:
+        """All files that are written for one: several where each clip gets its own."""
+        return files_of(file, out) if self.clip == "all" else None
 
 
 def convert(

@@ -52,7 +52,8 @@ class Format(Protocol):
     Notes
     -----
     A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
-    `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`.
+    `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`,
+    one whose files hold one clip `ONE_CLIP = True`.
     A format that is read only has no `write`, and may say in `INSTEAD` how else things are saved.
     """
 

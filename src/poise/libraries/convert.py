@@ -139,6 +139,22 @@ def convert(
     return _told(written, meshes_of(rig), [*notes, *left, *more, *late], aside)
 
 
+def files_of(source: str | PathLike[str], out: str | PathLike[str]) -> tuple[Path, ...]:
+    """The files that `convert` with clip "all" writes: one, or where the new format holds one clip, one for each.
+
+    Parameters
+    ----------
+    source
+        The file, which is read for the names of its clips.
+    out
+        The new file.
+    """
+    path = as_path(out)
+    rig, _ = _opened(source)
+    several = getattr(writer(path), "ONE_CLIP", False) and len(rig.clips) > 1
+    return tuple(_paths(path, rig)) if several else (path,)
+
+
 def _opened(source: str | PathLike[str] | Rig) -> tuple[Rig, list[str]]:
     if isinstance(source, Rig):
         return source, []
