@@ -125,7 +125,9 @@ class _Stage:
             {str(p.GetTypeName()) for p in prims if "Joint" in str(p.GetTypeName()) and p.GetTypeName() not in _KINDS}
         )
         bodies = {path for joint in header["joints"] for path in joint["bodies"] if path}
-        header["bodies"] = {path: self._place(self.stage.GetPrimAtPath(path)) for path in sorted(bodies)}
+        prims = {path: self.stage.GetPrimAtPath(path) for path in sorted(bodies)}
+        header["bodies"] = {path: self._place(prim) for path, prim in prims.items()}
+        header["floating"] = [path for path, prim in prims.items() if self._floats(prim)]
         return header, self.blocks
 
     def _block(self, values: Iterator[float] | list[float]) -> int:
@@ -142,6 +144,14 @@ class _Stage:
             return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
         matrix: Any = self.places.GetLocalToWorldTransform(prim)
         return [value for row in matrix for value in row]
+
+    def _floats(self, prim: Any) -> bool:
+        """Whether a simulation moves a body: a rigid one, switched on, that no animation moves instead."""
+        physics = pxr("UsdPhysics").RigidBodyAPI
+        if not prim or not prim.HasAPI(physics):
+            return False
+        body = physics(prim)
+        return bool(body.GetRigidBodyEnabledAttr().Get()) and not body.GetKinematicEnabledAttr().Get()
 
     def _skeleton(self, prim: Any) -> dict[str, Any]:
         skeleton = self.skel.Skeleton(prim)
