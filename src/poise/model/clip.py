@@ -21,6 +21,7 @@ from poise.model.skeleton import Kind, Skeleton
 _ROUNDING = 1.2e-7  # of the largest time: what two times in 32 bits, each rounded, may be off together
 _NTSC = 1.001  # film and television for NTSC run slower by this
 _NEAR = 0.01  # of a rate: a median step is no further off
+_FASTEST = 1e6  # [1/s] steps that are shorter are no frames
 _CLEAR = 0.1  # of a frame: where rounding is coarser, it tells nothing of the rate
 _MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per second
 
@@ -118,6 +119,8 @@ class Clip(FrozenValue):
 
 def _true_rate(times: Floats, rate: float) -> float:
     """The whole rate, or 1000/1001 of one, near a measured one [1/s] on whose frames all times lie; else that rate."""
+    if rate > _FASTEST:
+        return rate
     begun = times - times[0]
     frames = np.cumsum(np.round(np.diff(times) * rate))
     slack = _ROUNDING * float(np.abs(times).max())

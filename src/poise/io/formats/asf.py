@@ -24,6 +24,7 @@ from poise.model.rig import Rig
 
 NAME = "ASF/AMC"
 SUFFIXES = (".asf", ".amc")
+INSTEAD = "save as .bvh or .glb"
 
 
 def read(path: Path) -> Rig:
