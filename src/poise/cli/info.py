@@ -11,9 +11,11 @@ import typer
 
 from poise.cli.told.limbs import chain_lines, chains, height, limbs, size
 from poise.cli.told.limits import axis_words, limit_words
+from poise.cli.told.markers import marker_lines, marker_object
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
 from poise.errors import listed, shown
 from poise.io.gltf.extras import limit_json
+from poise.io.markers.load import MARKERS, load_markers
 from poise.io.registry import load
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
@@ -24,16 +26,21 @@ _DEEPEST = 24  # levels that are indented; deeper ones line up there
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC; or markers: C3D or TRC"),
+    ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show what a file holds: joints, kinds, limits, units, clips, default chains, roles."""
-    rig = load(file)
-    if as_json:
-        typer.echo(json.dumps(as_object(rig, file), indent=1, allow_nan=False))
+    """Show what a file holds: joints, kinds, limits, units, clips, default chains, roles; of markers names and gaps."""
+    if file.suffix.lower() in MARKERS:
+        markers = load_markers(file)
+        told, lines = marker_object(markers, file), marker_lines(markers, file)
     else:
-        typer.echo("\n".join(as_lines(rig, file)))
+        rig = load(file)
+        told, lines = (as_object(rig, file), []) if as_json else ({}, as_lines(rig, file))
+    typer.echo(json.dumps(told, indent=1, allow_nan=False) if as_json else "\n".join(lines))
 
 
 def as_object(rig: Rig, file: Path) -> dict[str, Any]:
