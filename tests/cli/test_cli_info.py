@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 import poise
-from poise.cli.told.limbs import chains, height, limbs
+from poise.cli.told.limbs import chains, height, limbs, size
+from poise.model.rig import Skin
 from tests.command_line import ARM, HUMANOID, run
 from tests.io.mjcf_samples import ARM as ARM_FOR_MUJOCO
 
@@ -80,6 +82,36 @@ def test_named_poses_are_shown_and_are_starts(tmp_path):
     done = run("solve", path, "--joint", "tip", "--to", *tip, "--from-pose", "home", "--json")
     assert json.loads(done.stdout)["iterations"] == 0  # it is there already
     assert "poses" not in run("info", ARM).stdout
+
+
+class TestTheBox:
+    """What stands beside the figure is no part of its size."""
+
+    def test_a_camera_far_away(self):
+        s = poise.load(BVH).skeleton
+        names, parents = [*s.names, "Sky", "Sky.Target"], [*s.parents.tolist(), -1, len(s)]
+        offsets = [*s.A[:, :3].tolist(), [0, 900, 0], [0, 90, 0]]
+        kinds = [poise.Kind.BALL] * len(names)
+        wide = poise.Skeleton.build(names, parents, kinds, offsets=offsets, up="y")
+        rig = poise.Rig(wide, poise.Pose(wide, wide.rest_q))
+        plain = poise.Skeleton.build(s.names, s.parents, kinds[: len(s)], offsets=offsets[: len(s)], up="y")
+        alone = poise.Rig(plain, poise.Pose(plain, plain.rest_q))
+        roles = poise.humanoid(rig)
+        np.testing.assert_allclose(size(rig, roles), size(alone, roles))
+        assert height(rig, roles) == pytest.approx(height(alone, roles))
+        skinned = dataclasses.replace(rig, skins=(Skin("sky", ("Sky",), np.eye(4)[None]),))
+        np.testing.assert_allclose(size(skinned, roles), [0, 90, 0])  # a mesh says what is the figure
+
+    def test_what_has_neither_roles_nor_skin_counts_as_a_whole(self):
+        s = poise.Skeleton.build(["a", "b"], [-1, -1], [3, 3], offsets=[[0, 0, 0], [3, 4, 5]])
+        rig = poise.Rig(s, poise.Pose(s, s.rest_q))
+        np.testing.assert_allclose(size(rig, poise.humanoid(rig)), [3, 4, 5])
+
+    def test_a_real_one(self, data):
+        pytest.importorskip("ufbx")
+        told = json.loads(run("info", data / "fbx" / "pab_walk.fbx", "--json").stdout)
+        np.testing.assert_allclose(told["size"], [62.85, 179.8, 38.43], rtol=1e-3)
+        assert told["height"] == pytest.approx(179.8, rel=1e-3)
 
 
 class TestMarkers:

@@ -52,7 +52,7 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "nv": s.nv,
         "metres_per_unit": s.metres_per_unit,
         "up": s.up,
-        "size": size(rig.rest).tolist(),
+        "size": size(rig, found).tolist(),
         "height": height(rig, found),
         "joints": [_joint(s, i) for i in range(len(s))],
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
@@ -115,7 +115,7 @@ def _units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
     which = f"+{up.upper()} up" if up else "up axis unknown"
-    extent = " x ".join(f"{value:.4g}" for value in size(rig.rest))
+    extent = " x ".join(f"{value:.4g}" for value in size(rig, roles))
     return f"{unit}, {which}, joints span {extent} (height {height(rig, roles):.4g})"
 
 
