@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 import poise
-from poise.cli.told.limbs import chains, height, limbs
+from poise.cli.told.limbs import chains, height, limbs, size
+from poise.model.rig import Skin
 from tests.command_line import ARM, HUMANOID, run
 from tests.io.mjcf_samples import ARM as ARM_FOR_MUJOCO
 
@@ -80,3 +82,80 @@ def test_named_poses_are_shown_and_are_starts(tmp_path):
     done = run("solve", path, "--joint", "tip", "--to", *tip, "--from-pose", "home", "--json")
     assert json.loads(done.stdout)["iterations"] == 0  # it is there already
     assert "poses" not in run("info", ARM).stdout
+
+
+class TestTheBox:
+    """What stands beside the figure is no part of its size."""
+
+    def test_a_camera_far_away(self):
+        s = poise.load(BVH).skeleton
+        names, parents = [*s.names, "Sky", "Sky.Target"], [*s.parents.tolist(), -1, len(s)]
+        offsets = [*s.A[:, :3].tolist(), [0, 900, 0], [0, 90, 0]]
+        kinds = [poise.Kind.BALL] * len(names)
+        wide = poise.Skeleton.build(names, parents, kinds, offsets=offsets, up="y")
+        rig = poise.Rig(wide, poise.Pose(wide, wide.rest_q))
+        plain = poise.Skeleton.build(s.names, s.parents, kinds[: len(s)], offsets=offsets[: len(s)], up="y")
+        alone = poise.Rig(plain, poise.Pose(plain, plain.rest_q))
+        roles = poise.humanoid(rig)
+        np.testing.assert_allclose(size(rig, roles), size(alone, roles))
+        assert height(rig, roles) == pytest.approx(height(alone, roles))
+        skinned = dataclasses.replace(rig, skins=(Skin("sky", ("Sky",), np.eye(4)[None]),))
+        np.testing.assert_allclose(size(skinned, roles), [0, 90, 0])  # a mesh says what is the figure
+
+    def test_what_has_neither_roles_nor_skin_counts_as_a_whole(self):
+        s = poise.Skeleton.build(["a", "b"], [-1, -1], [3, 3], offsets=[[0, 0, 0], [3, 4, 5]])
+        rig = poise.Rig(s, poise.Pose(s, s.rest_q))
+        np.testing.assert_allclose(size(rig, poise.humanoid(rig)), [3, 4, 5])
+
+    def test_a_real_one(self, data):
+        pytest.importorskip("ufbx")
+        told = json.loads(run("info", data / "fbx" / "pab_walk.fbx", "--json").stdout)
+        np.testing.assert_allclose(told["size"], [62.85, 179.8, 38.43], rtol=1e-3)
+        assert told["height"] == pytest.approx(179.8, rel=1e-3)
+
+
+class TestMarkers:
+    """Files of points are no rigs, and are shown all the same."""
+
+    @pytest.fixture
+    def file(self, tmp_path):
+        rows = "".join(f"{i + 1}\t{i / 60:.4f}\t{i}\t2\t3\t{gap}\t\t\t\n" for i, gap in enumerate(GAPPY))
+        head = "PathFileType\t4\t(X/Y/Z)\ta.trc\nDataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\n60\t60\t8\t3\tmm\n"
+        names = "Frame#\tTime\tWRIST\t\t\tHEAD\t\t\tLOST\t\t\n\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3\n"
+        (tmp_path / "a.TRC").write_text(head + names + rows)
+        return tmp_path / "a.TRC"
+
+    def test_for_people(self, file):
+        lines = run("info", file).stdout.splitlines()
+        assert lines[0] == f"{file}: 3 markers, no skeleton"
+        assert lines[1] == "0.1333 s, 8 frames at 60 frames/s, the first is number 1"
+        assert lines[2] == "1 unit = 0.001 m, up axis unknown, points span 7 x 2 x 3"
+        assert lines[3] == "not seen: 11 of 24 points (45.8 %)"
+        assert lines[6:] == ["  WRIST", "  HEAD  2 gaps, 3 frames in all, the longest 2", "  LOST  never seen"]
+
+    def test_for_programs(self, file):
+        told = json.loads(run("info", file, "--json").stdout)
+        assert (told["fps"], told["frames"], told["metres_per_unit"], told["up"]) == (60, 8, 0.001, None)
+        assert told["seconds"] == pytest.approx(8 / 60)
+        assert told["markers"][1] == {"name": "HEAD", "gaps": 2, "unseen": 3, "longest_gap": 2}
+
+    def test_real_files(self, data):
+        lines = run("info", data / "c3d" / "cmu_02_05.c3d").stdout.splitlines()
+        assert lines[1] == "15.45 s, 1,854 frames at 120 frames/s, the first is number 1"
+        assert lines[2].startswith("1 unit = 0.001 m, +Z up, points span ")
+        assert "  TakeoMonday:RBWT" in lines
+
+    def test_nothing_in_it(self, file):
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:5]))
+        assert "0 frames at 60 frames/s" in run("info", file).stdout
+        assert run("info", file, "--json").returncode == 0
+
+    def test_a_broken_one_is_one_sentence(self, tmp_path):
+        (tmp_path / "a.c3d").write_bytes(b"\x02\x50")
+        done = run("info", tmp_path / "a.c3d")
+        assert done.returncode == 2
+        assert "is cut off" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+GAPPY = ["0\t0\t0"] * 2 + ["\t\t"] * 2 + ["0\t0\t0"] + ["\t\t"] + ["0\t0\t0"] * 2

@@ -33,7 +33,7 @@ from tests.compile_once import once
 from tests.patience import PROCESS
 
 WALK, FIGURE = samples.path("humanoid.bvh"), samples.path("humanoid.glb")
-PLAIN = ConvertWork(None, None, None, None, None)
+PLAIN = ConvertWork(None, None, None, None, None, None)
 
 
 @pytest.fixture
@@ -123,20 +123,6 @@ class TestConvert:
             assert run("convert", takes, "-o", takes / "new", "--format", "glb", *more)[0] == 1
         assert len(table(takes / "new" / "poise-convert.csv")) == 4
 
-    def test_two_files_that_wrote_the_same_further_file_failed(self, tmp_path, here):
-        """Names of clips are known only when a file was read: a_b with clip c, a with clip b_c."""
-        rig = poise.load(FIGURE)
-        clip = rig.clips[0]
-        (tmp_path / "in").mkdir()
-        for name, clips in (("a", ("b_c", "d")), ("a_b", ("c", "e"))):
-            several = tuple(poise.Clip(clip.times, clip.poses, one) for one in clips)
-            poise.save(poise.Rig(rig.skeleton, rig.pose, several), tmp_path / "in" / f"{name}.glb")
-        code, _, _ = run("convert", tmp_path / "in", "-o", tmp_path / "out", "--format", "bvh", "--clip", "all")
-        assert code == 1
-        rows = table(tmp_path / "out" / "poise-convert.csv")
-        assert [row["status"] for row in rows] == ["failed", "failed"]
-        assert "a_b_c.bvh, too" in rows[0]["message"]
-
 
 class TestRefused:
     """Before any work: nothing is written, and one line says why."""
@@ -186,6 +172,71 @@ class TestRefused:
         assert (code, text) == (2, "")
         assert said in errors
         assert not (tmp_path / "new").exists()
+
+    @pytest.fixture
+    def several(self, tmp_path):
+        """Write a file with clips into a folder of takes: several(NAME, CLIPS)."""
+        rig = poise.load(FIGURE)
+        clip = rig.clips[0]
+        (tmp_path / "in").mkdir()
+
+        def write(name, clips):
+            made = tuple(poise.Clip(clip.times, clip.poses, one) for one in clips)
+            poise.save(poise.Rig(rig.skeleton, rig.pose, made), tmp_path / "in" / f"{name}.glb")
+
+        return write
+
+    ALL = ("convert", "in", "-o", "new", "--format", "bvh", "--clip", "all")
+
+    @pytest.mark.parametrize(
+        ("first", "second", "both"),
+        [
+            (("a", ("b_c", "d")), ("a_b", ("c", "e")), "a_b_c.bvh"),
+            (("a", ("b", "d")), ("a_b", ("c",)), "a_b.bvh"),
+            (("a", ("B_c", "d")), ("A_b", ("C", "e")), "A_b_C.bvh"),
+        ],
+    )
+    def test_two_clips_of_one_name(self, several, tmp_path, first, second, both):
+        """Names of clips are known when a file is read, and a_b with clip c is a with clip b_c."""
+        several(*first)
+        several(*second)
+        code, text, errors = run(*self.ALL, cwd=tmp_path)
+        assert (code, text, errors.count("\n")) == (2, "", 1)
+        assert f"would both be written to new/{both}".casefold() in errors.casefold()
+        assert not (tmp_path / "new").exists()
+
+    def test_a_clip_whose_file_is_there(self, several, tmp_path, here):
+        several("a", ("b", "c"))
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new" / "a_c.bvh").write_bytes(b"old")
+        code, _, errors = run(*self.ALL, cwd=tmp_path)
+        assert code == 2
+        assert "there already: new/a_c.bvh; --overwrite" in errors
+        assert [path.name for path in (tmp_path / "new").iterdir()] == ["a_c.bvh"]
+        assert run(*self.ALL, "--overwrite", cwd=tmp_path)[0] == 0
+        assert poise.load(tmp_path / "new" / "a_c.bvh").clips[0].name == "a_c"
+
+    def test_clips_of_an_interrupted_run_are_no_obstacle(self, several, tmp_path, here, monkeypatch):
+        several("a", ("b", "c"))
+        several("z", ("b", "c"))
+        monkeypatch.setattr(Journal, "end", lambda _: None)  # as if it had been stopped at the very end
+        assert run(*self.ALL, cwd=tmp_path)[0] == 0
+        (tmp_path / "new" / "poise-convert.csv").unlink()
+        code, text, errors = run(*self.ALL, cwd=tmp_path)
+        assert code == 0, errors
+        assert "going on: 2 of 2 were finished" in errors
+        assert text.startswith("2 of 2 files good")
+
+    def test_files_are_read_beforehand_only_where_names_may_meet(self, several, tmp_path, here, monkeypatch):
+        asked = []
+        for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
+            several(name, ("walk", "run"))
+        monkeypatch.setattr(
+            "poise.cli.convert.files_of",
+            lambda file, out: asked.append(file.stem) or (out, out.with_stem(out.stem + "!")),
+        )
+        run(*self.ALL, cwd=tmp_path)
+        assert sorted(asked) == ["b", "b_1", "b_1_x"]
 
     def test_names_that_differ_by_case_are_one_on_some_systems(self, takes, tmp_path):
         (tmp_path / "other").mkdir()

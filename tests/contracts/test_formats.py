@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import pkgutil
+import re
 import warnings
 from pathlib import Path
 
@@ -15,13 +15,11 @@ import poise
 from poise import Kind, Pose
 from poise.io import formats as folder
 from poise.io import samples
-from poise.io.registry import formats
+from poise.io.markers.load import MARKERS
+from poise.io.registry import ELSEWHERE, formats, reader, writer
 from tests.contracts import read_only
 from tests.contracts.clips import MOTIONS, VERBS, walk
 from tests.contracts.test_inputs import arrays_in
-from tests.io.fbx_samples import limb as limb_fbx
-from tests.io.usd_samples import SUFFIXES as USD
-from tests.io.usd_samples import leg as leg_usd
 from tests.strategies import rng_of
 
 MODULES = {
@@ -47,19 +45,11 @@ def rest(skeleton):
     return Pose(skeleton, skeleton.rest_q)
 
 
-GIVEN = {".fbx": limb_fbx} | {
-    suffix: functools.partial(leg_usd, suffix) for suffix in USD
-}  # files of formats that are not written, by what makes one
-
-
 def saved(path):
     """What is in a file now: the figure at rest, or where the format cannot hold it, a bundled sample or an example."""
-    if path.suffix in GIVEN:
-        path.write_bytes(GIVEN[path.suffix]())
-        return None
     if not hasattr(formats()[path.suffix], "write"):
         read_only.put(path)
-        return loaded(path)
+        return None
     thing = rest(figure())
     try:
         poise.save(thing, path)
@@ -77,7 +67,7 @@ def saved(path):
 
 def tries(suffix, usual):
     """How many broken files are read: fewer where each takes a process of its own."""
-    return usual // 10 if suffix in GIVEN else usual
+    return usual // 10 if read_only.is_slow(suffix) else usual
 
 
 def loaded(path):
@@ -124,6 +114,47 @@ def test_what_is_known_is_listed(tmp_path):
         poise.load(tmp_path / "rig.unheard")
     for _, suffix in READ:
         assert suffix in str(refusal.value)
+
+
+@pytest.mark.parametrize(("name", "suffix"), EVERY)
+@pytest.mark.parametrize("verb", ["read", "write"])
+def test_the_way_out_is_told_where_a_format_is_read_or_written_only(name, suffix, verb, tmp_path):
+    module, path = MODULES[name], tmp_path / f"rig{suffix}"
+    if hasattr(module, verb):
+        assert (reader if verb == "read" else writer)(path) is module
+        return
+    assert hasattr(module, "write" if verb == "read" else "read")
+    what = "read, not written" if verb == "write" else "written, not loaded"
+    with pytest.raises(poise.FileError, match=re.escape(f"{module.NAME} files are {what}; {module.INSTEAD}")):
+        poise.load(path) if verb == "read" else poise.save(rest(figure()), path)
+
+
+def test_other_suffixes_have_one_table(tmp_path):
+    assert not set(ELSEWHERE) & set(formats())
+    assert set(MARKERS) < set(ELSEWHERE)
+    for suffix, sentence in ELSEWHERE.items():
+        for path, call in ((f"a{suffix}", poise.load), (f"a{suffix.upper()}", lambda p: poise.save(rest(figure()), p))):
+            with pytest.raises(poise.FileError, match=re.escape(sentence)):
+                call(tmp_path / path)
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+@pytest.mark.parametrize(("name", "suffix"), WRITTEN)
+def test_whether_it_holds_one_clip_and_one_tree_is_said(name, suffix, tmp_path):
+    """What `convert` takes the declarations for: several clips, or several roots that move, are refused or are not."""
+    clip, module = walk(), MODULES[name]
+    several = poise.Rig(clip.skeleton, rest(clip.skeleton), (clip, poise.Clip(clip.times, clip.poses, "again")))
+    twice = poise.Skeleton.build(["a", "b", "c", "d"], [-1, 0, -1, 2], [Kind.BALL] * 4, offsets=[(0, 1, 0)] * 4)
+    for thing, flag, words in ((several, "ONE_CLIP", "clip"), (rest(twice), "ONE_ROOT", "root")):
+        said = ""
+        try:
+            poise.save(thing, tmp_path / f"rig{suffix}")
+        except poise.UnsupportedError as error:
+            said = str(error).replace(str(tmp_path), "")
+        if getattr(module, flag, False):
+            assert words in said
+        else:
+            assert not said or words not in said or name in ("urdf", "vrma")  # which hold other things, or one figure
 
 
 @pytest.mark.parametrize(("name", "suffix"), READ)

@@ -259,6 +259,17 @@ class TestEveryWord:
         np.testing.assert_allclose(there, [1 - 2, 2 + 1, 3 + 3], atol=1e-12)
         assert any("a place or a turn of its own" in note for note in rig.notes)
 
+    def test_a_root_that_the_file_does_not_describe_is_told(self, put):
+        begin, end = ASF.index(":root"), ASF.index(":bonedata")
+        rig = put(ASF[:begin] + ASF[end:], amc())
+        usual = "order (tx ty tz rx ry rz), axis (XYZ)"
+        assert f"it has no :root section; taken as usual: {usual}" in rig.notes
+        text = "\n".join(line for line in ASF.split("\n") if not line.strip().startswith("order TX"))
+        assert text != ASF
+        rig = put(text, amc())
+        assert ":root does not say everything; taken as usual: order (tx ty tz rx ry rz)" in rig.notes
+        assert not any("taken as usual" in note for note in put().notes)
+
     def test_the_frame_rate(self, put):
         rig = put(motion=amc(head=":FULLY-SPECIFIED\n:DEGREES\n:SAMPLES-PER-SECOND 60\n"))
         assert rig.clips[0].times.tolist() == [0.0, 1 / 60]

@@ -131,7 +131,7 @@ def test_a_skeleton_that_is_broken_is_the_one_that_is_named(tmp_path):
 
 def test_a_chain_of_3000_bones_is_legal(tmp_path):
     path = tmp_path / "chain.asf"
-    path.write_text(f":bonedata\n{CHAIN}:hierarchy\nbegin\n{LINKS}end\n")
+    path.write_text(f":root\norder TX TY TZ RX RY RZ\naxis XYZ\n:bonedata\n{CHAIN}:hierarchy\nbegin\n{LINKS}end\n")
     with no_hang():
         rig = poise.load(path)
     assert len(rig.skeleton) == 3002

@@ -109,6 +109,10 @@ def test_a_robot_of_physics_joints(data, tmp_path):
     np.testing.assert_allclose(rig.rest.world["left_foot"].positions, (0, 0.084885, -0.831416), atol=1e-5)
     np.testing.assert_allclose(rig.rest.world["left_lower_arm"].positions, (-0.02405, 0.457898, 0.479651), atol=1e-5)
     assert s["right_knee"].kind == Kind.HINGE
+    assert s["pelvis"].kind == Kind.FREE  # nothing holds it
+    roles = poise.humanoid(rig)
+    assert (roles.kind, roles.missing) == ("humanoid", ())
+    assert [roles.joints[role] for role in ("hips", "spine", "leftHand")] == ["pelvis", "torso", "left_hand"]
     assert s["right_knee"].limit == Range(0.0, np.radians(160))
     assert s["head"].limit == EulerBox.degrees("XYZ", x=(-50, 50), y=(-40, 60), z=(-45, 45))
     foot = rig.rest.world["right_foot"].positions
@@ -161,6 +165,24 @@ class TestRobots:
         np.testing.assert_allclose(rig.rest.world["b"].positions, (0, 0, 1.5), atol=1e-12)
         bent = rig.rest.replace({"j": np.pi / 2})
         np.testing.assert_allclose(bent.world["b"].positions, (0.5, 0, 1), atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("body", "world", "kind"),
+        [
+            ("", False, Kind.FIXED),
+            ('(prepend apiSchemas = ["PhysicsRigidBodyAPI"])', False, Kind.FREE),
+            ('(prepend apiSchemas = ["PhysicsRigidBodyAPI"])', True, Kind.FIXED),
+            ('(prepend apiSchemas = ["PhysicsRigidBodyAPI"]) { bool physics:kinematicEnabled = 1 }', False, Kind.FIXED),
+            ('(prepend apiSchemas = ["PhysicsRigidBodyAPI"]) { bool physics:rigidBodyEnabled = 0 }', False, Kind.FIXED),
+        ],
+    )
+    def test_a_base_is_free_where_a_simulation_lets_it_fall(self, read, body, world, kind):
+        given = f'def Xform "a" {body}{"" if "{" in body else " {}"}\n'
+        text = given + 'def Xform "b" {}\n' + hinge("j", ("/a", "/b"))
+        base = joint("PhysicsFixedJoint", "base", ("", "/a")) if world else ""
+        rig = read(HEAD + text.replace("{ bool", "{\n    bool").replace(" }", "\n}") + base)
+        assert rig.skeleton["a"].kind == kind
+        np.testing.assert_allclose(rig.rest.world["b"].positions, (0, 0, 1.5), atol=1e-12)
 
     def test_a_joint_that_is_written_the_other_way_round(self, read):
         """The tree begins at the body that the world holds; the sense of the joint stays that of the file."""
@@ -232,6 +254,24 @@ def test_refused(what, read):
     assert words in str(refusal.value)
     assert "a.usda" in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (FIGURE[:-30], "usd-core cannot read it: line 21, column 60: parse error at the end of the file"),
+        ("#usda 1.0\nhello\n", "usd-core cannot read it: line 2, column 1: parse error at 'hello'"),
+        ("#usda 9.0\n", "line 1, column 1: Cannot parse layer version '9.0'"),
+        (FIGURE.replace("token[] joints", "tokn[] joints"), "has another type than USD gives it"),
+        (leg(".usdc")[:900], "usd-core cannot read it: Sdf crate file corrupt, possibly truncated"),
+    ],
+)
+def test_what_usd_says_is_told_without_its_sources(read, text, said):
+    with pytest.raises(poise.FileError) as refusal:
+        read(text, "a.usdc" if isinstance(text, bytes) else "a.usda")
+    assert said in str(refusal.value)
+    for word in ("pxr", "Error in", "/opt", ".cpp", ".h "):
+        assert word not in str(refusal.value)
 
 
 @pytest.mark.parametrize("suffix", [".usd", ".usdc", ".usdz"])

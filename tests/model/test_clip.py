@@ -109,3 +109,41 @@ class TestTracks:
         assert clip.poses.shape == (5,)
         assert clip.duration == 3.0
         assert len(poise.KeyedClip(skeleton, ())) == 0
+
+
+class TestRate:
+    """Rates of clips whose times a file has rounded to 32 bits."""
+
+    @pytest.mark.parametrize(
+        "rate", [12, 24, 50, 30, 60, 120, 200, 1000, 24 / 1.001, 30 / 1.001, 60 / 1.001, 120 / 1.001]
+    )
+    @pytest.mark.parametrize("begins", [0.0, 0.75, 40.0])
+    @pytest.mark.parametrize("every", [1, 2])
+    def test_times_of_32_bits_give_the_true_rate(self, rate, begins, every):
+        times = (begins + np.arange(0, 2000, every) / rate).astype(np.float32).astype(np.float64)
+        assert clip_at(times).fps == rate / every
+
+    @pytest.mark.parametrize("rate", [29.9, 29.5, 120.0005, 30.0001, 1 / 3, 0.4])
+    def test_another_rate_stays(self, rate):
+        clip = clip_at(np.arange(3000) / rate)
+        assert clip.fps == pytest.approx(rate, rel=1e-9)
+        assert clip.fps not in (30, 120, 30 / 1.001)
+
+    def test_keys_that_are_left_out_are_no_other_rate(self):
+        times = np.delete(np.arange(500), [3, 4, 90, 91, 92]) / 30
+        assert clip_at(times.astype(np.float32)).fps == 30
+
+    def test_where_rounding_is_coarser_than_frames_nothing_is_made_up(self):
+        times = (1e6 + np.arange(50) / 8.3).astype(np.float32)
+        assert clip_at(times).fps == 1.0 / np.median(np.diff(times.astype(float))[np.diff(times) > 0])
+
+    def test_uneven_times_keep_the_median(self):
+        assert clip_at([0, 0.1, 0.21, 0.3, 0.47]).fps == pytest.approx(
+            1 / np.median(np.diff([0, 0.1, 0.21, 0.3, 0.47]))
+        )
+
+
+def clip_at(times):
+    """A clip of one joint at given times."""
+    s = poise.Skeleton.build(["a"], [-1], [poise.Kind.BALL])
+    return poise.Clip(np.asarray(times, dtype=np.float64), poise.Pose(s, np.tile([1.0, 0, 0, 0], (len(times), 1))))

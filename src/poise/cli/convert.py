@@ -16,7 +16,7 @@ from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.errors import InputError
-from poise.libraries.convert import Converted
+from poise.libraries.convert import Converted, files_of
 from poise.libraries.convert import convert as run
 
 
@@ -44,6 +44,7 @@ class ConvertWork:
     scale: float | None
     up: str | None
     rest: str | None
+    root: str | None
 
     def __call__(self, file: Path, out: Path) -> Row:
         """Convert a file; its row of the table."""
@@ -51,6 +52,10 @@ class ConvertWork:
         done = as_object(run(file, out, **given))
         told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
         return {**done, **told, "status": "ok"}
+
+    def files(self, file: Path, out: Path) -> tuple[Path, ...] | None:
+        """All files that are written for one: several where each clip gets its own."""
+        return files_of(file, out) if self.clip == "all" else None
 
 
 def convert(
@@ -75,6 +80,12 @@ def convert(
             "--rest", help="BVH: make zero rotation the rest pose, or keep the joints' frames; default: zero for others"
         ),
     ] = None,
+    root: Annotated[
+        str | None,
+        typer.Option(
+            "--root", metavar="JOINT", help="take this root's joints only; default for BVH: those of the hips"
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the folder of the new ones")] = None,
     suffix: Format = None,
     overwrite: Overwrite = False,
@@ -83,7 +94,7 @@ def convert(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Write files of one format as files of another, and say what the new ones cannot hold."""
-    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value)
+    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value, root)
     if out is not None and (is_library(files, out) or suffix is not None):
         if suffix is None:
             raise InputError("many files need --format, such as --format bvh: what they are converted to")

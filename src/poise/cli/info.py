@@ -11,9 +11,11 @@ import typer
 
 from poise.cli.told.limbs import chain_lines, chains, height, limbs, size
 from poise.cli.told.limits import axis_words, limit_words
+from poise.cli.told.markers import marker_lines, marker_object
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
 from poise.errors import listed, shown
 from poise.io.gltf.extras import limit_json
+from poise.io.markers.load import MARKERS, load_markers
 from poise.io.registry import load
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
@@ -24,16 +26,21 @@ _DEEPEST = 24  # levels that are indented; deeper ones line up there
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC; or markers: C3D or TRC"),
+    ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show what a file holds: joints, kinds, limits, units, clips, default chains, roles."""
-    rig = load(file)
-    if as_json:
-        typer.echo(json.dumps(as_object(rig, file), indent=1, allow_nan=False))
+    """Show what a file holds: joints, kinds, limits, units, clips, default chains, roles; of markers names and gaps."""
+    if file.suffix.lower() in MARKERS:
+        markers = load_markers(file)
+        told, lines = marker_object(markers, file), marker_lines(markers, file)
     else:
-        typer.echo("\n".join(as_lines(rig, file)))
+        rig = load(file)
+        told, lines = (as_object(rig, file), []) if as_json else ({}, as_lines(rig, file))
+    typer.echo(json.dumps(told, indent=1, allow_nan=False) if as_json else "\n".join(lines))
 
 
 def as_object(rig: Rig, file: Path) -> dict[str, Any]:
@@ -45,7 +52,7 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "nv": s.nv,
         "metres_per_unit": s.metres_per_unit,
         "up": s.up,
-        "size": size(rig.rest).tolist(),
+        "size": size(rig, found).tolist(),
         "height": height(rig, found),
         "joints": [_joint(s, i) for i in range(len(s))],
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
@@ -108,7 +115,7 @@ def _units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
     which = f"+{up.upper()} up" if up else "up axis unknown"
-    extent = " x ".join(f"{value:.4g}" for value in size(rig.rest))
+    extent = " x ".join(f"{value:.4g}" for value in size(rig, roles))
     return f"{unit}, {which}, joints span {extent} (height {height(rig, roles):.4g})"
 
 

@@ -10,9 +10,15 @@ import numpy as np
 from poise.maths.arrays import Floats
 
 LARGEST = 1e100  # beyond this no length or angle is meant, and forward kinematics could overflow
+RATES = (1e-6, 1e6)  # [1/s] what a file can mean
 LONGEST_NAME = 1000  # characters; messages quote names
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHOWN = 40
+
+
+def is_rate(fps: float) -> bool:
+    """Whether there can be so many frames in a second: from one in eleven days to a million."""
+    return RATES[0] <= fps <= RATES[1]
 
 
 def number(text: str) -> float:

@@ -22,21 +22,25 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
+_NOT_YET = "{} files are not supported yet; {}"
 _BY_BLENDER = "save it as .glb with Blender (File > Import, then File > Export > glTF 2.0)"
 _BY_URDF = "take the URDF of the same robot, which most makers and robot_descriptions have"
 _BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
-
-# Formats that are not read, and the way out. Suffix -> name, what to do.
-_WAY_OUT = {
-    ".dae": ("COLLADA", _BY_BLENDER), ".blend": ("Blender", _BY_BLENDER),
-    ".sdf": ("SDF", _BY_URDF), ".xacro": ("xacro", _BY_XACRO),
-}  # fmt: skip
-
-MARKERS = (".c3d", ".trc")  # files of points without a skeleton, which load_markers() reads
 _NO_RIG = (
     "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
 )
-_BESIDE = {".srdf": "an SRDF is read beside the URDF of the same name: load that one"}
+
+# Suffixes that no format of the folder has, and what is done with such files. A format that is only read, or only
+# written, says that itself: `INSTEAD`.
+ELSEWHERE = {
+    ".c3d": _NO_RIG.format("C3D"),
+    ".trc": _NO_RIG.format("TRC"),
+    ".srdf": "an SRDF is read beside the URDF of the same name: load that one",
+    ".dae": _NOT_YET.format("COLLADA", _BY_BLENDER),
+    ".blend": _NOT_YET.format("Blender", _BY_BLENDER),
+    ".sdf": _NOT_YET.format("SDF", _BY_URDF),
+    ".xacro": _NOT_YET.format("xacro", _BY_XACRO),
+}
 
 
 class Format(Protocol):
@@ -52,8 +56,10 @@ class Format(Protocol):
     Notes
     -----
     A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
-    `write` then takes `rest`; see `poise.save`.
-    A format that is read only has no `write`, and may say in `INSTEAD` how else things are saved.
+    `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`,
+    one whose files hold one clip `ONE_CLIP = True`.
+    A format that is only read has no `write`, one that is only written no `read`; it says in `INSTEAD` what is done
+    instead.
     """
 
     NAME: str
@@ -226,15 +232,10 @@ def _format(path: Path, verb: str) -> Any:
     module = _named_like(suffix) or _claiming(suffix)
     if module is not None and hasattr(module, verb):
         return module
-    if suffix in _BESIDE:
-        raise FileError(path, _BESIDE[suffix])
-    if suffix in MARKERS:
-        raise FileError(path, _NO_RIG.format(suffix[1:].upper()))
+    if suffix in ELSEWHERE:
+        raise FileError(path, ELSEWHERE[suffix])
     if module is not None and hasattr(module, "INSTEAD"):
         what = "read, not written" if verb == "write" else "written, not loaded"
         raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
-    if suffix in _WAY_OUT:
-        name, way_out = _WAY_OUT[suffix]
-        raise FileError(path, f"{name} files are not supported yet; {way_out}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
     raise FileError(path, f"cannot {verb} files named {suffix or 'without a suffix'!r}; known: {known}")

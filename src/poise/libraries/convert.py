@@ -21,6 +21,7 @@ from poise.io.vrma.tpose import placing
 from poise.io.vrma.write import is_animation
 from poise.libraries.losses import losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
+from poise.libraries.roots import one_tree
 from poise.maths import rotations
 from poise.maths.arrays import real, short
 from poise.maths.in_words import in_words
@@ -82,6 +83,7 @@ def convert(
     scale: float | None = None,
     up: str | None = None,
     rest: Rest | None = None,
+    root: str | None = None,
 ) -> Converted:
     """Write a rig of any format that is read as a file of any format that is written.
 
@@ -104,6 +106,8 @@ def convert(
     rest
         For BVH: `"zero"` makes zero rotation the rest pose, as other programs expect, `"keep"` keeps the joints'
         frames. By default "zero" for a rig of another format, and what was BVH stays as it is.
+    root
+        Take the joints below this root only. A format that holds one tree (BVH) gets that of the hips by default.
 
     Returns
     -------
@@ -115,7 +119,7 @@ def convert(
     FileError
         For a file that cannot be read or written.
     UnsupportedError
-        For what the new format cannot hold.
+        For what the new format cannot hold, and where it holds one tree and several could be meant.
     InputError
         For an option that cannot be used, such as `up` where nobody knows which way is up.
     UnknownNameError
@@ -125,13 +129,30 @@ def convert(
     module = writer(path)
     rig, notes = _opened(source)
     chosen, left = _chosen(rig, clip)
-    placed, more = _placed(chosen, path, scale, up)
+    whole, aside = one_tree(chosen, root, needed=getattr(module, "ONE_ROOT", False))
+    placed, more = _placed(whole, path, scale, up)
     is_same = chosen.path is not None and reader(chosen.path) is module
     keeps = is_same and placed.skeleton.source is chosen.skeleton.source
     rests = rest or ("zero" if "zero" in getattr(module, "RESTS", ()) and not keeps else "keep")
     timed, late = _timed(placed, fps)
     written = _write(timed, path, rests, each=clip == "all")
-    return _told(written, meshes_of(rig), [*notes, *left, *more, *late])
+    return _told(written, meshes_of(rig), [*notes, *left, *more, *late], aside)
+
+
+def files_of(source: str | PathLike[str], out: str | PathLike[str]) -> tuple[Path, ...]:
+    """The files that `convert` with clip "all" writes: one, or where the new format holds one clip, one for each.
+
+    Parameters
+    ----------
+    source
+        The file, which is read for the names of its clips.
+    out
+        The new file.
+    """
+    path = as_path(out)
+    rig, _ = _opened(source)
+    several = getattr(writer(path), "ONE_CLIP", False) and len(rig.clips) > 1
+    return tuple(_paths(path, rig)) if several else (path,)
 
 
 def _opened(source: str | PathLike[str] | Rig) -> tuple[Rig, list[str]]:
@@ -296,11 +317,11 @@ def _paths(path: Path, rig: Rig) -> Iterator[Path]:
 # --- what came of it -------------------------------------------------------------------------------------------------
 
 
-def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str]) -> Converted:
+def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside: list[str]) -> Converted:
     """Everything that is said: the files are read again, and compared with what they were to hold."""
     read = [(wanted, _read_again(path)) for path, wanted in written]
     pairs = [pair for wanted, again in read for pair in _pairs(wanted, again)]
-    lost = dict.fromkeys(line for wanted, again in read for line in losses(wanted, again, meshes))
+    lost = dict.fromkeys([*aside, *(line for wanted, again in read for line in losses(wanted, again, meshes))])
     missing = [clip.name for clip, new in pairs if new is None]
     if missing:
         lost[f"clips: {listed(missing)}"] = None

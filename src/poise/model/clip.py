@@ -18,6 +18,11 @@ from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.model.skeleton import Kind, Skeleton
 
+_ROUNDING = 1.2e-7  # of the largest time: what two times in 32 bits, each rounded, may be off together
+_NTSC = 1.001  # film and television for NTSC run slower by this
+_NEAR = 0.01  # of a rate: a median step is no further off
+_FASTEST = 1e6  # [1/s] steps that are shorter are no frames
+_CLEAR = 0.1  # of a frame: where rounding is coarser, it tells nothing of the rate
 _MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per second
 
 
@@ -71,10 +76,14 @@ class Clip(FrozenValue):
 
     @property
     def fps(self) -> float:
-        """Frames per second: the inverse of the median time step; 0 with fewer than two frames."""
+        """Frames per second: the inverse of the median time step; 0 with fewer than two frames.
+
+        Files keep times in 32 bits, so that a step of 1/120 s comes out as 1/120.002 s late in a clip. Where every time
+        lies on a frame of a whole rate, or of 1000/1001 of one (29.97), but for that rounding, it is that rate.
+        """
         steps = np.diff(self.times)
         steps = steps[steps > 0]
-        return float(1.0 / np.median(steps)) if len(steps) else 0.0
+        return _true_rate(self.times, float(1.0 / np.median(steps))) if len(steps) else 0.0
 
     def __len__(self) -> int:
         return len(self.times)
@@ -106,6 +115,22 @@ class Clip(FrozenValue):
             raise InputError(message)
         frames = round(frames) + 1
         return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)
+
+
+def _true_rate(times: Floats, rate: float) -> float:
+    """The whole rate, or 1000/1001 of one, near a measured one [1/s] on whose frames all times lie; else that rate."""
+    if rate > _FASTEST:
+        return rate
+    begun = times - times[0]
+    frames = np.cumsum(np.round(np.diff(times) * rate))
+    slack = _ROUNDING * float(np.abs(times).max())
+    mean = float(frames[-1] / begun[-1])
+    for true in (float(round(mean)), round(mean * _NTSC) / _NTSC):
+        if true > 0.0 and abs(true - rate) <= _NEAR * rate and slack * true <= _CLEAR:
+            off = np.abs(begun - np.round(begun * true) / true)
+            if float(off.max()) <= slack:
+                return true
+    return rate
 
 
 def checked_rate(fps: Any) -> float:

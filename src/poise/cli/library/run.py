@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from poise.cli.library.journal import Journal, sweep
-from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
+from poise.cli.library.plan import FilePair, ManyFiles, check_new, further, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
 from poise.cli.told.bars import bar
 from poise.errors import FileError, PoiseError, PoiseWarning, listed
@@ -49,8 +49,10 @@ def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as
     found = pairs(inputs, library.folder, library.suffix)
     verb, table = VERBS[name], library.folder / f"poise-{name}.csv"
     journal = Journal(library.folder, name, repr(work), found)
-    own = [pair.out for pair in found] if journal.is_resumed else []
-    check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)
+    files = getattr(work, "files", None)
+    planned = [*(found if files is None else further(found, files)), FilePair(table, table)]
+    own = [pair.out for pair in planned] if journal.is_resumed else []
+    check_new(planned, own, overwrite=library.overwrite)
     _make_folders([*found, FilePair(table, table)])
     new = [*(pair.out for pair in found), table]
     if journal.is_resumed:

@@ -84,19 +84,34 @@ def places(pose: Pose) -> Floats:
     return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
 
 
-def size(pose: Pose) -> Floats:
-    """Extent (3,) of the joints of a pose along x, y, z in file units."""
-    points = places(pose)
+def _of_the_figure(rig: Rig, roles: Roles) -> list[int]:
+    """Rows of what is the figure: cameras, targets and controls that a file has beside it may stand far away.
+
+    Joints that deform a mesh, with what hangs on them; without any, the trees that have a role. Else all.
+    """
+    s = rig.skeleton
+    carries = {s.index(name) for skin in rig.skins for name in skin.joints}
+    if not carries:
+        carries = {s.way(s.index(joint))[0] for joint in roles.joints.values()}
+    counts: list[bool] = []
+    for row, parent in enumerate(s.parents.tolist()):
+        counts.append(row in carries or (parent >= 0 and counts[parent]))
+    return [row for row, one in enumerate(counts) if one] or list(range(len(s)))
+
+
+def size(rig: Rig, roles: Roles) -> Floats:
+    """Extent (3,) of a figure's joints at rest along x, y, z in file units."""
+    points = places(rig.rest)[_of_the_figure(rig, roles)]
     return np.ptp(points, axis=0) if len(points) else np.zeros(3)
 
 
 def height(rig: Rig, roles: Roles) -> float:
-    """Extent of the joints along the up axis.
+    """Extent of a figure's joints along the up axis.
 
     Where the file does not say which is up, that is the axis along which the head stands above the feet, and for what
     has neither the longest one.
     """
-    extent = size(rig.rest)
+    extent = size(rig, roles)
     if rig.skeleton.up:
         return float(extent["xyz".index(rig.skeleton.up)])
     rows = {role: rig.skeleton.index(joint) for role, joint in roles.joints.items()}

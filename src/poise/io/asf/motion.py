@@ -13,7 +13,7 @@ from poise.errors import FileError, listed
 from poise.io.asf.parse import MOVES, ROOT, TURNS, AsfFile, Bone, angle_unit
 from poise.io.asf.skeleton import Rows, turning_of
 from poise.io.asf.words import TextLine, fail, lines_of, name, text_of
-from poise.io.numbers import number, shown, table
+from poise.io.numbers import is_rate, number, shown, table
 from poise.maths import euler
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Kind
@@ -85,7 +85,7 @@ def _rate(path: Path, line: TextLine) -> float:
         rate = number(word)
     except ValueError as error:
         fail(path, line.number, f"the samples per second: {error}")
-    if not 1e-6 <= rate <= 1e6:  # noqa: PLR2004  (as for BVH)
+    if not is_rate(rate):
         fail(path, line.number, f"{rate:g} samples per second cannot be used")
     return rate
 

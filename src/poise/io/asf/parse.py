@@ -18,6 +18,7 @@ STRETCH = "l"
 _LONGEST = 1e3  # of a direction; what is not of length one to some digits is taken as it is
 _DEGREE = math.pi / 180.0
 _USED = (":units", ":root", ":bonedata", ":hierarchy")
+_USUAL_ROOT = {"order": "tx ty tz rx ry rz", "axis": "XYZ"}  # without them the values of an AMC file mean nothing
 _ENDLESS = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
@@ -59,18 +60,19 @@ class AsfFile(NamedTuple):
     root: Root
     bones: dict[str, Bone]  # by name in small letters
     parents: dict[str, str]  # name in small letters -> the parent's; parents first
+    notes: tuple[str, ...] = ()
 
 
 def parse_asf(path: Path, data: bytes) -> AsfFile:
     """Read a file; FileError for anything that is not one whole tree of bones."""
     sections = _sections(path, lines_of(text_of(path, data, "an ASF")))
     length, angle = _units(path, sections.get(":units", []))
-    root = _root(path, sections.get(":root", []), angle)
+    root, notes = _root(path, sections.get(":root"), angle)
     for key, what in ((":bonedata", "bones"), (":hierarchy", "tree")):
         if key not in sections:
             raise FileError(path, f"not a whole ASF file: it has no {key}, where the {what} stands")
     bones = _bones(path, sections[":bonedata"], angle)
-    return AsfFile(path, length, angle, root, bones, _tree(path, sections[":hierarchy"], bones))
+    return AsfFile(path, length, angle, root, bones, _tree(path, sections[":hierarchy"], bones), notes)
 
 
 def _sections(path: Path, lines: list[TextLine]) -> dict[str, list[TextLine]]:
@@ -112,9 +114,10 @@ def angle_unit(path: Path, line: TextLine, word: str) -> float:
     return 1.0 if word.lower().startswith("rad") else _DEGREE
 
 
-def _root(path: Path, lines: list[TextLine], angle: float) -> Root:
-    root = Root()
-    for line in lines:
+def _root(path: Path, lines: list[TextLine] | None, angle: float) -> tuple[Root, tuple[str, ...]]:
+    """The root, and a note on what does not stand there and is taken as usual."""
+    root, said = Root(), set[str]()
+    for line in lines or ():
         key, words = line.words[0].lower(), line.words[1:]
         if key == "order":
             root = root._replace(order=_dof(path, line, words))
@@ -126,7 +129,10 @@ def _root(path: Path, lines: list[TextLine], angle: float) -> Root:
         elif key == "orientation":
             x, y, z = numbers(path, line, words, 3, "the orientation of the root")
             root = root._replace(orientation=(x * angle, y * angle, z * angle))
-    return root
+        said.add(key)
+    left = [f"{key} ({usual})" for key, usual in _USUAL_ROOT.items() if key not in said]
+    what = "it has no :root section" if lines is None else ":root does not say everything"
+    return root, ((f"{what}; taken as usual: {', '.join(left)}",) if left else ())
 
 
 def _dof(path: Path, line: TextLine, words: list[str]) -> tuple[str, ...]:

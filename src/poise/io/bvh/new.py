@@ -62,7 +62,10 @@ def _check(skeleton: Skeleton) -> None:
     roots = _roots(skeleton)
     if len(roots) != 1:
         names = listed(skeleton.names[root] for root in roots)
-        message = f"a BVH file is written with one root, and this skeleton has {len(roots)}: {names}"
+        message = (
+            f"a BVH file is written with one root, and this skeleton has {len(roots)}: {names}; "
+            "poise.convert() takes the one that is named as root"
+        )
         raise UnsupportedError(message)
     for name in skeleton.names:
         if not name or name != name.strip() or re.search(r"[{}\r\n\0\ud800-\udfff]", name):

@@ -24,6 +24,7 @@ from poise.model.rig import Rig
 
 NAME = "ASF/AMC"
 SUFFIXES = (".asf", ".amc")
+INSTEAD = "save as .bvh or .glb"
 
 
 def read(path: Path) -> Rig:
@@ -53,7 +54,7 @@ def _skeleton(path: Path, data: bytes) -> tuple[AsfFile, Rows, list[str]]:
 
 
 def _notes(file: AsfFile, rows: Rows) -> list[str]:
-    notes: list[str] = []
+    notes = list(file.notes)
     slides = [bone.name for bone in rows.bones if set(bone.dof) - set(TURNS)]
     if slides:
         notes.append(f"bones slide or stretch (tx ty tz l), which is not read; they turn only: {listed(slides)}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from poise.errors import FileError, PoiseError
+from poise.errors import FileError, PoiseError, listed
 from poise.io.child.ask import ChildAnswer, ask, nonsense
 from poise.io.fbx.skeleton import WXYZ, SceneNode, build_skeleton, nodes_of, note_of_size, rest_of
 from poise.io.fbx.takes import Take, build_clip, takes_of
@@ -28,6 +28,7 @@ from poise.model.skeleton import Kind, Skeleton
 NAME = "FBX"
 SUFFIXES = (".fbx",)
 INSTEAD = "save as .glb or .bvh, which Blender, Maya, Unreal and Unity import"
+_NOT_UTF8 = "Bad UTF-8 string"  # what ufbx says
 _MISSING = (
     "FBX is read with the package ufbx: pip install 'poise[fbx]'; or save it as .glb with Blender "
     "(File > Import, then File > Export > glTF 2.0)"
@@ -53,8 +54,9 @@ def read(path: Path) -> Rig:
 
 
 def _rig(path: Path, reply: ChildAnswer) -> Rig:
-    nodes, notes = nodes_of(reply), _told(reply)
+    nodes = nodes_of(reply)
     takes, rest = takes_of(reply, len(nodes)), rest_of(reply, len(nodes))
+    notes = _told(reply, [one.name for one in (*nodes, *takes)])
     turning = {row for take in takes for row in take.turning(rest)}
     skeleton = build_skeleton(reply, nodes, rest, turning, notes)
     if not (skeleton.kinds == Kind.BALL).any():
@@ -70,10 +72,12 @@ def _rig(path: Path, reply: ChildAnswer) -> Rig:
     return Rig(skeleton, standing, clips, _skins(reply, nodes, skeleton), notes=tuple(notes), path=path)
 
 
-def _told(reply: ChildAnswer) -> list[str]:
+def _told(reply: ChildAnswer, names: list[str]) -> list[str]:
     """Notes of what ufbx repaired, and of what moves the nodes and is not read."""
     try:
-        notes = [f"ufbx says: {' '.join(str(warning).split())}" for warning in reply.header["warnings"]]
+        said = [" ".join(str(warning).split()) for warning in reply.header["warnings"]]
+        notes = [f"ufbx says: {warning}" for warning in said if warning != _NOT_UTF8]
+        notes += [_about_letters(names)] if _NOT_UTF8 in said else []
         if reply.header["constraints"] > 0:
             notes.append(f"{reply.header['constraints']} constraints, such as IK handles, are not evaluated")
         counts = [(reply.header[f"{thing}s"], thing) for thing in ("camera", "light")]
@@ -83,6 +87,17 @@ def _told(reply: ChildAnswer) -> list[str]:
     except (TypeError, KeyError) as error:
         raise nonsense(reply.path) from error
     return notes
+
+
+def _about_letters(names: list[str]) -> str:
+    """What texts that are not UTF-8 mean for a person: something only where names that are read have them."""
+    bad = [name for name in names if "\ufffd" in name]
+    if not bad:
+        return "it has texts that are not UTF-8, none of them in a name that is read: nothing is lost"
+    return (
+        f"names are not UTF-8, and letters that could not be read became \ufffd: {listed(bad)}; rename these in the "
+        "program that wrote the file, and export it again"
+    )
 
 
 def _begins(takes: list[Take], names: list[str]) -> list[str]:

@@ -32,6 +32,8 @@ from poise.model.skeleton import Skeleton
 
 NAME = "joint values"
 SUFFIXES = (".json", ".csv")
+ONE_CLIP = True
+INSTEAD = "their numbers need a skeleton: poise.read_values(FILE, rig.skeleton)"
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)

@@ -17,7 +17,7 @@ from poise.io.markers.machine import MACHINES, Machine
 from poise.io.markers.markers import Markers
 from poise.io.markers.parameters import C3dParameter, read_parameters
 from poise.io.markers.units import metres_of
-from poise.io.numbers import LARGEST, LONGEST_NAME
+from poise.io.numbers import LARGEST, LONGEST_NAME, is_rate
 from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
 
@@ -51,7 +51,7 @@ def read(path: Path, data: bytes) -> Markers:
         notes.append(f"it holds no frames: the header says {header.first} to {header.last}")
     positions = _positions(path, data, machine, header, said, (points, count))
     rate = _number(said, "RATE", header.rate)
-    if not 1e-6 <= rate <= 1e6:  # noqa: PLR2004
+    if not is_rate(rate):
         notes.append(f"a rate of {rate:g} frames per second cannot be used; {_DEFAULT_RATE:g} was taken")
         rate = _DEFAULT_RATE
     unit = next(iter(_texts(said, "UNITS")), "")

@@ -17,7 +17,7 @@ from poise.errors import FileError
 from poise.io.files import guessed_kind
 from poise.io.markers.markers import Markers
 from poise.io.markers.units import metres_of
-from poise.io.numbers import LARGEST, LONGEST_NAME, number, shown
+from poise.io.numbers import LARGEST, LONGEST_NAME, is_rate, number, shown
 from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
 
@@ -78,7 +78,7 @@ def _head(path: Path, lines: list[str], notes: list[str]) -> _Head:
     said = dict(zip(lines[keys].lower().split(), lines[keys + 1].split(), strict=False))
     place = keys + 2
     rate = _number(path, place, said.get("datarate", ""), "the data rate")
-    if not 1e-6 <= rate <= 1e6:  # noqa: PLR2004
+    if not is_rate(rate):
         _fail(path, place, f"a data rate of {rate:g} frames per second cannot be used")
     frames = said.get("numframes")
     count = None if frames is None else int(_number(path, place, frames, "the number of frames"))

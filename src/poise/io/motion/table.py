@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import FileError, InputError
+from poise.io.numbers import is_rate
 from poise.maths.arrays import Floats
 from poise.model.clip import checked_rate
 
@@ -37,9 +38,12 @@ def even_times(path: Path, frames: int, fps: float | None, start: float = 0.0) -
     if fps is None:
         raise FileError(path, "does not say how many frames there are in a second; give fps=30, say")
     try:
-        times = np.arange(frames) / checked_rate(fps)
+        rate = checked_rate(fps)
     except InputError as error:
         raise FileError(path, str(error), place="fps") from error
+    if not is_rate(rate):
+        raise FileError(path, f"{rate:g} frames per second cannot be meant", place="fps")
+    times = np.arange(frames) / rate
     return start + times if start else times
 
 

@@ -7,6 +7,7 @@ unopened. Matrices are 16 numbers that act on rows, as USD has them.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from array import array
 from collections.abc import Iterator
@@ -18,6 +19,11 @@ from poise.io.child.answer import Refused, main
 
 _MOST_LAYERS = 1000
 _MOST_NUMBERS = 20_000_000
+_LONGEST_SAID, _LONGEST_PLACE = 200, 30  # letters of what USD says, and of the place in the file
+_SOURCES = (  # names of its sources in what USD says, and what is put there
+    (r" matching pxrInternal\S+", ""), (r" in <[^>]*> ?'?$", ""), (r"pxrInternal\w*::", ""),
+    (r",? while reading @.*?@", ""), (r"Corrupt asset <[^>]*>: ", "corrupt: "), (r"<[^>\[]*\[([^]]*)\]>", r"\1"),
+)  # fmt: skip
 _KINDS = {
     "PhysicsRevoluteJoint": "revolute", "PhysicsPrismaticJoint": "prismatic", "PhysicsFixedJoint": "fixed",
     "PhysicsSphericalJoint": "spherical", "PhysicsJoint": "free",
@@ -37,7 +43,10 @@ def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
         stage = usd.Stage.Open(layer)
     except tf.ErrorException as error:
         raise Refused(f"usd-core cannot read it: {_first(error)}") from error
-    return _Stage(stage, missing).told()
+    try:
+        return _Stage(stage, missing).told()
+    except (TypeError, ValueError, AttributeError) as error:  # such as a list of joints that is no list of tokens
+        raise Refused("a property of a skeleton, an animation or a joint has another type than USD gives it") from error
 
 
 def pxr(name: str) -> Any:
@@ -46,9 +55,19 @@ def pxr(name: str) -> Any:
 
 
 def _first(error: Exception) -> str:
-    """What an error of USD says, without the places in its sources."""
-    text = str(error).split("--", 1)[-1].strip() or str(error)
-    return " ".join(text.split())[:300]
+    """What the first error of USD says, without the places and names in its sources; lines and columns are the file's.
+
+    The text is `Error in 'FUNCTION' at line N in file SOURCE : 'WORDS' Error in ...`, and words of its parser begin
+    with the file's path, `:LINE:COLUMN: `.
+    """
+    words = " ".join(str(error).split()).split(" : '", 1)[-1].split("' Error in '", 1)[0]
+    words = re.sub(r"^\S.*?:(\d+):(\d+): ", r"line \1, column \2: ", words.split("--", 1)[-1].strip())
+    for pattern, plain in _SOURCES:
+        words = re.sub(pattern, plain, words)
+    words, at, place = words.strip(" '").partition(" at '")
+    if words.endswith(" at"):
+        words = f"{words} the end of the file"
+    return f"{words}{f' at {place[:_LONGEST_PLACE]!r}' if at else ''}"[:_LONGEST_SAID] or "it does not say why"
 
 
 def _check_layers(first: Any, sdf: Any) -> list[str]:
@@ -125,7 +144,9 @@ class _Stage:
             {str(p.GetTypeName()) for p in prims if "Joint" in str(p.GetTypeName()) and p.GetTypeName() not in _KINDS}
         )
         bodies = {path for joint in header["joints"] for path in joint["bodies"] if path}
-        header["bodies"] = {path: self._place(self.stage.GetPrimAtPath(path)) for path in sorted(bodies)}
+        prims = {path: self.stage.GetPrimAtPath(path) for path in sorted(bodies)}
+        header["bodies"] = {path: self._place(prim) for path, prim in prims.items()}
+        header["floating"] = [path for path, prim in prims.items() if self._floats(prim)]
         return header, self.blocks
 
     def _block(self, values: Iterator[float] | list[float]) -> int:
@@ -142,6 +163,14 @@ class _Stage:
             return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
         matrix: Any = self.places.GetLocalToWorldTransform(prim)
         return [value for row in matrix for value in row]
+
+    def _floats(self, prim: Any) -> bool:
+        """Whether a simulation moves a body: a rigid one, switched on, that no animation moves instead."""
+        physics = pxr("UsdPhysics").RigidBodyAPI
+        if not prim or not prim.HasAPI(physics):
+            return False
+        body = physics(prim)
+        return bool(body.GetRigidBodyEnabledAttr().Get()) and not body.GetKinematicEnabledAttr().Get()
 
     def _skeleton(self, prim: Any) -> dict[str, Any]:
         skeleton = self.skel.Skeleton(prim)

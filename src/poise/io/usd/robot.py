@@ -53,7 +53,7 @@ class PhysicsTree:
         for joint in [j for j in waiting if "" in j["bodies"]]:  # held by the world
             body = joint["bodies"][0] or joint["bodies"][1]
             if body not in self.row_of:
-                self._add_root(body)
+                self._add_root(body, Kind.FIXED)
             if joint["kind"] != "fixed":
                 self.notes.append(f"the joint {joint['path']} to the world is read as fixed")
             waiting.remove(joint)
@@ -64,7 +64,7 @@ class PhysicsTree:
                 first = next(
                     (j["bodies"][0] for j in waiting if j["bodies"][0] not in carried), waiting[0]["bodies"][0]
                 )
-                self._add_root(first)
+                self._add_root(first, Kind.FREE if first in self.answer.header["floating"] else Kind.FIXED)
                 continue
             waiting.remove(ready)
             if all(body in self.row_of for body in ready["bodies"]):
@@ -94,9 +94,10 @@ class PhysicsTree:
         self.axes.append((0.0, 0.0, 0.0))
         return len(self.names) - 1
 
-    def _add_root(self, body: str) -> None:
+    def _add_root(self, body: str, kind: Kind) -> None:
+        """The row of a body that no joint carries: free where a simulation would let it fall."""
         at, turn, _ = self.stands[body]
-        self.row_of[body] = self._row(body, -1, Kind.FIXED, (at, turn))
+        self.row_of[body] = self._row(body, -1, kind, (at, turn))
 
     def _add(self, joint: dict[str, Any], *, back: bool) -> None:
         """Rows of a joint and of the body that it carries; `back` where the file has the two bodies the other way."""

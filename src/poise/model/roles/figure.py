@@ -71,11 +71,13 @@ class Candidate:
 
     @cached_property
     def usable(self) -> list[bool]:
-        """Which joints may have a role: those that move; of robots also those that are fixed.
+        """Which joints may have a role: those that move; of robots and of bodies for physics also those that are fixed.
 
-        Fixed nodes of a character are meshes, props and the ends of bones.
+        Fixed nodes of a character are meshes, props and the ends of bones. Where there are hinges beside balls, fixed
+        rows are bodies, as in a robot: a base that is not free, a hand that is welded to its forearm.
         """
-        return [self.is_robot or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
+        bodies = self.is_robot or any(self.hinged)
+        return [bodies or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
 
     @cached_property
     def words(self) -> list[Word]:
