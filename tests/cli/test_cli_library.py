@@ -122,20 +122,6 @@ class TestConvert:
             assert run("convert", takes, "-o", takes / "new", "--format", "glb", *more)[0] == 1
         assert len(table(takes / "new" / "poise-convert.csv")) == 4
 
-    def test_two_files_that_wrote_the_same_further_file_failed(self, tmp_path, here):
-        """Names of clips are known only when a file was read: a_b with clip c, a with clip b_c."""
-        rig = poise.load(FIGURE)
-        clip = rig.clips[0]
-        (tmp_path / "in").mkdir()
-        for name, clips in (("a", ("b_c", "d")), ("a_b", ("c", "e"))):
-            several = tuple(poise.Clip(clip.times, clip.poses, one) for one in clips)
-            poise.save(poise.Rig(rig.skeleton, rig.pose, several), tmp_path / "in" / f"{name}.glb")
-        code, _, _ = run("convert", tmp_path / "in", "-o", tmp_path / "out", "--format", "bvh", "--clip", "all")
-        assert code == 1
-        rows = table(tmp_path / "out" / "poise-convert.csv")
-        assert [row["status"] for row in rows] == ["failed", "failed"]
-        assert "a_b_c.bvh, too" in rows[0]["message"]
-
 
 class TestRefused:
     """Before any work: nothing is written, and one line says why."""

@@ -16,6 +16,7 @@ from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.errors import InputError
+from poise.libraries.clip_files import ALL
 from poise.libraries.convert import Converted
 from poise.libraries.convert import convert as run
 
@@ -88,7 +89,7 @@ def convert(
         if suffix is None:
             raise InputError("many files need --format, such as --format bvh: what they are converted to")
         library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json))
+        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json, each_clip=clip == ALL))
     only("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
     _say(run(*_two(files, out), **asdict(work)), as_json=as_json)
 

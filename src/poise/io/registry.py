@@ -53,6 +53,7 @@ class Format(Protocol):
     -----
     A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
     `write` then takes `rest`; see `poise.save`.
+    A format whose files hold one clip at most says `ONE_CLIP = True`.
     A format that is read only has no `write`, and may say in `INSTEAD` how else things are saved.
     """
 

@@ -28,6 +28,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 NAME = "BVH"
 SUFFIXES = (".bvh",)
+ONE_CLIP = True
 RESTS = ("keep", "zero")
 _DEFAULT_FRAME_TIME = 1.0 / 30.0
 _NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it

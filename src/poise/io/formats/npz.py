@@ -13,6 +13,7 @@ from poise.model.skeleton import Skeleton
 
 NAME = "robot motion"
 SUFFIXES = (".npz",)
+ONE_CLIP = True
 INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
 
 

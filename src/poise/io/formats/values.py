@@ -32,6 +32,7 @@ from poise.model.skeleton import Skeleton
 
 NAME = "joint values"
 SUFFIXES = (".json", ".csv")
+ONE_CLIP = True
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
