@@ -1,4 +1,4 @@
-/* A button on every block of code that copies it; blocks of output have none. */
+/* A button on every block of code that copies it (blocks of output have none), and formulas that fit in narrow windows. */
 "use strict";
 
 const SHOWN_FOR = 1500; // [ms] that a button says how it went
@@ -37,8 +37,22 @@ function addButton(block) {
   block.append(button);
 }
 
+const LEAST = 0.55; // of the usual size of a formula; one that is wider still scrolls
+
+function fit(formula) {
+  formula.style.fontSize = "";
+  for (let size = 1; formula.scrollWidth > formula.clientWidth && size > LEAST; ) {
+    size = Math.max(LEAST, size * Math.min(0.97, formula.clientWidth / formula.scrollWidth));
+    formula.style.fontSize = `${size}em`;
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   for (const block of document.querySelectorAll('div[class*="highlight-"]:not(.highlight-text) > .highlight')) {
     addButton(block);
   }
+  const formulas = document.querySelectorAll("div.math");
+  const all = () => formulas.forEach(fit);
+  window.addEventListener("resize", all);
+  all();
 });
