@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from figures._methods_table import measured
 from figures._style import COLOURS, LINES, MARKERS, figure, save
-from figures.methods_table import measured
 
 TIME = "in a batch [µs]"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.cli.told import next_steps
 from tests.command_line import ARM, HUMANOID, REACH, run, start
 from tests.patience import NO_HANG, PROCESS
 
@@ -19,7 +22,7 @@ from tests.patience import NO_HANG, PROCESS
 def test_version_and_help():
     assert start("--version").stdout.strip() == f"poise {poise.__version__}"
     text = run("solve", "--help").stdout
-    for option in ("--joint", "--root", "--to", "--from-clip", "--iterations", "--tolerance", "--limits", "--hinge"):
+    for option in ("--joint", "--root", "--to", "--clip", "--iterations", "--tolerance", "--limits", "--hinge"):
         assert option in text
 
 
@@ -127,7 +130,7 @@ class TestSolve:
         assert run("solve", HUMANOID, *REACH, "--iterations", "0", "--tolerance", "5").returncode == 0
 
     def test_from_a_clip(self):
-        done = run("solve", HUMANOID, *REACH, "--from-clip", "walk", "--time", "0.4", "--json")
+        done = run("solve", HUMANOID, *REACH, "--clip", "walk", "--time", "0.4", "--json")
         assert done.returncode == 0, done.stderr
         walked = poise.load(HUMANOID).clip("walk").at(0.4).local_rotations
         names = poise.load(HUMANOID).skeleton.names
@@ -165,7 +168,7 @@ class TestSolve:
             (("--joint", "LeftHand", "--to", "0", "0"), "--to"),
             (("--joint", "LeftHand", "--root", "RightArm", "--to", "0", "0", "0"), "not above"),
             ((*REACH, "--solver", "magic"), "no solver 'magic'"),
-            ((*REACH, "--from-clip", "run"), "no clip 'run'; clips: walk"),
+            ((*REACH, "--clip", "run"), "no clip 'run'; clips: walk"),
             ((*REACH, "-o", "x.obj"), "cannot write files"),
             ((*REACH, "-o", "x.fbx"), "FBX files are read, not written; save as .glb or .bvh"),
             ((*REACH, "-o", "x.blend"), "not supported yet"),
@@ -175,7 +178,7 @@ class TestSolve:
             ((*REACH, "--plot", "x.docx"), "docx"),
             ((*REACH, "--plot", "nowhere/x.png"), "nowhere"),
             ((*REACH, "-o", "x.urdf"), "a URDF file holds no pose"),
-            ((*REACH, "--time", "0.4"), "--time needs --from-clip"),
+            ((*REACH, "--time", "0.4"), "--time needs --clip"),
             ((*REACH, "--iterations", "9" * 25), "iterations must be a whole number from 0 to 1000000"),
             (("--joint", "LeftHand", "--to", "1e200", "0", "0", "--json"), "1e+100"),
             (("--joint", "LeftHand", "--to", "9" * 400, "0", "0"), "finite"),
@@ -211,7 +214,7 @@ class TestSolve:
         clip = poise.Clip(np.zeros(1), poise.Pose(
             rig.skeleton, pose.q[None], translations=pose.local_positions[None] + [0, 0.1, 0]), "moved")  # fmt: skip
         poise.save(clip, tmp_path / "moved.glb", like=rig)
-        start = ("--from-clip", "moved")
+        start = ("--clip", "moved")
         done = run("solve", tmp_path / "moved.glb", *REACH, *start, "-o", tmp_path / "x.json")
         assert done.returncode == 2
         assert "joint values hold no translation" in done.stderr
@@ -232,6 +235,46 @@ def test_demo(tmp_path):
     assert {"humanoid_reach.glb", "humanoid_step.bvh", "arm_reach.json", "humanoid_reach.png"} <= made
     assert {"humanoid_hills.glb", "humanoid_hills.html", "humanoid_hills.png"} <= made
     assert "walks over hills.npz" in done.stdout
+    said = done.stdout.splitlines()
+    assert [line[:4] for line in said if "/6 " in line[:4]] == [f"{i}/6 " for i in range(1, 7)]
+    assert "try next:" in said
+    commands = [line.strip() for line in said[said.index("try next:") + 1 :] if line.startswith("    ")]
+    assert len(commands) == 3
+    for command in commands:  # as they are printed
+        words = ["--html", tmp_path / "page.html"] if " view " in command else []
+        verb = shlex.split(command)
+        assert Path(shutil.which(verb[0])).samefile(sys.executable)
+        assert verb[1:3] == ["-m", "poise"]
+        assert run(*verb[3:], *words)[0] == 0, command
+
+
+class TestHowPoiseIsCalled:
+    """The name where the shell finds this program, else a path that a shell takes."""
+
+    @pytest.fixture
+    def program_at(self, tmp_path, monkeypatch):
+        program = tmp_path / "my tools" / "poise"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(sys, "argv", [str(program)])
+        monkeypatch.chdir(tmp_path)
+        return program
+
+    def test_by_its_name_where_it_is_found(self, program_at, monkeypatch):
+        monkeypatch.setenv("PATH", str(program_at.parent))
+        assert next_steps.program() == "poise"
+
+    def test_by_a_path_where_it_is_not_or_another_one_is(self, program_at, tmp_path, monkeypatch):
+        monkeypatch.setenv("PATH", "")
+        assert next_steps.program() == "'my tools/poise'"
+        monkeypatch.chdir(program_at.parent)
+        assert next_steps.program() == "./poise"
+        other = tmp_path / "poise"
+        other.write_text("#!/bin/sh\n")
+        other.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert next_steps.program() == "./poise"
 
 
 # --- files that are broken on purpose -------------------------------------------------------------

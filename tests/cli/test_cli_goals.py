@@ -224,7 +224,7 @@ class TestEveryFrame:
         [
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--time", "1"), "--every-frame solves a whole clip"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "--prefer", "closest"), "takes the first pose found"),
-            (("--joint", "LeftHand", "--to", "0", "1", "0", "--from-clip", "run"), "no clip 'run'"),
+            (("--joint", "LeftHand", "--to", "0", "1", "0", "--clip", "run"), "no clip 'run'"),
             (("--joint", "LeftHand", "--to", "0", "1", "0", "-o", "x.urdf"), "a URDF file holds no pose"),
         ],
     )

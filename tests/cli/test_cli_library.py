@@ -231,10 +231,7 @@ class TestRefused:
         asked = []
         for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
             several(name, ("walk", "run"))
-        monkeypatch.setattr(
-            "poise.cli.convert.files_of",
-            lambda file, out: asked.append(file.stem) or (out, out.with_stem(out.stem + "!")),
-        )
+        monkeypatch.setattr("poise.cli.library.clips.read", lambda file: asked.append(file.stem) or poise.load(file))
         run(*self.ALL, cwd=tmp_path)
         assert sorted(asked) == ["b", "b_1", "b_1_x"]
 

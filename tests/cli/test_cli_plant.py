@@ -103,7 +103,7 @@ class TestPlant:
 def test_a_second_run_names_the_clip_anew(tmp_path):
     out = tmp_path / "a.glb"
     assert run("lock", CHARACTER, "-o", out)[0] == 0
-    code, text, _ = run("lock", out, "--from-clip", "walk", "-o", out, "--json")
+    code, text, _ = run("lock", out, "--clip", "walk", "-o", out, "--json")
     assert code == 0
     assert json.loads(text)["clip"] == "walk_locked_1"
     assert [clip.name for clip in poise.load(out).clips] == ["walk", "walk_locked", "walk_locked_1"]
@@ -197,7 +197,7 @@ BAD = [
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--report", "no/a.html"), "there is no folder 'no'"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--plot", "a.gif"), "cannot draw to 'a.gif'"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--feet", "left,tail"), "no leg 'tail'; legs: left, right"),
-    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--from-clip", "run"), "no clip 'run'"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--clip", "run"), "no clip 'run'"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--metre", "0"), "a metre must be a positive number"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--stretch", "9"), "stretch must be"),
     (("plant", "none.bvh", "--terrain", "flat", "-o", "a.bvh"), "none.bvh"),
@@ -217,7 +217,7 @@ BAD = [
     ),
     (("plant", WALK, "-o", "a.bvh"), "Missing option"),
     (("lock", WALK), "Missing option"),
-    (("lock", "two.glb", "-o", "a.glb"), "poise lock needs --from-clip NAME: this file has 2 clips: 'walk', 'again'"),
+    (("lock", "two.glb", "-o", "a.glb"), "poise lock needs --clip NAME: this file has 2 clips: 'walk', 'again'"),
     (("lock", "ball.bvh", "-o", "a.bvh"), "no legs"),
 ]
 

@@ -86,7 +86,7 @@ class TestTargets:
         [
             (("--plot", "x.png"), "--plot draws one pose"),
             (("--to", "0", "0", "0"), "not both"),
-            (("--time", "1"), "--time needs --from-clip"),
+            (("--time", "1"), "--time needs --clip"),
             (("-o", "x.glb"), "a table is written as"),
             (("-o", "nowhere/x.csv"), "nowhere"),
             (("-o", "folder.csv"), "folder.csv: is a directory"),

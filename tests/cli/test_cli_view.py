@@ -234,11 +234,13 @@ class TestDemo:
     def served(self, monkeypatch):
         served = []
         monkeypatch.setattr(demo, "serve", lambda document, **how: served.append((document, how)))
+        for name, made in (("_run", None), ("_row", ()), ("_walk", "")):  # what comes before the viewer
+            monkeypatch.setattr(demo, name, lambda *_, made=made: made)
         return served
 
     def test_it_ends_with_the_viewer(self, served, monkeypatch, tmp_path):
         monkeypatch.setattr(demo, "can_show", lambda: True)
-        demo._view(tmp_path, headless=False)
+        demo.demo(folder=tmp_path, headless=False)
         ((document, how),) = served
         assert document.scene == "biped"
         assert how["host"] == "127.0.0.1"
@@ -247,7 +249,7 @@ class TestDemo:
     @pytest.mark.parametrize(("headless", "can"), [(True, True), (False, False)])
     def test_or_with_a_picture_and_a_page(self, served, monkeypatch, tmp_path, headless, can):
         monkeypatch.setattr(demo, "can_show", lambda: can)
-        demo._view(tmp_path, headless=headless)
+        demo.demo(folder=tmp_path, headless=headless)
         assert not served
         assert (tmp_path / "viewer.png").read_bytes().startswith(b"\x89PNG")
         assert (tmp_path / "viewer.html").stat().st_size > 100_000

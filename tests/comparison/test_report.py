@@ -123,6 +123,19 @@ class TestPage:
             tables_of = 6 + (method.convergence is not None)  # five groups, what it supports, iterations
             assert first.count(method.name) == tables_of, method.name
 
+    def test_it_opens_with_the_picture_that_answers(self, comparison, page):
+        """Before any table: bars of all methods, best first, as long as their figures."""
+        head = page[: page.index("<table")]
+        assert head.index(escape(comparison.verdict)) < head.index("<svg")
+        solved = {one.name: one.solved() for one in comparison.compared if one.main is not None and len(one.main)}
+        timed = {one.name: float(np.median(one.call_times)) for one in comparison.compared if one.call_times.size}
+        for drawing, values in zip(drawings(head)[:2], (solved, timed), strict=True):
+            bars = [bar for bar in drawing.iter("rect") if bar.get("class") == "length"]
+            assert [bar[0].text.rpartition(": ")[0] for bar in bars] == list(values)
+            lengths = [float(bar.get("width")) for bar in bars]
+            by_length = sorted(zip(lengths, values.values(), strict=True))
+            assert [value for _, value in by_length] == sorted(values.values())
+
     def test_those_that_refuse_say_why(self, comparison, page):
         (refused,) = comparison.refused
         assert ["two_bone", refused.refused] in [row for table in Reader(page).tables for row in table]

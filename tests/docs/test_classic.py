@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
-from figures import _classic, _clip, classic_numbers, classic_path_clip, classic_reach_clip
+from figures import _classic, _classic_numbers, _clip, classic_path_clip, classic_reach_clip
 
 CCD, TRANSPOSE = _classic.CLASSIC
 LARGEST = 300_000  # bytes of a clip
@@ -19,7 +19,7 @@ LARGEST = 300_000  # bytes of a clip
 
 def test_the_answers_are_those_that_the_page_concludes_from():
     """docs/classic.md: CCD is for getting there, Jacobian transpose for moving well."""
-    answers = classic_numbers.answers()
+    answers = _classic_numbers.answers()
     assert re.findall(r"\*\*(.+?)\*\*", answers) == [
         f"Which moves faster? {CCD}.",
         f"Which is smoother? {TRANSPOSE}.",

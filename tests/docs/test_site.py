@@ -17,6 +17,7 @@ from tests.docs.pages import DOCS, name, pages
 from tests.patience import PROCESS
 
 SEARCH_PAGES = {"search.html", "genindex.html"}  # furo's own: found through the search box, not through links
+IMAGE = re.compile(r"!\[[^\]]*\]\((images/[^)]*)\)")
 PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")  # its alt text
 
 
@@ -96,6 +97,58 @@ def test_the_script_says_where_the_site_is():
     said = (ROOT / "scripts" / "docs").read_text(encoding="utf-8")
     assert "--fail-on-warning" in said
     assert "index.html" in said
+
+
+# --- as a browser shows it --------------------------------------------------------------------------------------------
+
+#: Blocks of code with a line that is cut off, and formulas that are.
+CUT_CODE = "[...document.querySelectorAll('article pre')].filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+CUT_FORMULAS = """
+[...document.querySelectorAll("article div.math")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.textContent)
+"""
+SIDEWAYS = "document.documentElement.scrollWidth > innerWidth"  # the page itself can be scrolled there
+LARGEST = 300_000  # bytes of a picture on a page
+
+
+@pytest.fixture
+def tab(chromium):
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def test_no_code_and_no_formula_is_cut_off(tab, folder, html):
+    cut = {}
+    for page in html.keys() - SEARCH_PAGES:
+        tab.set_viewport_size({"width": 1200, "height": 900})
+        tab.goto((folder / page).as_uri())
+        found = [tab.evaluate(CUT_CODE)]
+        tab.set_viewport_size({"width": 400, "height": 800})
+        tab.wait_for_timeout(50)  # formulas are fitted when the window has changed
+        found += [tab.evaluate(CUT_FORMULAS), tab.evaluate(SIDEWAYS)]
+        if any(found):
+            cut[page] = found
+    assert cut == {}
+
+
+def test_code_is_copied_by_a_button(tab, folder):
+    tab.goto((folder / "start.html").as_uri())
+    tab.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.taken = text; }; }")
+    tab.evaluate("() => { window.setTimeout = () => 0; }")  # so that the word stays, however long the machine takes
+    block = tab.locator(".highlight-python .highlight").first
+    button = block.locator("button.copy")
+    button.click()
+    button.filter(has_text="Copied").wait_for()
+    assert tab.evaluate("window.taken") == block.locator("pre").inner_text()
+    assert tab.evaluate("window.taken").startswith("import poise\n")
+    assert tab.locator(".highlight-text button.copy").count() == 0  # that is output
+
+
+def test_pictures_are_small():
+    shown = {at for text in (path.read_text(encoding="utf-8") for path in pages()) for at in IMAGE.findall(text)}
+    assert {"images/viewer.png", "images/walk.png", "images/ground.webp", "images/roles.png"} <= shown
+    assert not {at for at in shown if (DOCS / at).stat().st_size > LARGEST}
 
 
 # --- the checks themselves: what they must find -----------------------------------------------------------------------

@@ -44,6 +44,16 @@ class TestOffered:
         ((_, root, tip, kind),) = offered(rig_of(generic_arm()))
         assert (root, tip, kind) == ("j0", "tool", "place")
 
+    def test_a_group_of_an_srdf_is_brought_to_places(self, tmp_path):
+        (tmp_path / "arm.urdf").write_bytes(samples.path("arm.urdf").read_bytes())
+        (tmp_path / "arm.srdf").write_text(
+            '<robot name="arm"><group name="manipulator"><chain base_link="base" tip_link="tool"/></group></robot>'
+        )
+        rig = poise.load(tmp_path / "arm.urdf")
+        ((name, _, tip, kind),) = offered(rig)
+        assert (name, kind) == ("manipulator", "place")
+        assert rig.skeleton.index(tip) == rig.skeleton.index("tool")
+
     def test_a_rope_gets_its_last_joints(self):
         ((_, root, tip, kind),) = offered(rig_of(straight_chain(30)))
         assert (root, tip, kind) == ("j18", "tip", "position")

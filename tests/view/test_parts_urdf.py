@@ -285,7 +285,7 @@ def test_a_mesh_outside_is_noted_and_the_rest_is_shown(tmp_path):
         ("<sphere/>", "radius needs 1 numbers"),
         ('<cylinder radius="1"/>', "length needs 1 numbers"),
         ('<mesh filename="t.stl" scale="1 1"/>', "scale needs 3 numbers"),
-        ('<mesh filename="words.stl"/>', "words.stl': holds no triangles"),
+        ('<mesh filename="words.stl"/>', "words.stl' holds no triangles"),
         ('<mesh filename="empty.stl"/>', "empty"),
         ('<mesh filename="t.step"/>', "t.step': a mesh is a .stl, .obj, .dae file"),
         ('<mesh filename="doctype.dae"/>', "document types and entities are not read"),
@@ -357,4 +357,5 @@ def test_many_lost_meshes_are_said_shortly(data):
     if not (data / "urdf/panda.urdf").exists():
         pytest.skip("no panda.urdf in the data")
     (note,) = model_of(poise.load(data / "urdf/panda.urdf")).notes
-    assert "and 7 more" in note
+    assert "and 7 more are not there; they were looked for in " in note
+    assert note.endswith("drop the folder that has it on the page, or start with --package-path FOLDER")

@@ -16,7 +16,8 @@ from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.errors import InputError
-from poise.libraries.convert import Converted, files_of
+from poise.libraries.clip_files import ALL
+from poise.libraries.convert import Converted
 from poise.libraries.convert import convert as run
 
 
@@ -52,10 +53,6 @@ class ConvertWork:
         done = as_object(run(file, out, **given))
         told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
         return {**done, **told, "status": "ok"}
-
-    def files(self, file: Path, out: Path) -> tuple[Path, ...] | None:
-        """All files that are written for one: several where each clip gets its own."""
-        return files_of(file, out) if self.clip == "all" else None
 
 
 def convert(
@@ -99,7 +96,7 @@ def convert(
         if suffix is None:
             raise InputError("many files need --format, such as --format bvh: what they are converted to")
         library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json))
+        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json, each_clip=clip == ALL))
     only("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
     _say(run(*_two(files, out), **asdict(work)), as_json=as_json)
 

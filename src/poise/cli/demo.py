@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from poise.cli.told.next_steps import next_steps
 from poise.cli.told.serving import can_show, serve
 from poise.errors import FileError, UnsupportedError
 from poise.ground.plant import Planted, plant_feet
@@ -22,7 +23,6 @@ from poise.problem.goals import Position
 from poise.solving.result import Result
 from poise.solving.solve import solve
 from poise.viewer import scenes
-from poise.viewer.document.document import Document
 from poise.viewer.session.stills import page_of, solved_pose
 
 _WIDTH = 116  # the table's own width: a pipe has no window to fit
@@ -36,6 +36,11 @@ class DemoSolve(NamedTuple):
     target: tuple[float, float, float]
     out: str
 
+    @property
+    def place(self) -> str:
+        """The target in words."""
+        return " ".join(f"{value:g}" for value in self.target)
+
 
 SCENES = (
     DemoSolve("humanoid.glb", "LeftHand", (0.4, 1.2, 0.35), "humanoid_reach.glb"),
@@ -44,6 +49,7 @@ SCENES = (
     DemoSolve("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
 )
 
+_STAGES = len(SCENES) + 2  # the walk and the viewer's scene follow
 HILLS = "humanoid_hills"  # the walk on hills: a clip, a picture and a page
 VIEWER = "viewer"  # a picture and a page of what the viewer would show
 _SHOWN = "biped"  # the viewer's scene
@@ -58,8 +64,8 @@ def demo(
 ) -> None:
     """Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder.
 
-    It ends with the viewer in the browser, until Ctrl-C. With --headless, or where there is no terminal or no browser,
-    it writes a picture and a page of the viewer's scene instead.
+    It says what to try next and ends with the viewer in the browser, until Ctrl-C. With --headless, or where there is
+    no terminal or no browser, it writes a picture and a page of the viewer's scene instead.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,39 +74,60 @@ def demo(
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in ("rig", "joint", "target", "result", "left", "sweeps", "us", "written"):
         table.add_column(column, no_wrap=True)
-    for scene in SCENES:
-        result = _run(scene, folder)
-        table.add_row(
-            scene.sample,
-            scene.joint,
-            " ".join(f"{value:g}" for value in scene.target),
-            str(result.status).replace("_", " "),
-            result.length(float(result.errors[0])),
-            str(int(result.iterations)),
-            f"{result.seconds * 1e6:.0f}",
-            scene.out,
-        )
+    for number, scene in enumerate(SCENES, 1):
+        _doing(number, f"solving: {scene.joint} of {scene.sample} to {scene.place}")
+        table.add_row(*_row(scene, _run(scene, folder)))
+    _doing(len(SCENES) + 1, "planting: the walk of humanoid.glb on hills.npz")
     walked = _walk(folder)
+    is_shown = not headless and can_show()
+    if not is_shown:
+        _doing(_STAGES, "drawing: the viewer's scene, as a picture and as a page")
+        _draw_viewer(folder)
     console = Console()
     Console(width=console.width if console.is_terminal else _WIDTH).print(table)
     typer.echo(f"{walked}\n")
     typer.echo(f"posed files and pictures are in {folder}")
-    _view(folder, headless=headless)
+    if not is_shown:
+        typer.echo(f"the viewer's scene without a server: {VIEWER}.html, .png")
+    _say_next(folder)
+    if is_shown:
+        typer.echo("")
+        _serve(folder)
 
 
-def _view(folder: Path, *, headless: bool) -> None:
-    """Serve the viewer's scene where somebody can see it, else write what it would show."""
-    document = scenes.scene(_SHOWN)
-    if not headless and can_show():
-        try:
-            serve(document, host="127.0.0.1", port=0, open_browser=True)
-        except UnsupportedError as error:
-            typer.echo(f"no viewer: {error}", err=True)
-        else:
-            return
-    (folder / f"{VIEWER}.html").write_bytes(page_of(document))
-    _draw_viewer(folder / f"{VIEWER}.png", document)
-    typer.echo(f"the viewer's scene: {VIEWER}.html, .png; `poise view` opens it where targets can be dragged")
+def _doing(number: int, what: str) -> None:
+    """Say what is done now: the first solve of each kind compiles, which takes seconds."""
+    typer.echo(f"{number}/{_STAGES} {what}")
+
+
+def _say_next(folder: Path) -> None:
+    typer.echo("\ntry next:")
+    for what, command in next_steps(folder, posed=SCENES[0].out, walk=f"{HILLS}.glb"):
+        typer.echo(f"  {what}:\n    {command}")
+
+
+def _serve(folder: Path) -> None:
+    """Serve the viewer's scene until Ctrl-C; where the viewer is not installed, write what it would show."""
+    try:
+        serve(scenes.scene(_SHOWN), host="127.0.0.1", port=0, open_browser=True)
+    except UnsupportedError as error:
+        typer.echo(f"no viewer: {error}", err=True)
+        _draw_viewer(folder)
+        typer.echo(f"the viewer's scene without a server: {VIEWER}.html, .png")
+
+
+def _row(scene: DemoSolve, result: Result) -> tuple[str, ...]:
+    """A row of the table."""
+    return (
+        scene.sample,
+        scene.joint,
+        scene.place,
+        str(result.status).replace("_", " "),
+        result.length(float(result.errors[0])),
+        str(int(result.iterations)),
+        f"{result.seconds * 1e6:.0f}",
+        scene.out,
+    )
 
 
 def _run(scene: DemoSolve, folder: Path) -> Result:
@@ -141,13 +168,16 @@ def _draw_feet(path: Path, planted: Planted) -> None:
         typer.echo(f"no picture: {error}", err=True)
 
 
-def _draw_viewer(path: Path, document: Document) -> None:
+def _draw_viewer(folder: Path) -> None:
+    """Write what the viewer would show: a page and a picture."""
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
+    document = scenes.scene(_SHOWN)
+    (folder / f"{VIEWER}.html").write_bytes(page_of(document))
     chain = document.active[0]
     poses = [("start", document.start), ("reached", solved_pose(document))]
     try:
-        plot.draw_poses(path, poses, target=chain.position, chain=chain.joints(document.skeleton))
+        plot.draw_poses(folder / f"{VIEWER}.png", poses, target=chain.position, chain=chain.joints(document.skeleton))
     except UnsupportedError as error:
         typer.echo(f"no picture: {error}", err=True)
 

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from poise.cli.given import asked
+from poise.cli.given.clips import clip_of
 from poise.cli.given.opened import limited
 from poise.cli.given.targets import Targets
 from poise.cli.library.verbs import Row
@@ -18,25 +19,16 @@ from poise.cli.many import SolveOptions
 from poise.cli.told import outputs
 from poise.cli.told.answer import largest
 from poise.cli.told.bars import bar
+from poise.cli.told.clips import new_files, save_clips
 from poise.errors import InputError
 from poise.io.registry import load, save
+from poise.libraries.clip_files import ALL
+from poise.maths.arrays import Ints
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.problem.goals import Goal, Near
 from poise.solvers.base.status import Status
 from poise.solving.frames.bake import Baked, bake
-
-
-def clip_of(rig: Rig, name: str | None, who: str = "--every-frame", option: str = "--from-clip") -> Clip:
-    """The clip that is meant: the one named, or the only one; InputError lists what there is."""
-    if name is not None:
-        return rig.clip(name)
-    if not rig.clips:
-        raise InputError(f"{who} needs a clip, and there is none in this file")
-    if len(rig.clips) != 1:
-        names = ", ".join(repr(clip.name) for clip in rig.clips)
-        raise InputError(f"{who} needs {option} NAME: this file has {len(rig.clips)} clips: {names}")
-    return rig.clips[0]
 
 
 def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
@@ -66,8 +58,13 @@ def solve_clip(
     with bar("solving", len(clip), rate=True) as advance:
         baked = bake(clip, goals, **given, progress=lambda done: advance(done, ""))
     if out is not None:
-        save(Clip(baked.times, baked.poses, baked.name), out, like=rig)
-    _say(baked, out, as_json=as_json)
+        save(clip_made(baked), out, like=rig)
+    if as_json:
+        typer.echo(json.dumps(as_object(baked, out), indent=1, allow_nan=False))
+    else:
+        _say(baked)
+        if out is not None:
+            typer.echo(f"clip {baked.name!r} in {out}")
     return 0 if bool(np.all(baked.result.reached)) else 1
 
 
@@ -94,12 +91,38 @@ class FramesWork:
 
     def warm(self, file: Path) -> None:
         """Solve two frames: what has to be compiled is compiled then."""
-        rig = self._rig(file)
-        clip = clip_of(rig, self.clip)
+        clip = self._clips(self._rig(file))[0]
         self._baked(Clip(clip.times[:2], clip.poses[:2], clip.name))
 
     def _rig(self, file: Path) -> Rig:
         return limited(load(file), self.limits, no_limits=self.no_limits)
+
+    def _clips(self, rig: Rig) -> tuple[Clip, ...]:
+        """The clips that are meant: one, or each of them."""
+        if self.clip == ALL and rig.clips:
+            return rig.clips
+        return (clip_of(rig, None if self.clip == ALL else self.clip),)
+
+    def solve_all(self, rig: Rig, out: Path | None, *, as_json: bool) -> int:
+        """Solve every clip of a file, write them and say how it went, each in its turn; the exit code."""
+        clips = self._clips(rig)
+        files = [None] * len(clips) if out is None else new_files(out, clips)
+        if out is not None:
+            outputs.check_pose_file(out)
+        baked: list[Baked] = []
+        with bar("solving", sum(map(len, clips)), rate=True) as advance:
+            for clip in clips:
+                baked.append(self._baked(clip))
+                advance(len(clip), clip.name)
+        save_clips([(clip_made(clip), file) for clip, file in zip(baked, files, strict=True) if file is not None], rig)
+        if as_json:
+            said = [as_object(clip, file) for clip, file in zip(baked, files, strict=True)]
+            typer.echo(json.dumps({"clips": said}, indent=1, allow_nan=False))
+        else:
+            for clip, file in zip(baked, files, strict=True):
+                typer.echo(f"{clip.name!r}:" if file is None else f"{clip.name!r} in {file}:")
+                _say(clip)
+        return 0 if all(bool(np.all(clip.result.reached)) for clip in baked) else 1
 
     def _baked(self, clip: Clip) -> Baked:
         start = clip.at(0.0)
@@ -115,33 +138,52 @@ class FramesWork:
     def __call__(self, file: Path, out: Path) -> Row:
         """Solve a file's clip; its row of the table."""
         rig = self._rig(file)
-        baked = self._baked(clip_of(rig, self.clip))
-        save(Clip(baked.times, baked.poses, baked.name), out, like=rig)
-        missed = np.flatnonzero(~np.asarray(baked.result.reached))
+        clips = self._clips(rig)
+        baked = [self._baked(clip) for clip in clips]
+        files = new_files(out, clips) if self.clip == ALL else [out]
+        save_clips([(clip_made(clip), new) for clip, new in zip(baked, files, strict=True)], rig)
+        missed = [_missed(clip) for clip in baked]
+        count = sum(map(len, missed))
+        said = [one.result.message(int(frames[0])) for one, frames in zip(baked, missed, strict=True) if len(frames)]
+        errors = {
+            name: max((e for e in map(largest, given) if e is not None), default=None)
+            for name, given in (
+                ("position_error", [one.result.position_errors for one in baked]),
+                ("angle_error", [one.result.angle_errors for one in baked]),
+            )
+        }
         return {
-            "status": "missed" if len(missed) else "ok", "frames": len(baked), "missed": len(missed),
-            "position_error": largest(baked.result.position_errors),
-            "angle_error": largest(baked.result.angle_errors), "solver": baked.result.solver,
-            "message": baked.result.message(int(missed[0])) if len(missed) else "",
+            "status": "missed" if count else "ok", "frames": sum(map(len, baked)), "missed": count, **errors,
+            "solver": baked[0].result.solver, "files": list(dict.fromkeys(map(str, files))), "message": "; ".join(said),
         }  # fmt: skip
 
 
-def _say(baked: Baked, out: Path | None, *, as_json: bool) -> None:
-    result = baked.result
-    missed = np.flatnonzero(~np.asarray(result.reached))
-    if as_json:
-        said: dict[str, Any] = {
-            "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed), "solver": result.solver,
-            "worst_position_error": largest(result.position_errors), "worst_angle_error": largest(result.angle_errors),
-            "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed.tolist()],
-            "seconds": result.seconds, "out": None if out is None else str(out),
-        }  # fmt: skip
-        typer.echo(json.dumps(said, indent=1, allow_nan=False))
-        return
+def clip_made(baked: Baked) -> Clip:
+    """The solved clip, as it is written."""
+    return Clip(baked.times, baked.poses, baked.name)
+
+
+def as_object(baked: Baked, out: Path | None) -> dict[str, Any]:
+    """Everything that is known of a solved clip, for JSON."""
+    result, missed = baked.result, _missed(baked)
+    return {
+        "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed), "solver": result.solver,
+        "worst_position_error": largest(result.position_errors), "worst_angle_error": largest(result.angle_errors),
+        "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed.tolist()],
+        "seconds": result.seconds, "out": None if out is None else str(out),
+    }  # fmt: skip
+
+
+def _missed(baked: Baked) -> Ints:
+    """The frames that did not reach their targets."""
+    return np.flatnonzero(~np.asarray(baked.result.reached))
+
+
+def _say(baked: Baked) -> None:
+    """Print how many frames were reached, and what of the first ones that were not."""
+    result, missed = baked.result, _missed(baked)
     typer.echo(f"{len(baked) - len(missed)} of {len(baked)} frames reached ({result.solver})")
     for i in missed[:3].tolist():
         typer.echo(f"frame {i}, {baked.times[i]:.3f} s: {result.message(i)}")
     if len(missed) > 3:  # noqa: PLR2004
         typer.echo(f"and {len(missed) - 3} more")
-    if out is not None:
-        typer.echo(f"clip {baked.name!r} in {out}")

@@ -10,17 +10,20 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from poise.cli import feet
+from poise.cli.given.clips import Chosen
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
 from poise.cli.library.plan import is_library
 from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
+from poise.cli.planted import clips as feet_clips
+from poise.cli.planted import feet
 from poise.errors import InputError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import FORMS, terrain_of
 from poise.io.numbers import number
+from poise.libraries.clip_files import ALL
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
@@ -47,7 +50,6 @@ _Clips = Annotated[
 _Out = Annotated[
     Path, typer.Option("-o", "--out", help="write the clip here (.glb, .gltf, .vrm, .bvh); of many: the folder")
 ]
-_FromClip = Annotated[str | None, typer.Option("--from-clip", help="which clip, where the file has several")]
 _Feet = Annotated[str | None, typer.Option("--feet", metavar="NAMES", help="which legs: left,right; default: all")]
 _Contacts = Annotated[
     Path | None,
@@ -114,8 +116,11 @@ class FeetWork:
 
     def __call__(self, file: Path, out: Path) -> Row:
         """Do one of many files; its row of the table."""
-        asked = feet.PlantRequest(file, self.clip, self.legs, None)
-        done = feet.put_one(asked, feet.Files(out, None, None, None), self.put, verb=self.verb)
+        asked, files = feet.PlantRequest(file, self.clip, self.legs, None), feet.Files(out, None, None, None)
+        if self.clip == ALL:
+            _, all_done = feet_clips.put_all(asked, files, self.put, verb=self.verb, advance=lambda _done, _now: None)
+            return feet_clips.row_of(all_done, strict=self.strict)
+        done = feet.put_one(asked, files, self.put, verb=self.verb)
         return feet.row_of(done, strict=self.strict)
 
 
@@ -134,13 +139,14 @@ def _run(
     if not (is_library(clips, files.out) or many.suffix is not None):
         only(work.verb, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster)
         asked = feet.PlantRequest(clips[0], work.clip, work.legs, contacts)
-        feet.run(asked, files, work.put, verb=work.verb, as_json=as_json, strict=work.strict)
+        run = feet_clips.run if work.clip == ALL else feet.run
+        run(asked, files, work.put, verb=work.verb, as_json=as_json, strict=work.strict)
         return
     refuse(work.verb, contacts=contacts, report=files.report, plot=files.plot, save_contacts=files.contacts)
     library = library_of(
         files.out, many.suffix, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster
     )
-    raise typer.Exit(run_library(work.verb, clips, library, work, as_json=as_json))
+    raise typer.Exit(run_library(work.verb, clips, library, work, as_json=as_json, each_clip=work.clip == ALL))
 
 
 def plant(
@@ -148,7 +154,7 @@ def plant(
     *,
     terrain: Annotated[str, typer.Option("--terrain", metavar="TERRAIN", help=f"one of {', '.join(FORMS)}")],
     out: _Out,
-    from_clip: _FromClip = None,
+    clip: Chosen = None,
     feet_names: _Feet = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlace.TRAVEL,
@@ -191,7 +197,7 @@ def plant(
     )
     _terrain(ground)  # what is wrong with it is said before any file is read
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
-    work = FeetWork("plant", ground, from_clip, feet.names_of(feet_names), tuple(given.items()), strict)
+    work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 
@@ -200,7 +206,7 @@ def lock(
     files: _Clips,
     *,
     out: _Out,
-    from_clip: _FromClip = None,
+    clip: Chosen = None,
     feet_names: _Feet = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlace.KEEP,
@@ -219,7 +225,7 @@ def lock(
 ) -> None:
     """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
-    work = FeetWork("lock", None, from_clip, feet.names_of(feet_names), tuple(given.items()), strict)
+    work = FeetWork("lock", None, clip, feet.names_of(feet_names), tuple(given.items()), strict)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from poise.cli import frames, many
 from poise.cli.given import asked
+from poise.cli.given.clips import OPTIONS, clip_of, refuse_all
 from poise.cli.given.goals import HELP
 from poise.cli.given.groups import GroupedCommand, groups_in
 from poise.cli.given.opened import opened
@@ -19,6 +20,7 @@ from poise.cli.library.plan import is_library
 from poise.cli.told import answer, outputs
 from poise.errors import InputError
 from poise.io.registry import save
+from poise.libraries.clip_files import ALL
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.problem.goals import Goal
@@ -91,7 +93,12 @@ def solve(  # its class of command, `Command` below, takes several --joint
             help="many targets: .csv with columns x y z and/or qw qx qy qz, or .npy (k, 3), (k, 4), (k, 7) or matrices"
         ),
     ] = None,
-    from_clip: Annotated[str | None, typer.Option("--from-clip", help="start from a clip's pose")] = None,
+    clip: Annotated[
+        str | None,
+        typer.Option(
+            *OPTIONS, metavar="NAME", help="start from a clip's pose; with --every-frame: which clip, all: each of them"
+        ),
+    ] = None,
     from_pose: Annotated[
         str | None, typer.Option("--from-pose", help="start from a named pose: a keyframe of MJCF, a state of SRDF")
     ] = None,
@@ -149,43 +156,55 @@ def solve(  # its class of command, `Command` below, takes several --joint
         _refuse_with_targets(wanted, others, plot=plot, prefer=prefer, beside=not every_frame)
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
-    if from_pose is not None and (every_frame or from_clip is not None):
-        raise InputError("--from-pose is another start than that of --from-clip and --every-frame: give one")
-    if time is not None and from_clip is None:
-        raise InputError("--time needs --from-clip: it is the time in that clip")
-    short = {"iterations": iterations, "restarts": restarts, "damping": damping, "order": order, "hinge": hinge}
+    if from_pose is not None and (every_frame or clip is not None):
+        raise InputError("--from-pose is another start than that of --clip and --every-frame: give one")
+    if time is not None and clip is None:
+        raise InputError("--time needs --clip: it is the time in that clip")
+    if not every_frame:
+        refuse_all(clip, "a pose starts from one clip, and --every-frame solves them all")
+    elif targets is not None:
+        refuse_all(clip, "the rows of --targets are the frames of one clip")
+    short: dict[str, Any] = {
+        "iterations": iterations,
+        "restarts": restarts,
+        "damping": damping,
+        "order": order,
+        "hinge": hinge,
+    }
+    how = {
+        "tolerance": tolerance, "angle_tolerance": angle_tolerance, "free_root": free_root,
+        "prefer": prefer.value, "seeds": seeds, "threads": threads,
+    }  # fmt: skip
+    named, flags = (solver, tuple(option or ()), natural), tuple(short.items())
+    work = frames.FramesWork(wanted, tuple(others), clip, limits, no_limits, named, flags, tuple(how.items()))
     if is_library(files, out if every_frame else None) or suffix is not None:
         from poise.cli.library.run import run as run_library  # noqa: PLC0415  (one file has no need of processes)
 
         if not every_frame:
             raise InputError("poise solve with many files needs --every-frame: it solves their clips")
         refuse("solve", targets=targets)
-        how = {
-            "tolerance": tolerance, "angle_tolerance": angle_tolerance, "free_root": free_root,
-            "prefer": prefer.value, "seeds": seeds, "threads": threads,
-        }  # fmt: skip
-        named, flags = (solver, tuple(option or ()), natural), tuple(short.items())
-        work = frames.FramesWork(wanted, tuple(others), from_clip, limits, no_limits, named, flags, tuple(how.items()))
         library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("solve", files, library, work, as_json=as_json))
+        raise typer.Exit(run_library("solve", files, library, work, as_json=as_json, each_clip=clip == ALL))
     only("solve", overwrite=overwrite, processes=processes, cluster=cluster)
     rig = opened(files[0], limits, no_limits=no_limits)
-    clip = frames.clip_of(rig, from_clip) if every_frame or from_clip is not None else None
+    if clip == ALL:
+        raise typer.Exit(work.solve_all(rig, out, as_json=as_json))
+    chosen_clip = clip_of(rig, clip) if every_frame or clip is not None else None
     own = rig.pose if from_pose is None else rig.named_pose(from_pose)
-    start = own if clip is None else clip.at(0.0 if time is None else time)
+    start = own if chosen_clip is None else chosen_clip.at(0.0 if time is None else time)
     rows = None if targets is None else open_targets(targets, joint or "", root)
     goals = asked.all_goals(wanted, others, start, main=rows is None)
     every = goals if rows is None else (rows.goal, *goals)
     chosen = asked.solver_of(
         solver, start, every, prefer.value, option or (), free_root=free_root, natural=natural, **short
     )
-    how = many.SolveOptions(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
-    if every_frame and clip is not None:
-        each = frames.goals_of(clip, rows, goals)
-        raise typer.Exit(frames.solve_clip(rig, clip, each, out, how, as_json=as_json))
+    options = many.SolveOptions(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
+    if every_frame and chosen_clip is not None:
+        each = frames.goals_of(chosen_clip, rows, goals)
+        raise typer.Exit(frames.solve_clip(rig, chosen_clip, each, out, options, as_json=as_json))
     if rows is not None:
-        raise typer.Exit(many.solve_table(start, rows, out, how, as_json=as_json))
-    raise typer.Exit(_solve_one(rig, start, goals, how, out, plot, as_json=as_json))
+        raise typer.Exit(many.solve_table(start, rows, out, options, as_json=as_json))
+    raise typer.Exit(_solve_one(rig, start, goals, options, out, plot, as_json=as_json))
 
 
 def _solve_one(

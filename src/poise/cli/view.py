@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from poise.cli import frames
+from poise.cli.given.clips import clip_of
 from poise.cli.told import outputs
 from poise.cli.told.serving import serve
 from poise.errors import FileError, InputError
@@ -98,7 +98,7 @@ def as_shown(document: Document, shown: ViewOptions) -> Document:
     if shown.root is not None and shown.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
     if shown.clip is not None or (shown.plant and document.clip is None):
-        name = frames.clip_of(document.rig, shown.clip, "--plant", "--clip").name
+        name = clip_of(document.rig, shown.clip, "--plant").name
         document = timeline.clip(document, {"name": name})
     if shown.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(shown.joint)]

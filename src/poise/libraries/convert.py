@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from os import PathLike
@@ -19,6 +17,7 @@ from poise.ground.figure.figure import up_of_legs
 from poise.io.registry import as_path, load, reader, save, writer
 from poise.io.vrma.tpose import placing
 from poise.io.vrma.write import is_animation
+from poise.libraries.clip_files import ALL, clip_paths
 from poise.libraries.losses import losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
 from poise.libraries.roots import one_tree
@@ -135,24 +134,8 @@ def convert(
     keeps = is_same and placed.skeleton.source is chosen.skeleton.source
     rests = rest or ("zero" if "zero" in getattr(module, "RESTS", ()) and not keeps else "keep")
     timed, late = _timed(placed, fps)
-    written = _write(timed, path, rests, each=clip == "all")
+    written = _write(timed, path, rests, each=clip == ALL)
     return _told(written, meshes_of(rig), [*notes, *left, *more, *late], aside)
-
-
-def files_of(source: str | PathLike[str], out: str | PathLike[str]) -> tuple[Path, ...]:
-    """The files that `convert` with clip "all" writes: one, or where the new format holds one clip, one for each.
-
-    Parameters
-    ----------
-    source
-        The file, which is read for the names of its clips.
-    out
-        The new file.
-    """
-    path = as_path(out)
-    rig, _ = _opened(source)
-    several = getattr(writer(path), "ONE_CLIP", False) and len(rig.clips) > 1
-    return tuple(_paths(path, rig)) if several else (path,)
 
 
 def _opened(source: str | PathLike[str] | Rig) -> tuple[Rig, list[str]]:
@@ -166,7 +149,7 @@ def _opened(source: str | PathLike[str] | Rig) -> tuple[Rig, list[str]]:
 
 def _chosen(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
     """The rig with the clip that is meant, or all of them."""
-    if name is None or name == "all":
+    if name is None or name == ALL:
         return rig, []
     clip = rig.clip(name)
     others = [other.name for other in rig.clips if other is not clip]
@@ -276,7 +259,7 @@ def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, 
             names = listed(repr(clip.name) for clip in rig.clips)
             message = f"{path}: it holds one clip: name the one that is meant, or give 'all' for a file each: {names}"
             raise UnsupportedError(message) from error
-        files = list(zip(_paths(path, rig), single, strict=True))
+        files = list(zip(clip_paths(path, [clip.name for clip in rig.clips]), single, strict=True))
         for file, part in files:
             _save(part, file, rest)
         return files
@@ -299,19 +282,6 @@ def _save(rig: Rig, path: Path, rest: Rest) -> None:
             else:
                 return
             raise
-
-
-def _paths(path: Path, rig: Rig) -> Iterator[Path]:
-    """NAME_CLIP.bvh for each clip; letters that a file's name does not take are lines."""
-    taken: set[str] = set()
-    for clip in rig.clips:
-        plain = re.sub(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]', "_", clip.name).strip(". ") or "clip"
-        name, k = f"{path.stem}_{plain}", 0
-        while name.casefold() in taken:
-            k += 1
-            name = f"{path.stem}_{plain}_{k}"
-        taken.add(name.casefold())
-        yield path.with_name(name + path.suffix)
 
 
 # --- what came of it -------------------------------------------------------------------------------------------------

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import glob
-import itertools
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from poise.errors import FileError, InputError, PoiseError, listed
+from poise.errors import FileError, InputError, listed
 from poise.io.registry import formats, writer
 
 _MAGIC = "*?["
@@ -104,46 +102,6 @@ def _check_apart(found: list[FilePair]) -> None:
             raise InputError(f"{other} and {file} would both be written to {out}: rename one, or give them apart")
         if out.resolve() in inputs:
             raise InputError(f"{out} is one of the files to work on: give another folder with -o")
-
-
-def further(found: Sequence[FilePair], files: Callable[[Path, Path], tuple[Path, ...] | None]) -> list[FilePair]:
-    """Every file that a work writes for the inputs, with its input; InputError where two would be one.
-
-    What `files` tells of an input takes reading it. So it is asked only where it matters: where a name of another new
-    file, or of one that is there, is that of this one with more after it, `NAME_...`, or the other way round.
-    """
-    stems = {pair.out: _stem(pair.out) for pair in found}
-    there = {_stem(path) for folder in {pair.out.parent for pair in found} for path in _in(folder)}
-    longer = _longer(sorted({*stems.values(), *there}))
-    planned: list[FilePair] = []
-    for pair in found:
-        names = None
-        if stems[pair.out] in longer:
-            with suppress(PoiseError):  # it is told when the file is worked on
-                names = files(*pair)
-        planned += [FilePair(pair.file, name) for name in names or (pair.out,)]
-    _check_apart(planned)
-    return planned
-
-
-def _stem(path: Path) -> str:
-    return str(path.with_suffix("")).casefold()
-
-
-def _in(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _longer(stems: Sequence[str]) -> set[str]:
-    """Those of sorted stems that begin another one, `NAME_...`, and those others."""
-    found: set[str] = set()
-    for i, stem in enumerate(stems):
-        rest = itertools.takewhile(
-            lambda other, stem=stem: other.startswith(stem), itertools.islice(stems, i + 1, None)
-        )
-        more = [other for other in rest if other.startswith(f"{stem}_")]
-        found.update(more, [stem] if more else ())
-    return found
 
 
 def check_new(found: Sequence[FilePair], own: Iterable[Path], *, overwrite: bool) -> None:

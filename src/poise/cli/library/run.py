@@ -15,11 +15,12 @@ from typing import Any
 
 import typer
 
+from poise.cli.library.clips import check_library
 from poise.cli.library.journal import Journal, sweep
-from poise.cli.library.plan import FilePair, ManyFiles, check_new, further, pairs
+from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
 from poise.cli.told.bars import bar
-from poise.errors import FileError, PoiseError, PoiseWarning, listed
+from poise.errors import FileError, PoiseError, PoiseWarning
 from poise.io.files import write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
@@ -44,15 +45,20 @@ class _EachFile:
         return {**row, "message": "; ".join([message] * bool(message) + more)}
 
 
-def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as_json: bool) -> int:
-    """Do the work with every file; the exit code: 0 all good, 1 some failed. Misuse is refused before any work."""
+def run(
+    name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as_json: bool, each_clip: bool = False
+) -> int:
+    """Do the work with every file; the exit code: 0 all good, 1 some failed. Misuse is refused before any work.
+
+    each_clip  whether a file gives a new one for each of its clips where the format holds one
+    """
     found = pairs(inputs, library.folder, library.suffix)
     verb, table = VERBS[name], library.folder / f"poise-{name}.csv"
     journal = Journal(library.folder, name, repr(work), found)
-    files = getattr(work, "files", None)
-    planned = [*(found if files is None else further(found, files)), FilePair(table, table)]
-    own = [pair.out for pair in planned] if journal.is_resumed else []
-    check_new(planned, own, overwrite=library.overwrite)
+    own = [pair.out for pair in found] if journal.is_resumed else []
+    check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)
+    if each_clip:
+        check_library(found, overwrite=library.overwrite or journal.is_resumed)
     _make_folders([*found, FilePair(table, table)])
     new = [*(pair.out for pair in found), table]
     if journal.is_resumed:
@@ -68,7 +74,7 @@ def run(name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as
             done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command goes on"
             typer.echo(done, err=True)
             raise typer.Exit(130) from None
-    rows = _marked(found, journal.rows)
+    rows = [{"file": str(pair.file), "out": str(pair.out)} | journal.rows[str(pair.out)] for pair in found]
     _write_table(table, verb, rows)
     journal.end()
     return _say(rows, table, as_json=as_json)
@@ -141,22 +147,6 @@ def _row(finished: Finished) -> Row:
     error = finished.error
     said = str(error) if isinstance(error, PoiseError) else f"{type(error).__name__}: {error}"
     return {"status": "failed", "message": " ".join(said.split())}
-
-
-def _marked(found: Sequence[FilePair], rows: dict[str, Row]) -> list[Row]:
-    """All rows, with their files; those that wrote the same further file failed: one has written over the other."""
-    owners: dict[str, list[str]] = {}
-    for name, row in rows.items():
-        for file in row.get("files", ()):
-            owners.setdefault(file.casefold(), []).append(name)
-    marked: list[Row] = []
-    for pair in found:
-        row = {"file": str(pair.file), "out": str(pair.out)} | rows[str(pair.out)]
-        shared = [file for file in row.get("files", ()) if len(owners[file.casefold()]) > 1]
-        if shared:
-            row |= {"status": "failed", "message": f"another file was written to {listed(shared)}, too"}
-        marked.append(row)
-    return marked
 
 
 def _write_table(table: Path, verb: Verb, rows: list[Row]) -> None:

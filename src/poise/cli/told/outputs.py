@@ -54,3 +54,11 @@ def check_apart(paths: dict[str, Path]) -> None:
         other = taken.setdefault(path.resolve(), option)
         if other != option:
             raise InputError(f"{other} and {option} would both write {path}: give two files")
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

@@ -2,6 +2,7 @@
 
 page.py puts the parts together; each part makes HTML of one question and takes its colours from style.py:
 
+    answer     the picture that answers, at the top
     words      the answer and what was asked, in sentences
     tables     figures in groups, what each method supports, who refused
     curves     convergence, cost against joints and batch size

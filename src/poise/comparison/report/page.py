@@ -7,7 +7,7 @@ from html import escape
 
 from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.verdict import verdict
-from poise.comparison.report import curves, figures, notes, places, spreads, tables, words
+from poise.comparison.report import answer, curves, figures, notes, places, spreads, tables, words
 from poise.comparison.report.look import Look, looks
 from poise.comparison.report.style import style
 
@@ -32,6 +32,8 @@ def page_of(findings: Findings) -> str:
         f"<header><h1>Which method for {name}?</h1>",
         f'<p class="muted">{escape(findings.task.title)}</p>',
         _answer(findings),
+        answer.picture(shown),
+        _more(findings),
         _asked(findings),
         f"<nav>{links}</nav></header>",
         _key(shown),
@@ -42,10 +44,15 @@ def page_of(findings: Findings) -> str:
 
 
 def _answer(findings: Findings) -> str:
+    return f'<div class="answer"><p>{escape(verdict(findings))}</p></div>'
+
+
+def _more(findings: Findings) -> str:
+    """What the verdict leaves out, and what ranks mean."""
     facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.more(findings))
     more = f"<ul>{facts}</ul>" if facts else ""
     ranks = f'<p class="muted">{escape(words.RANKS)}</p>' if findings.compared else ""
-    return f'<div class="answer"><p>{escape(verdict(findings))}</p></div>{more}{ranks}'
+    return f"{more}{ranks}"
 
 
 def _asked(findings: Findings) -> str:

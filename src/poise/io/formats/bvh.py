@@ -28,9 +28,9 @@ from poise.model.skeleton import Kind, Skeleton
 
 NAME = "BVH"
 SUFFIXES = (".bvh",)
+ONE_CLIP = True
 RESTS = ("keep", "zero")
 ONE_ROOT = True
-ONE_CLIP = True
 _DEFAULT_FRAME_TIME = 1.0 / 30.0
 _NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it
 

@@ -33,7 +33,8 @@ class UsualLimb(NamedTuple):
 def usual_limbs(rig: Rig) -> tuple[UsualLimb, ...]:
     """The chains of the sidecar; else arms and legs; else the longest chains that move."""
     if rig.skeleton.chains:
-        return tuple(UsualLimb(name, root, tip) for name, (root, tip) in rig.skeleton.chains.items())
+        named = rig.skeleton.chains.items()
+        return tuple(UsualLimb(name, root, tip, usual_kind(rig.skeleton, root, tip)) for name, (root, tip) in named)
     limbs = _limbs(rig) if len(rig.skeleton) else []
     if limbs:
         return tuple(UsualLimb(name, _root(rig.skeleton, root), tip) for name, root, tip in limbs)

@@ -18,6 +18,7 @@ from poise.viewer.parts.gltf import LARGEST_FILE, MOST_TRIANGLES
 
 SUFFIXES = (".stl", ".obj", ".dae")
 _FOLDERS = ("urdf", "robots", "xacro")  # in a package of ROS, beside the folder of meshes
+_OTHER = "; drop the folder that has it on the page, or start with --package-path FOLDER"
 _FARTHEST = 1e30  # a coordinate may be; products of more would overflow
 _LONGEST = 1024  # characters of a path
 
@@ -49,8 +50,7 @@ def found(urdf: Path, name: str, packages: Sequence[Path] = ()) -> Path:
         elif there:
             return target
     looked = " and ".join(map(str, roots))
-    other = "; --package-path names another folder" if packed else ""
-    raise FileError(name[:200], f"is not there; it was looked for in {looked}{other}")
+    raise FileError(name[:200], f"is not there; it was looked for in {looked}{_OTHER if packed else ''}")
 
 
 def _candidates(roots: Sequence[Path], folder: Path, rest: str, *, packed: bool) -> Iterator[tuple[Path, Path]]:

@@ -23,6 +23,7 @@ from poise.viewer.parts.gltf import MOST_TRIANGLES
 from poise.viewer.parts.mesh_files import found, moved, read_mesh
 
 _NAMED = 3  # meshes in a sentence
+_PLURAL = {"is": "are", "has": "have", "holds": "hold", "leads": "lead", "cannot": "cannot"}  # reasons begin so
 
 
 class Robot(NamedTuple):
@@ -134,10 +135,14 @@ class _Shapes:
 
 def _sentence(names: list[str], reason: str) -> str:
     """What of the meshes; of many the first names, so that the sentence does not cover the robot."""
-    if len(names) > 1:
-        reason = reason.replace("is not there; it was", "are not there; they were")
     more = len(names) - _NAMED
-    return f"{listed(names) if more <= 1 else f'{listed(names[:_NAMED])} and {more} more'}: {reason}"
+    which = listed(names) if more <= 1 else f"{listed(names[:_NAMED])} and {more} more"
+    verb, _, rest = reason.partition(" ")
+    if verb not in _PLURAL:
+        return f"{which}: {reason}"
+    if len(names) > 1:
+        verb, rest = _PLURAL[verb], rest.replace("; it was", "; they were")
+    return f"{which} {verb} {rest}"
 
 
 def _transform(visual: Visual) -> Floats:

@@ -108,7 +108,11 @@ def redo(session: Session, _: dict[str, Any]) -> None:
 
 def _restore(session: Session, go: Callable[[Any], Any]) -> None:
     now = session.document
-    document, shown, outcomes = go(session.moment())
+    try:
+        document, shown, outcomes = go(session.moment())
+    except InputError as nothing:  # a key pressed once too often is no error
+        session.say("note", str(nothing))
+        return
     document = document.of_program(now)
     if now.driven:  # what a program shows and holds is not the page's to undo
         document = document.but(driven=True, places=now.places, handles=now.handles)

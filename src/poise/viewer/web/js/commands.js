@@ -71,6 +71,7 @@ function looking(page) {
   return {
     /** @param {"move"|"turn"} mode */
     gizmo(mode) {
+      if (!boneMoves(store)) store.set("turning", false); // the target again: a bone has the rings only
       store.set("gizmo", mode);
       if (mode === "turn" && !store.get("holds")?.turns) page.messages.show("note", NO_TURN);
     },
@@ -103,6 +104,12 @@ function looking(page) {
 function flip(store, what) {
   const show = store.get("show");
   store.set("show", { ...show, [what]: !show[what] });
+}
+
+/** @returns {boolean} whether the selected bone can be moved, too: the free root of a rig */
+export function boneMoves(store) {
+  const joints = store.get("model")?.message.joints ?? [];
+  return joints.find(({ name }) => name === store.get("selected"))?.kind === "free";
 }
 
 /** @returns {boolean} whether a chain pins this joint */

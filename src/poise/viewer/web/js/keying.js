@@ -1,7 +1,7 @@
 /** Bones that are turned while a clip is chosen: keyed into it at the time that is shown, if Key is on. */
 
 import { element } from "poise/element.js";
-import { toolButton } from "poise/tool_button.js";
+import { retitle, toolButton } from "poise/tool_button.js";
 
 const NEAR = 1e-3; // [s]
 
@@ -32,14 +32,12 @@ export function keyButtons({ store, send, playhead }, commands) {
     const on = store.get("keying") === true;
     key.disabled = !store.get("state")?.clip;
     key.setAttribute("aria-pressed", String(on));
-    key.title = "Key (K): bones that are turned (T) are keyed into the clip at this time";
-    key.setAttribute("aria-label", key.title);
+    retitle(key, "Key (K): bones that are turned (T) are keyed into the clip at this time");
   });
   store.on(["selected", "state", "frame", "asked"], () => {
     const here = keyHere(store, playhead);
     remove.disabled = !here;
-    remove.title = here ? `Remove the key of ${here.joint}` : "No key of the selected bone at this time";
-    remove.setAttribute("aria-label", remove.title);
+    retitle(remove, here ? `Remove the key of ${here.joint}` : "No key of the selected bone at this time");
   });
   return [key, remove];
 }

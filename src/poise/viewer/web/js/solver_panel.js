@@ -114,6 +114,7 @@ function method({ store, send }, view) {
     onchange: () => send({ do: "solver", view, name: select.value }),
   });
   const text = element("p", { class: "hint" });
+  const title = element("span", { "data-testid": `options-of-${letter}` }); // whose options stand below
   const options = new SolverOptions(letter, (name, value) => send({ do: "option", view, name, value }));
   const show = () => {
     const [known, chosen] = [store.get("welcome")?.solvers ?? [], store.get("state")?.solvers[view]];
@@ -131,12 +132,13 @@ function method({ store, send }, view) {
     select.value = chosen.name;
     const solver = known.find((each) => each.name === chosen.name);
     text.textContent = solver?.text ?? "";
+    title.textContent = solver?.title ?? chosen.name;
     select.title = refused[chosen.name] ?? text.textContent;
     options.show(chosen.name, solver?.options ?? [], chosen.options);
   };
   store.on(["welcome", "state"], show);
   const sign = () => element("b", { class: `letter letter-${letter}` }, letter.toUpperCase());
   const choice = element("label", { class: "method" }, sign(), select);
-  const legend = element("legend", {}, sign(), "Method");
+  const legend = element("legend", {}, sign(), title);
   return { choice, options: element("fieldset", {}, legend, text, options.whole) };
 }

@@ -18,10 +18,15 @@ export function toolButton(testid, drawing, title, act) {
   );
 }
 
-/** Give a button another drawing and other words. */
-export function redraw(button, drawing, title) {
+/** Give a button other words, for the pointer and for screen readers. */
+export function retitle(button, title) {
   button.title = title;
   button.setAttribute("aria-label", title);
+}
+
+/** Give a button another drawing and other words. */
+export function redraw(button, drawing, title) {
+  retitle(button, title);
   button.replaceChildren(icon(drawing));
 }
 

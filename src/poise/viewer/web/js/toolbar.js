@@ -1,13 +1,13 @@
 /** The row of tools at the top. */
 
-import { NO_TURN } from "poise/commands.js";
+import { boneMoves, NO_TURN } from "poise/commands.js";
 import { element } from "poise/element.js";
 import { entry, menu } from "poise/menu.js";
 import { busyIndicator } from "poise/messages.js";
 import { openMenu } from "poise/opening.js";
 import { showMenu } from "poise/show_menu.js";
 import { drawer } from "poise/sides.js";
-import { themeButton, toolButton } from "poise/tool_button.js";
+import { retitle, themeButton, toolButton } from "poise/tool_button.js";
 
 const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
 const TURN = "Turn the target (E)";
@@ -66,23 +66,25 @@ function historyButton(store, name, word, keys, act) {
   const button = toolButton(name, name, `${word} (${keys})`, act);
   store.on("state", (state) => {
     button.disabled = !state[name];
-    button.title = state[name] ? `${word}: ${state[name]} (${keys})` : `Nothing to ${name}`;
+    retitle(button, state[name] ? `${word}: ${state[name]} (${keys})` : `Nothing to ${name}`);
   });
   return button;
 }
 
-/** Which of both the gizmo does, not which was asked for last: a point cannot be turned. */
+/** Which of them the gizmo does, not which was asked for last: a point cannot be turned, and a bone hardly ever moved. */
 function gizmoButtons(store, commands) {
   const move = toolButton("gizmo-move", "move", "Move the target (W)", () => commands.gizmo("move"));
   const turn = toolButton("gizmo-turn", "turn", TURN, () => commands.gizmo("turn"));
   const local = toolButton("gizmo-local", "local", "Along the target's own axes, not the world's (X)", commands.space);
-  store.on(["gizmo", "holds", "space"], () => {
-    const turns = store.get("holds")?.turns === true;
+  store.on(["gizmo", "holds", "space", "turning", "selected", "model"], () => {
+    const onBone = store.get("turning") === true;
+    const either = !onBone || boneMoves(store); // whether there is a choice between moving and turning
+    const turns = onBone || store.get("holds")?.turns === true;
     const turning = turns && store.get("gizmo") === "turn";
-    move.setAttribute("aria-pressed", String(!turning));
-    turn.setAttribute("aria-pressed", String(turning));
+    move.setAttribute("aria-pressed", String(either && !turning));
+    turn.setAttribute("aria-pressed", String(either && turning));
     turn.disabled = !turns;
-    turn.title = turns ? TURN : NO_TURN;
+    retitle(turn, turns ? TURN : NO_TURN);
     local.setAttribute("aria-pressed", String(store.get("space") === "local"));
   });
   const bone = toolButton("gizmo-bone", "bone", "Turn the selected bone (T)", commands.turnBones);

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from itertools import chain, count
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import typer
 
 from poise import plot
-from poise.cli import frames
+from poise.cli.given.clips import clip_of
 from poise.cli.given.contacts import check_contacts_file, contacts_of
 from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
@@ -25,6 +26,8 @@ from poise.io.registry import load, save
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles import Leg, Roles, humanoid
+
+Putting: TypeAlias = Callable[[Rig, Clip, Contacts | None], Planted]  # plants or locks a clip
 
 _PAGES, _NUMBERS = (".html", ".htm"), (".json",)
 _STAGES = 4  # reading, planting, writing, measuring: what the bar counts
@@ -73,33 +76,41 @@ class Put(NamedTuple):
     seconds: float
 
 
+def put_clip(rig: Rig, clip: Clip, asked: PlantRequest, put: Putting, *, verb: str, taken: Container[str] = ()) -> Put:
+    """Put the feet of a clip on the ground; its new name is none of those that are taken."""
+    contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
+    began = perf_counter()
+    planted = put(rig, clip, contacts)
+    seconds = perf_counter() - began
+    name = name_of(planted, taken, verb)
+    return Put(planted, rig, name, [*rig.notes, *([source] * bool(source)), *planted.notes], seconds)
+
+
+def clip_made(done: Put) -> Clip:
+    """The new clip, as it is written."""
+    return Clip(done.planted.times, done.planted.poses, done.name)
+
+
 def put_one(
-    asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str,
+    asked: PlantRequest, files: Files, put: Putting, *, verb: str,
     advance: Callable[[int, str], None] = lambda _done, _now: None,
 ) -> Put:  # fmt: skip
     """Read a clip, put its feet on the ground and write what is asked for; `advance` is called before each stage."""
     rig = load(asked.file)
     clip = _clip_of(rig, asked, verb)
-    contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
     advance(1, "planting")
-    began = perf_counter()
-    planted = put(rig, clip, contacts)
-    seconds = perf_counter() - began
+    done = put_clip(rig, clip, asked, put, verb=verb, taken={clip.name for clip in rig.clips})
     advance(1, "writing")
-    name = name_of(planted, rig, verb)
-    save(Clip(planted.times, planted.poses, name), files.out, like=rig)
+    save(clip_made(done), files.out, like=rig)
     if files.contacts is not None:
-        write_contacts(files.contacts, planted.contacts, clip.name)
+        write_contacts(files.contacts, done.planted.contacts, clip.name)
     advance(1, "measuring")
-    _write_report(planted, files)
+    write_report(done.planted, files)
     advance(1, "done")
-    return Put(planted, rig, name, [*rig.notes, *([source] * bool(source)), *planted.notes], seconds)
+    return done
 
 
-def run(
-    asked: PlantRequest, files: Files, put: Callable[[Rig, Clip, Contacts | None], Planted], *, verb: str,
-    as_json: bool, strict: bool,
-) -> None:  # fmt: skip
+def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: bool, strict: bool) -> None:
     """Read a clip, put its feet on the ground, write what is asked for and say what was done.
 
     With `strict` the exit code is 1 where something got worse than its bound.
@@ -109,8 +120,7 @@ def run(
         done = put_one(asked, files, put, verb=verb, advance=advance)
     planted = done.planted
     if as_json:
-        said = _as_object(planted, done.notes, done.seconds) | {"out": str(files.out), "clip": done.name}
-        typer.echo(json.dumps(said, indent=1, allow_nan=False))
+        typer.echo(json.dumps(as_object(done) | {"out": str(files.out)}, indent=1, allow_nan=False))
     else:
         _say(planted, done.rig, done.notes)
         typer.echo(f"clip {done.name!r} in {files.out}")
@@ -134,21 +144,21 @@ def names_of(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def name_of(planted: Planted, rig: Rig, verb: str) -> str:
+def name_of(planted: Planted, taken: Container[str], verb: str) -> str:
     """The name of the new clip, which a glTF file holds beside the old ones: walk_planted, walk_planted_1, ..."""
     name = f"{planted.name}_{verb}ed"
-    taken = {clip.name for clip in rig.clips}
-    others = (f"{name}_{i}" for i in range(1, len(taken) + 2))
-    return next(free for free in (name, *others) if free not in taken)
+    others = (f"{name}_{i}" for i in count(1))
+    return next(free for free in chain([name], others) if free not in taken)
 
 
 def _clip_of(rig: Rig, asked: PlantRequest, verb: str) -> Clip:
     if not rig.clips:
         raise FileError(asked.file, f"holds no animation: there is nothing to {verb}")
-    return frames.clip_of(rig, asked.clip, f"poise {verb}")
+    return clip_of(rig, asked.clip, f"poise {verb}")
 
 
-def _write_report(planted: Planted, files: Files) -> None:
+def write_report(planted: Planted, files: Files) -> None:
+    """Write the report and the picture that are asked for."""
     if files.report is not None and files.report.suffix.lower() in _PAGES:
         planted.report.to_html(files.report)
     elif files.report is not None:
@@ -181,15 +191,16 @@ def _leg_line(leg: Leg, roles: Roles) -> str:
     return f"{leg.name} leg: {', '.join(map(shown, joints))}{sure}"
 
 
-def _as_object(planted: Planted, notes: list[str], seconds: float) -> dict[str, Any]:
+def as_object(done: Put) -> dict[str, Any]:
     """Everything that is known of the result, for JSON."""
-    figure = planted.figure
+    planted, figure = done.planted, done.planted.figure
     return {
         **planted.report.as_object(),
-        "notes": notes,
+        "clip": done.name,
+        "notes": done.notes,
         "joints": {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in figure.legs},
         "up": figure.up,
         "metre": figure.metre,
         "velocity": None if planted.velocity is None else planted.velocity.tolist(),
-        "seconds": seconds,
+        "seconds": done.seconds,
     }

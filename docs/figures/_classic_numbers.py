@@ -9,15 +9,9 @@ import numpy as np
 
 from figures._classic import BEYOND, CLASSIC, CLOSE, FRAMES, LONGEST, OURS, SOLVERS, TARGETS, following, reaching
 
-SUFFIX = ".md"
 RESULTS = Path(__file__).parent.parent.parent / "benchmarks" / "results" / "chain10.json"
 PLAIN = {"CCD": "ccd, plain", "Jacobian transpose": "jacobian_transpose, adaptive, plain, 100 steps"}
 AFTER = (1, 5, 20)  # iterations
-
-
-def draw(path: Path) -> None:
-    """Two parts: what the classic forms do, and the table with our forms beside them."""
-    path.write_text(f"{answers()}\n<!-- the other forms -->\n\n{table()}\n", encoding="utf-8")
 
 
 def answers() -> str:

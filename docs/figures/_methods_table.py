@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-SUFFIX = ".md"
 RESULTS = Path(__file__).parent.parent.parent / "benchmarks" / "results" / "properties.json"
 TABLES = (
     ("method", "what it is", "lines", "speed"),
@@ -15,14 +14,14 @@ TABLES = (
 )
 
 
-def draw(path: Path) -> None:
+def text() -> str:
     """Three tables that fit on a page, and what their words mean."""
     document = measured()
     parts = [_table(document["rows"], heads) for heads in TABLES]
     words = [note.partition(": ") for note in document["notes"][2:]]
     parts += ["## What the words mean", *document["notes"][:2]]
     parts += ["\n".join(f"- **{about}.** {text[0].upper()}{text[1:]}" for about, _, text in words)]
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
 
 
 def measured() -> dict[str, Any]:

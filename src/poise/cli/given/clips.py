@@ -1,0 +1,36 @@
+"""Which clips of a file are meant: `--clip NAME`, or `--clip all` for each of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from poise.errors import InputError
+from poise.libraries.clip_files import ALL
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+
+OPTIONS = ("--clip", "--from-clip")  # the second is what it was called before
+Chosen = Annotated[
+    str | None,
+    typer.Option(*OPTIONS, metavar="NAME", help="which clip, where the file has several; all: each of them"),
+]
+
+
+def clip_of(rig: Rig, name: str | None, who: str = "--every-frame") -> Clip:
+    """The clip that is meant: the one named, or the only one; InputError lists what there is."""
+    if name is not None:
+        return rig.clip(name)
+    if not rig.clips:
+        raise InputError(f"{who} needs a clip, and there is none in this file")
+    if len(rig.clips) != 1:
+        names = ", ".join(repr(clip.name) for clip in rig.clips)
+        raise InputError(f"{who} needs --clip NAME: this file has {len(rig.clips)} clips: {names}")
+    return rig.clips[0]
+
+
+def refuse_all(name: str | None, why: str) -> None:
+    """InputError for `--clip all` where one clip is asked for."""
+    if name == ALL:
+        raise InputError(f"--clip all: {why}; give --clip NAME")

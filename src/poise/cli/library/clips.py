@@ -1,0 +1,53 @@
+"""`--clip all` with many files: new files that would be in each other's way, found before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from poise.cli.told.clips import new_files
+from poise.errors import InputError, PoiseError
+from poise.io.registry import read
+from poise.libraries.clip_files import holds_one_clip
+
+
+def check_library(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> None:
+    """Find out, before any work with many files, whether `--clip all` would write one file twice, or an old one over.
+
+    Names of clips stand in the files. Only those are read whose new files can be in each other's way: where one is
+    called A and another A_B, or where a file A_B is there already.
+    """
+    several = [pair for pair in pairs if holds_one_clip(pair[1])]
+    near = _near([out for _, out in several])
+    taken: dict[str, Path] = {}
+    for file, out in several:
+        for path in _outs(file, out) if _key(out) in near else [out]:
+            other = taken.setdefault(str(path).casefold(), file)
+            if other is not file:
+                raise InputError(f"{other} and {file} would both be written to {path}: rename one, or give them apart")
+            if path.exists() and not overwrite:
+                raise InputError(f"there already: {path}; --overwrite writes it anew")
+
+
+def _key(out: Path) -> tuple[str, str]:
+    return str(out.parent), out.stem.casefold()
+
+
+def _near(outs: Sequence[Path]) -> set[tuple[str, str]]:
+    """The new files that begin as another one does, or as a file that is there already."""
+    keys = {_key(out) for out in outs}
+    old = {_key(path) for folder in {out.parent for out in outs} if folder.is_dir() for path in folder.iterdir()}
+    near: set[tuple[str, str]] = set()
+    for folder, stem in keys | old:
+        starts = {(folder, stem[:i]) for i, letter in enumerate(stem) if letter == "_"} & keys
+        near |= starts
+        if starts:
+            near.add((folder, stem))
+    return near & keys
+
+
+def _outs(file: Path, out: Path) -> list[Path]:
+    try:
+        return new_files(out, read(file).clips)
+    except PoiseError:  # it is told when the file's turn comes
+        return [out]

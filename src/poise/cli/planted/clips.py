@@ -1,0 +1,172 @@
+"""`poise plant --clip all`, `poise lock --clip all`: the feet of every clip of a file, each with its own contacts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from poise.cli.library.verbs import Row
+from poise.cli.planted import feet
+from poise.cli.told.bars import bar
+from poise.cli.told.clips import check_apart, new_files, save_clips, told
+from poise.errors import FileError, InputError, PoiseError, shown
+from poise.ground.contact.contact_files import write_contacts
+from poise.io.registry import load
+from poise.libraries.clip_files import clip_paths
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+
+
+class PutClip(NamedTuple):
+    """What came of a clip: what was put, or the line that says why not."""
+
+    source: Clip
+    files: feet.Files
+    put: feet.Put | None
+    failed: str
+
+
+def files_of(files: feet.Files, clips: Sequence[Clip]) -> list[feet.Files]:
+    """Where everything of each clip goes: the sidecar and a format of several clips are one file, the rest are many."""
+    names = [clip.name for clip in clips]
+    pages = [[path] * len(names) if path is None else clip_paths(path, names) for path in (files.report, files.plot)]
+    contacts = contact_files(files.contacts, clips, "--save-contacts")
+    return [feet.Files(*each) for each in zip(new_files(files.out, clips), *pages, contacts, strict=True)]
+
+
+def contact_files(path: Path | None, clips: Sequence[Clip], option: str) -> Sequence[Path | None]:
+    """The contact file of each clip: NAME_CLIP.json; a sidecar (.toml) has a table for each, by the clip's name."""
+    names = [clip.name for clip in clips]
+    if path is None:
+        return [None] * len(names)
+    if path.suffix.lower() == ".json":
+        return clip_paths(path, names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"{option} {path}: two clips are called {twice!r}, and a sidecar tells them by name; give a .json file"
+        )
+    return [path] * len(names)
+
+
+def put_all(
+    asked: feet.PlantRequest, files: feet.Files, put: feet.Putting, *, verb: str, advance: Callable[[int, str], None]
+) -> tuple[Rig, list[PutClip]]:
+    """Read a file, put the feet of each clip on the ground and write what is asked for.
+
+    A clip that cannot be planted costs no other one. FileError where none can, and for contacts that are not there.
+    """
+    rig = load(asked.file)
+    if not rig.clips:
+        raise FileError(asked.file, f"holds no animation: there is nothing to {verb}")
+    each, contacts = files_of(files, rig.clips), contact_files(asked.contacts, rig.clips, "--contacts")
+    _check(each, contacts)
+    done: list[PutClip] = []
+    taken = {clip.name for clip in rig.clips}
+    for clip, own, held in zip(rig.clips, each, contacts, strict=True):
+        advance(0, clip.name)
+        try:
+            made = feet.put_clip(rig, clip, asked._replace(contacts=held), put, verb=verb, taken=taken)
+        except PoiseError as error:
+            done.append(PutClip(clip, own, None, told(clip, error)))
+        else:
+            taken.add(made.name)
+            done.append(PutClip(clip, own, made, ""))
+        advance(1, clip.name)
+    good = [one for one in done if one.put is not None]
+    if not good:
+        raise FileError(asked.file, f"no clip of {len(done)} could be worked on; the first: {done[0].failed[8:]}")
+    _write(good, rig)
+    return rig, done
+
+
+def _check(each: list[feet.Files], contacts: Sequence[Path | None]) -> None:
+    """Find out before any work whether files clash, and whether the contacts of every clip are there."""
+    options = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
+    check_apart({option: [path for files in each if (path := files[i]) is not None] for option, i in options.items()})
+    for path in contacts:
+        if path is not None and not path.is_file():
+            raise FileError(
+                path, "there is no such file; --clip all takes a contact file for each clip, NAME_CLIP.json"
+            )
+
+
+def _write(good: list[PutClip], rig: Rig) -> None:
+    save_clips([(feet.clip_made(one.put), one.files.out) for one in good if one.put is not None], rig)
+    for one in good:
+        if one.put is None:
+            continue
+        if one.files.contacts is not None:
+            write_contacts(one.files.contacts, one.put.planted.contacts, one.source.name)
+        feet.write_report(one.put.planted, one.files)
+
+
+def run(
+    asked: feet.PlantRequest, files: feet.Files, put: feet.Putting, *, verb: str, as_json: bool, strict: bool
+) -> None:
+    """Put the feet of every clip on the ground and say what was done, a line for each.
+
+    The exit code is 1 where a clip could not be planted and, with `strict`, where something got worse than its bound.
+    """
+    files.check()
+    count = len(load(asked.file).clips)
+    with bar("planting", count) as advance:
+        rig, done = put_all(asked, files, put, verb=verb, advance=advance)
+    if as_json:
+        typer.echo(json.dumps(_as_object(done), indent=1, allow_nan=False))
+    else:
+        _say(rig, done)
+    is_worse = any(one.put is not None and not one.put.planted.report.ok for one in done)
+    if any(one.failed for one in done) or (strict and is_worse):
+        raise typer.Exit(1)
+
+
+def _say(rig: Rig, done: list[PutClip]) -> None:
+    """Print a line for each clip, what got worse, and each note once."""
+    notes: dict[str, list[str]] = {}
+    for one in done:
+        if one.put is None:
+            typer.echo(one.failed, err=True)
+            continue
+        report = one.put.planted.report
+        before, after = report.before, report.after
+        typer.echo(
+            f"clip {one.put.name!r} in {one.files.out}: {len(one.put.planted)} frames, foot skate "
+            f"{before.skate:.1f} -> {after.skate:.1f} cm/s, "
+            f"deepest {before.penetration:.1f} -> {after.penetration:.1f} mm"
+        )
+        for worse in report.worse:
+            typer.echo(f"  worse: {worse}")
+        for note in one.put.notes:
+            notes.setdefault(note, []).append(one.source.name)
+    for note, clips in notes.items():
+        where = "" if len(clips) == len(rig.clips) else f" ({', '.join(map(shown, clips))})"
+        typer.echo(f"note: {note}{where}")
+
+
+def _as_object(done: list[PutClip]) -> dict[str, Any]:
+    """Everything that is known, for JSON: a value for each clip, and why others have none."""
+    clips = [
+        feet.as_object(one.put) | {"source": one.source.name, "out": str(one.files.out)} for one in done if one.put
+    ]
+    failed = [{"clip": one.source.name, "message": one.failed} for one in done if one.failed]
+    return {"clips": clips, "failed": failed}
+
+
+def row_of(done: list[PutClip], *, strict: bool) -> Row:
+    """The row of a file whose clips were planted: sums of frames and of what got worse, the worst of the rest."""
+    rows = [feet.row_of(one.put, strict=strict) for one in done if one.put is not None]
+    failed = [one.failed for one in done if one.failed]
+    worst = ("skate_before", "skate_after", "sunk_after", "floating_after")
+    said = dict.fromkeys([*failed, *(row["message"] for row in rows if row["message"])])
+    status = "worse" if any(row["status"] == "worse" for row in rows) else "ok"
+    return {
+        "status": "partly" if failed else status,
+        **{name: sum(row[name] for row in rows) for name in ("frames", "worse")},
+        **{name: max(row[name] for row in rows) for name in worst},
+        "files": sorted({str(one.files.out) for one in done if one.put is not None}), "message": "; ".join(said),
+    }  # fmt: skip

@@ -1,0 +1,53 @@
+"""Where each clip of `--clip all` goes: checked before any work, written at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from poise.cli.told import outputs
+from poise.errors import InputError, PoiseError
+from poise.io.registry import reader, save, writer
+from poise.libraries.clip_files import clip_paths, holds_one_clip
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+
+
+def new_files(out: Path, clips: Sequence[Clip]) -> list[Path]:
+    """The new file of each clip: one for all where the format holds several, else one each."""
+    names = [clip.name for clip in clips]
+    return clip_paths(out, names) if holds_one_clip(out) else [out] * len(names)
+
+
+def check_apart(files: dict[str, list[Path]]) -> None:
+    """Find out before any work whether two options write one file, for any of the clips.
+
+    Parameters
+    ----------
+    files
+        The option, and its file for each clip; an option that writes one file has it for all of them.
+    """
+    taken: dict[str, str] = {}
+    for option, paths in files.items():
+        for path in paths:
+            outputs.check_place(path)
+            other = taken.setdefault(str(path.resolve()).casefold(), option)
+            if other != option:
+                raise InputError(f"{other} and {option} would both write {path}: give two files")
+
+
+def save_clips(made: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
+    """Write each clip into its file; those of one file together, beside the old ones where the document is kept."""
+    for out in dict.fromkeys(path for _, path in made):
+        clips = [clip for clip, path in made if path == out]
+        if len(clips) == 1:
+            save(clips[0], out, like=rig)
+            continue
+        is_kept = rig.path is not None and reader(rig.path) is writer(out)
+        old = rig.clips if is_kept else ()
+        save(Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid), out, like=rig)
+
+
+def told(clip: Clip, error: PoiseError) -> str:
+    """A line for a clip that cannot be worked on."""
+    return f"failed: clip {clip.name!r}: {error}"

@@ -1,0 +1,40 @@
+"""A file for each clip, where a format holds one: what they are called. So are reports, pictures and contacts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from poise.io.registry import writer
+
+ALL = "all"  # instead of the name of a clip: each of them
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]')
+
+
+def holds_one_clip(path: Path) -> bool:
+    """Whether a file of this format holds one clip; FileError for a format that is not written."""
+    module: Any = writer(path)
+    return bool(getattr(module, "ONE_CLIP", False))
+
+
+def clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
+    """The file of each clip: `path` itself for one clip, else NAME_CLIP.bvh.
+
+    Letters that a file's name does not take become lines, and clips of the same name, also of one that differs in
+    capitals only, get a number.
+    """
+    if len(names) == 1:
+        return [path]
+    taken: set[str] = set()
+    paths: list[Path] = []
+    for clip in names:
+        plain = _NOT_IN_NAMES.sub("_", clip).strip(". ") or "clip"
+        name, k = f"{path.stem}_{plain}", 0
+        while name.casefold() in taken:
+            k += 1
+            name = f"{path.stem}_{plain}_{k}"
+        taken.add(name.casefold())
+        paths.append(path.with_name(name + path.suffix))
+    return paths
