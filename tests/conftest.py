@@ -17,6 +17,7 @@ settings.register_profile(
 )
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
+LONGEST = ROOT / "tests" / "house" / "test_versions.py"
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -41,6 +42,7 @@ def pytest_collection_modifyitems(session, config, items):
             item.add_marker("long")  # JAX compiles for seconds
             if find_spec("jax") is None:
                 item.add_marker(pytest.mark.skip("JAX is not installed: scripts/test --all, or pip install jax"))
+    items.sort(key=lambda item: item.path != LONGEST)  # begun last, it would go on alone
     if not config.getoption("all"):
         quick = {item for item in items if not item.get_closest_marker("long") or session.isinitpath(item.path)}
         config.hook.pytest_deselected(items=[item for item in items if item not in quick])
