@@ -11,6 +11,7 @@ import pytest
 from poise import Kind
 from poise.kernels import codes
 from poise.kernels.limb import planar, rows
+from tests.kernels.entered import entered
 
 
 def flat(row) -> list[float]:
@@ -21,16 +22,16 @@ def flat(row) -> list[float]:
 class TestRows:
     def test_a_limb_reads_every_number_of_its_row_once_and_in_order(self):
         numbers = np.arange(float(codes.LIMB_ROW))
-        assert flat(rows.limb_in(numbers)) == numbers.tolist()
+        assert flat(entered(rows.limb_in)(numbers)) == numbers.tolist()
 
     def test_a_planar_limb_does_too(self):
         numbers = np.arange(float(codes.PLANE_ROW))
-        assert flat(planar.plane_at(numbers[None], 0)) == numbers.tolist()
+        assert flat(entered(planar.plane_at)(numbers[None], 0)) == numbers.tolist()
 
     def test_limbs_are_stored_as_they_are_read(self):
         for count, read, put in (
-            (codes.LIMB_ROW, rows.limb_in, rows.put_limb),
-            (codes.PLANE_ROW, lambda row: planar.plane_at(row[None], 0), planar.put_plane),
+            (codes.LIMB_ROW, entered(rows.limb_in), entered(rows.put_limb)),
+            (codes.PLANE_ROW, lambda row: entered(planar.plane_at)(row[None], 0), entered(planar.put_plane)),
         ):
             numbers, stored = np.arange(float(count)), np.zeros(count)
             put(stored, read(numbers))
@@ -38,7 +39,7 @@ class TestRows:
 
     def test_settings_of_a_limb_do_too(self):
         numbers = np.arange(1.0, codes.LIMB_SETTINGS + 1)
-        settings = flat(rows.settings_of(numbers))
+        settings = flat(entered(rows.settings_of)(numbers))
         assert [number for number in settings if number] == numbers.tolist()  # a 0 fills the swivel's quaternion
 
     @pytest.mark.parametrize(

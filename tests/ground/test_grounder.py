@@ -23,6 +23,7 @@ from poise.kernels.ground import grounder_walk
 from poise.kernels.values import springs
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of
+from tests.kernels.entered import entered
 
 SECOND = 1 / 60
 ON, OFF = [[True, True]] * 2, [[False, False]] * 2
@@ -95,12 +96,12 @@ def plain(function):
 def test_a_spring_does_not_depend_on_the_frame_rate(parts):
     x, v = 0.3, -2.0
     for _ in range(parts):
-        x, v = springs.damped(x, v, 30.0, 0.1 / parts)
-    np.testing.assert_allclose((x, v), springs.damped(0.3, -2.0, 30.0, 0.1), atol=1e-14)
+        x, v = entered(springs.damped)(x, v, 30.0, 0.1 / parts)
+    np.testing.assert_allclose((x, v), entered(springs.damped)(0.3, -2.0, 30.0, 0.1), atol=1e-14)
 
 
 def test_half_of_an_offset_is_gone_after_the_half_life():
-    assert springs.damped(1.0, 0.0, springs.HALF / 0.05, 0.05)[0] == pytest.approx(0.5, abs=1e-12)
+    assert entered(springs.damped)(1.0, 0.0, springs.HALF / 0.05, 0.05)[0] == pytest.approx(0.5, abs=1e-12)
 
 
 def test_a_spring_hangs_behind_a_steady_goal_by_what_is_said():
@@ -161,7 +162,9 @@ def test_slides_beyond_the_farthest_and_is_let_go_without_a_jump():
     assert not any(locked[31:])  # as long as the contact lasts
     steps = np.linalg.norm(np.diff(ankles(live, np.array(path)), axis=0), axis=-1)
     assert steps[:30].max() < 1e-9
-    left, _ = springs.damped(-0.15, -0.3, springs.HALF / 0.05, SECOND)  # it begins with the speed that was shown: none
+    left, _ = entered(springs.damped)(
+        -0.15, -0.3, springs.HALF / 0.05, SECOND
+    )  # it begins with the speed that was shown: none
     assert steps[30] == pytest.approx(0.155 + left, abs=1e-6)
     spring = 0.155 * springs.HALF / 0.05 / np.e * SECOND  # the fastest that a spring is which starts at rest
     assert 0.8 * spring < steps.max() < 1.1 * spring + 0.005

@@ -15,6 +15,7 @@ from poise.io import samples
 from poise.kernels.ground import grounder_feet
 from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
+from tests.kernels.entered import entered
 
 
 @pytest.mark.parametrize("direction", [(1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1), (0.6, 0, -0.8)])
@@ -30,8 +31,10 @@ def test_the_tilt_of_a_slope_turns_up_to_its_normal(x, y):
     """Slopes are rises along x and y: the ground's normal leans the other way."""
     normal = np.array([-x, -y, 1.0]) / np.sqrt(1 + x * x + y * y)
     up = np.array([0.0, 0.0, 1.0])
-    np.testing.assert_allclose(rotations.rotate(np.array(grounder_feet.tilted(x, y, 1.0)), up), normal, atol=1e-12)
-    steep = rotations.rotate(np.array(grounder_feet.tilted(10 * x, 10 * y, 0.2)), up)
+    np.testing.assert_allclose(
+        rotations.rotate(np.array(entered(grounder_feet.tilted)(x, y, 1.0)), up), normal, atol=1e-12
+    )
+    steep = rotations.rotate(np.array(entered(grounder_feet.tilted)(10 * x, 10 * y, 0.2)), up)
     assert np.arccos(np.clip(steep[2], -1, 1)) <= 0.2 + 1e-9
 
 

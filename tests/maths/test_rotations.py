@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import poise
 from poise.maths import rotations
+from tests.kernels.entered import entered
 from tests.strategies import rng_of, seeds, unit_quaternions, vectors
 
 UNITS = st.sampled_from([1e-300, 1e-160, 1e-9, 1.0, 1e9, 1e160, 1e300])
@@ -118,7 +119,7 @@ class TestRotationBetween:
         from poise.kernels.values import linear
 
         a, b = rng_of(seed).normal(size=(2, 3))
-        kernel = linear.rotation_between(linear.Vec(*a), linear.Vec(*b))
+        kernel = entered(linear.rotation_between)(linear.Vec(*a), linear.Vec(*b))
         np.testing.assert_allclose(kernel, poise.rotation_between(a, b), atol=1e-15)
 
 

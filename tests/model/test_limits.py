@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise.model.limits import unit_axis
 from poise.model.limits.base.rows import nearest_angle
+from tests.kernels.entered import entered
 
 ANGLES = st.floats(-20, 20)
 
@@ -50,7 +51,7 @@ def test_best_angle_has_the_greatest_cosine_in_the_range(angle, low, width):
     from poise.kernels.limits.angles import best_angle
 
     high = low + width
-    best = best_angle(angle, low, high)
+    best = entered(best_angle)(angle, low, high)
     assert low <= best <= high
     assert math.cos(best - angle) >= brute_force(angle, low, high) - 1e-12
 
@@ -62,7 +63,7 @@ def test_the_array_twin_agrees(angle, low, width):
     high = low + width
     twin = float(nearest_angle(np.array(angle), low, high))
     assert low <= twin <= high
-    assert math.cos(twin - angle) == pytest.approx(math.cos(best_angle(angle, low, high) - angle), abs=1e-9)
+    assert math.cos(twin - angle) == pytest.approx(math.cos(entered(best_angle)(angle, low, high) - angle), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_the_array_twin_agrees(angle, low, width):
 def test_best_angle_at_its_edges(angle, low, high, expected):
     from poise.kernels.limits.angles import best_angle
 
-    assert best_angle(angle, low, high) == pytest.approx(expected, abs=1e-12)
+    assert entered(best_angle)(angle, low, high) == pytest.approx(expected, abs=1e-12)
     assert float(nearest_angle(np.array(angle), low, high)) == pytest.approx(expected, abs=1e-12)
 
 
@@ -92,7 +93,7 @@ def test_capped_turns_less_about_the_same_axis(w):
     from poise.kernels.values.linear import Quat
 
     q = Quat(w * math.cos(0.6), w * math.sin(0.6), 0.0, 0.0)
-    assert capped(q, 2.0) == q
-    half = capped(q, 0.5)
+    assert entered(capped)(q, 2.0) == q
+    half = entered(capped)(q, 0.5)
     np.testing.assert_allclose(half, [math.cos(0.25), math.sin(0.25), 0, 0], atol=1e-15)
-    assert capped(Quat(1.0, 0.0, 0.0, 0.0), 0.5) == (1, 0, 0, 0)
+    assert entered(capped)(Quat(1.0, 0.0, 0.0, 0.0), 0.5) == (1, 0, 0, 0)

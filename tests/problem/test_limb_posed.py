@@ -12,6 +12,7 @@ from poise import Place, Pole, Position, Range, UnsupportedError
 from poise.kernels.limb import planar, rows
 from poise.problem.limb_posed import LimbOptions, posed_limb
 from poise.problem.problem import Problem
+from tests.kernels.entered import entered
 from tests.problem.limb_oracle import limb_rows, plane_rows
 from tests.strategies import random_q, rng_of, seeds, unit_quaternions
 
@@ -80,10 +81,10 @@ def assert_same(problem, options=PLAIN):
     found = posed_limb(problem, options)
     if found.plan.limb.planar:
         want = plane_rows(problem, found.plan.limb, options.branch)
-        assert_rows(found.rows, want, lambda row: planar.plane_at(row[None], 0))
+        assert_rows(found.rows, want, lambda row: entered(planar.plane_at)(row[None], 0))
     else:
         want = limb_rows(problem, found.plan.limb, options.bend, options.branch)
-        assert_rows(found.rows, want, rows.limb_in)
+        assert_rows(found.rows, want, entered(rows.limb_in))
     return found
 
 
@@ -127,11 +128,11 @@ class TestRows:
         problem = problem_of(poise.Pose(s, np.where(np.arange(s.nq) < 7, turned, s.rest_q)))
         found = posed_limb(problem, PLAIN)
         got, want = (row.copy() for row in (found.rows, limb_rows(problem, found.plan.limb, "turn", "nearest")))
-        assert rows.limb_in(got[0]).twists == 1.0
+        assert entered(rows.limb_in)(got[0]).twists == 1.0
         if shape == "folded":  # half a turn from straight, to one side or to the other
             for row in (got, want):
                 row[:, 32], row[:, 36], row[:, 41] = np.abs(row[:, 32]), 1.0, np.abs(row[:, 41])
-        assert_rows(got, want, rows.limb_in)
+        assert_rows(got, want, entered(rows.limb_in))
 
     @pytest.mark.parametrize("flat", [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0), (2.0, 3.0, 0.0)])
     def test_a_tip_whose_scale_flattens_space_still_has_a_rotation(self, flat):
@@ -141,7 +142,7 @@ class TestRows:
         scales[5] = flat
         pose = poise.Pose(skeleton, posed(rng, skeleton).q, None, scales)
         found = assert_same(problem_of(pose), PLAIN._replace(keep_tip=True))
-        assert np.linalg.norm(rows.limb_in(found.rows[0]).last) == pytest.approx(1.0, abs=1e-14)
+        assert np.linalg.norm(entered(rows.limb_in)(found.rows[0]).last) == pytest.approx(1.0, abs=1e-14)
 
     @given(seeds, st.sampled_from(MIDDLES), st.booleans())
     def test_alone_and_in_a_batch_a_pose_gives_the_same_bits(self, seed, middle, tip):

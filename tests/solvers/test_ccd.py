@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import poise
 from poise import CCD, Position, Range, Status
 from poise.maths import rotations
+from tests.kernels.entered import entered
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
 CLASSIC = CCD(order="tip-first", bend=0, finish=False)
@@ -48,7 +49,7 @@ def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
     axis /= np.linalg.norm(axis)
     low, high = np.sort(rng.uniform(-5, 5, size=2))
     value = rng.uniform(low, high)
-    best = hinge_exact(Vec(*axis), value, low, high, math.inf, Vec(*h), Vec(*d))
+    best = entered(hinge_exact)(Vec(*axis), value, low, high, math.inf, Vec(*h), Vec(*d))
     angles = np.linspace(low, high, 2000)
     distances = np.linalg.norm(d - rotations.rotate(rotations.about(axis, angles - value), h), axis=-1)
     ours = np.linalg.norm(d - rotations.rotate(rotations.about(axis, np.array(best - value)), h))
@@ -64,7 +65,7 @@ def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
     rng = rng_of(seed)
     h, d = np.append(rng.normal(size=2), 0), np.append(rng.normal(size=2), 0)
     args = (Vec(0.0, 0.0, 1.0), 0.0, -math.pi, math.pi, math.inf, Vec(*h), Vec(*d))
-    assert math.cos(hinge_exact(*args) - hinge_project(*args)) == pytest.approx(1, abs=1e-12)
+    assert math.cos(entered(hinge_exact)(*args) - entered(hinge_project)(*args)) == pytest.approx(1, abs=1e-12)
 
 
 @given(seeds)
@@ -75,7 +76,7 @@ def test_the_projected_turn_goes_the_same_way_and_falls_short(seed):
 
     h, d, axis = rng_of(seed).normal(size=(3, 3))
     args = (Vec(*axis / np.linalg.norm(axis)), 0.0, -math.inf, math.inf, math.inf, Vec(*h), Vec(*d))
-    exact, project = hinge_exact(*args), hinge_project(*args)
+    exact, project = entered(hinge_exact)(*args), entered(hinge_project)(*args)
     assert 0 <= project / exact <= 1 + 1e-9
 
 

@@ -16,6 +16,7 @@ from poise.kernels.chain.ccd_steps import half
 from poise.kernels.compiled import kernel
 from poise.kernels.values.linear import Quat, Vec
 from poise.maths import rotations
+from tests.kernels.entered import entered
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 
@@ -63,7 +64,7 @@ def test_the_hinge_step_is_the_minimiser_of_all_goals_inside_its_range(seed, kin
     axis /= np.linalg.norm(axis)
     low, high = np.sort(rng.uniform(-5, 5, size=2))
     value = rng.uniform(low, high)
-    best = hinge_step(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
+    best = entered(hinge_step)(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
     angles = np.linspace(low, high, 3000)
     errors = error(rotations.about(axis, angles - value), now, wanted, weights)
     assert low <= best <= high
@@ -104,6 +105,6 @@ def test_where_many_rotations_are_best_the_smallest_is_taken():
 @given(seeds)
 def test_half_a_turn_done_twice_is_the_turn_by_the_shorter_way(seed):
     q = unit_quaternions(rng_of(seed))
-    done = np.array(half(Quat(*q)))
+    done = np.array(entered(half)(Quat(*q)))
     assert done[0] >= math.sqrt(0.5) - 1e-12
     np.testing.assert_allclose(rotations.multiply(done, done), q * (1.0 if q[0] >= 0.0 else -1.0), atol=1e-9)

@@ -18,6 +18,7 @@ import poise
 from poise import FABRIK, EulerBox, Pin, Position, Range, Status, SwingTwist
 from poise.maths import rotations
 from tests.contracts.problems import PROBLEMS
+from tests.kernels.entered import entered
 from tests.reference import slow_fabrik
 from tests.strategies import figure, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -158,8 +159,8 @@ class TestStraightChain:
         from poise.kernels.values.linear import Vec
 
         here, nowhere = Vec(1.0, 2.0, 3.0), Vec(0.0, 0.0, 0.0)
-        assert put_along(here, here, 2.0, Vec(0.0, 0.0, 5.0)) == (1, 2, 5)
-        assert put_along(here, here, 0.0, nowhere) == (1, 2, 3)
+        assert entered(put_along)(here, here, 2.0, Vec(0.0, 0.0, 5.0)) == (1, 2, 5)
+        assert entered(put_along)(here, here, 0.0, nowhere) == (1, 2, 3)
 
     def test_bones_of_no_length(self):
         s = poise.Skeleton.build(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Place, Position, Range, Status, TwoBone
 from poise.maths import rotations
+from tests.kernels.entered import entered
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 KNEE = (0.0, -1.0, 0.1)
@@ -506,12 +507,14 @@ class TestNumbers:
     def test_soft_reach_is_smooth_grows_and_never_overshoots(self, distance, more, share):
         from poise.kernels.limb.two_bone import softened
 
-        d, e = softened(distance, 1.0, share), softened(distance + more, 1.0, share)
+        d, e = entered(softened)(distance, 1.0, share), entered(softened)(distance + more, 1.0, share)
         assert d <= distance
         assert d <= 1.0
         assert 0 <= e - d <= more + 1e-15
         edge, h = 1.0 - share, 1e-6
-        assert softened(edge + h, 1.0, share) - softened(edge, 1.0, share) == pytest.approx(h, rel=1e-3 / share * 0.1)
+        assert entered(softened)(edge + h, 1.0, share) - entered(softened)(edge, 1.0, share) == pytest.approx(
+            h, rel=1e-3 / share * 0.1
+        )
 
 
 RIGS = [

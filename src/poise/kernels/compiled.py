@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core.compiler import Compiler, Flags
 
 from poise.kernels import announced
 
@@ -35,9 +36,46 @@ def _package_stamp() -> str:
 STAMP = _package_stamp()
 
 
+class _SettledFlags(Flags):
+    """Flags of a compile that remember what they say until one of them is set.
+
+    Numba looks overloads up by them, tens of thousands of times for a kernel, and asks them one by one each time: a
+    fifteenth of the compile time.
+    """
+
+    __slots__ = ("_said",)
+
+    def values(self) -> dict[str, Any]:
+        """Every flag by its name."""
+        if not hasattr(self, "_said"):
+            object.__setattr__(self, "_said", super().values())
+        return self._said
+
+    def __hash__(self) -> int:
+        return len(self._values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if hasattr(self, "_said"):
+            object.__delattr__(self, "_said")
+
+
+class _Pipeline(Compiler):
+    """Numba's own compiler, with flags that remember what they say."""
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
+    ) -> None:
+        super().__init__(typingctx, targetctx, library, args, result, _SettledFlags(flags), own)
+
+
 # Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be taken in another order and a zero may
 # lose its sign: a third of the time. Nothing else of "fast math": NaN and infinity mean what they mean.
-_ARITHMETIC: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+_ARITHMETIC: dict[str, Any] = {
+    "pipeline_class": _Pipeline,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},
+}
 
 
 def kernel(function: Function) -> Function:
@@ -55,13 +93,15 @@ def short_kernel(function: Function) -> Function:
 
 
 # Only kernels call these. No reference counts: they own no array, and an atomic increment per array and call would
-# cost more than the arithmetic. No wrappers that nobody calls: they take a quarter of the compile time.
-_HELPER: dict[str, Any] = {**_ARITHMETIC, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
-_PART: dict[str, Any] = {**_HELPER, "no_cpython_wrapper": True}
+# cost more than the arithmetic. No wrappers that nobody calls: they would take a third of the compile time. So Python
+# must not call one: it has no door, and the interpreter would crash.
+_HELPER: dict[str, Any] = {
+    **_ARITHMETIC, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
+}  # fmt: skip
 
 
 def inline(function: Function) -> Function:
-    """Compile a small helper that is built into its caller; it must not allocate. Tests call some from Python."""
+    """Compile a small helper that is built into its caller; it must not allocate."""
     return njit(forceinline=True, **_HELPER)(function)  # pyright: ignore[reportReturnType]
 
 
@@ -79,7 +119,7 @@ def strict(function: Function) -> Function:
 
 def part(function: Function) -> Function:
     """Compile a larger piece, left to the optimiser to build in: much faster to compile. Never call it from Python."""
-    return njit(**_PART)(function)  # pyright: ignore[reportReturnType]
+    return njit(**_HELPER)(function)  # pyright: ignore[reportReturnType]
 
 
 def merged(function: Function) -> Function:
@@ -87,7 +127,7 @@ def merged(function: Function) -> Function:
 
     For large pieces, which as `inline` or `part` would be optimised once more on each level of calls.
     """
-    return njit(inline="always", **_PART)(function)  # pyright: ignore[reportReturnType]
+    return njit(inline="always", **_HELPER)(function)  # pyright: ignore[reportReturnType]
 
 
 def _stamp(compiled: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.remember import remember
 from poise.model.pose import Pose, rotation_part
 from poise.model.skeleton import Kind, Skeleton
 
@@ -57,6 +58,25 @@ def compose(a: Floats, b: Floats) -> Floats:
     product = a[..., :3] @ b
     product[..., 3] += a[..., 3]
     return product
+
+
+def still_map(skeleton: Skeleton, row: int) -> Floats | None:
+    """The world transform (1, 3, 4) of a row that no joint moves, in poses that say no scales; None where one does.
+
+    Most arms stand on one. It is remembered, and no kernel is needed for it.
+    """
+
+    def make() -> Floats | None:
+        rows = skeleton.way(row)
+        if (skeleton.kinds[rows] != Kind.FIXED).any():
+            return None
+        before = np.concatenate([rotations.as_matrix(skeleton.A[rows, 3:]), skeleton.A[rows, :3, None]], axis=-1)
+        whole = np.eye(3, 4)
+        for a, b in zip(before, skeleton.B[rows], strict=True):
+            whole = compose(compose(whole, a), b)
+        return whole[None]
+
+    return remember(skeleton, "still", row, make)
 
 
 def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:

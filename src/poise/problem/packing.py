@@ -135,6 +135,8 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
     skeleton = start.skeleton
     if layout.base < 0:
         return 1.0, 0.0
+    if start.scales is None and (skeleton.B[skeleton.way(layout.base), :, :3] == np.eye(3)).all():
+        return 1.0, 0.0  # without a rounding, and without a kernel
     given = NOTHING if start.scales is None else Given(None, start.scales[None])
     linear = world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), given)[:, 0, :, :3]
     scale, _, stretch = similar(linear, skeleton, layout.base)

@@ -23,7 +23,7 @@ from poise.model.kinematics import world_maps
 from poise.model.pose import Pose, rotation_part, unit_turns
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
-from poise.problem.geometry import SIMILAR
+from poise.problem.geometry import SIMILAR, still_map
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.layout import AIM, BALANCE, LENGTHS, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
 from poise.problem.measuring.measure import (
@@ -178,7 +178,8 @@ class Problem:
         if base < 0:
             return np.eye(3, 4)[None]
         if start.translations is None and start.scales is None:
-            return world_maps(start.skeleton, base, self.start_rows)[:, 0]
+            still = still_map(start.skeleton, base)
+            return still if still is not None else world_maps(start.skeleton, base, self.start_rows)[:, 0]
         return start.world_of(start.skeleton.names[base]).affine.reshape(-1, 3, 4)
 
     @cached_property
