@@ -10,6 +10,7 @@ import pytest
 import poise
 from poise.errors import InputError, PoiseWarning, UnknownNameError, UnsupportedError
 from poise.io import samples
+from poise.libraries.losses import carried
 from poise.libraries.moved import Move, moved, turn_between
 from poise.maths import rotations
 from poise.model.clip import Clip, KeyedClip, Track
@@ -198,6 +199,14 @@ class TestMoved:
         assert "turned: y is up now, and the figure looks along +z" in done.notes
         assert not [note for note in done.notes if "numbers were kept" in note]
 
+    def test_what_lost_joints_carried_is_not_called_off_its_keys(self, data, tmp_path):
+        """A VRM animation has no second neck: the head that it carried comes out elsewhere, and all else does not."""
+        done = poise.convert(data / "bvh" / "cmu_12_01_walk.bvh", tmp_path / "a.vrma")
+        assert done.share < 1e-4
+        assert not [line for line in done.lost if "exact keys" in line]
+        (line,) = [line for line in done.lost if line.startswith("the places of what these carried, from here down: ")]
+        assert "Head, LeftHandIndex1, RightHandIndex1 (off by 0.02 of" in line
+
     def test_centimetres_become_metres_in_gltf_and_stay_in_bvh(self, tmp_path):
         rig = turned_rig()
         rig = dataclasses.replace(rig, skeleton=dataclasses.replace(rig.skeleton, metres_per_unit=0.01, up="z"))
@@ -268,6 +277,36 @@ class TestLost:
 
     def test_a_mesh_goes_with_the_document_when_lengths_change(self, tmp_path):
         assert "1 mesh, with materials and skins" in poise.convert(FIGURE, tmp_path / "a.glb", scale=2.0).lost
+
+
+class TestCarried:
+    """Joints that stand elsewhere because a joint above them is gone."""
+
+    def skeleton(self, names):
+        parents = {"hips": "", "spine": "hips", "extra": "spine", "head": "extra", "hat": "head", "leg": "hips"}
+        above = [parents[name] for name in names]
+        while not set(above) <= {"", *names}:
+            above = [parents[up] if up and up not in names else up for up in above]
+        rows = [names.index(up) if up else -1 for up in above]
+        return Skeleton.build(names, rows, [Kind.BALL] * len(names), offsets=[[0, 1, 0]] * len(names))
+
+    def clip(self, moving):
+        s = self.skeleton(["hips", "spine", "extra", "head", "hat", "leg"])
+        q = np.tile(s.rest_q, (2, 1))
+        for joint in moving:
+            q[1, s.q_slice(joint)] = [0.6, 0.8, 0, 0]
+        return Clip.at_rate(Pose(s, q), 30)
+
+    def test_below_a_joint_that_moved_and_is_gone(self):
+        new = self.skeleton(["hips", "spine", "head", "hat", "leg"])
+        assert carried(self.clip(["extra"]), new) == (["head"], ["head", "hat"])
+        assert carried(self.clip(["spine", "head"]), new) == ([], [])
+        assert carried(self.clip(["extra"]), self.clip([]).skeleton) == ([], [])
+
+    def test_a_root_of_the_new_file_stands_by_itself(self):
+        new = self.skeleton(["spine", "head", "hat"])
+        assert carried(self.clip(["hips"]), new) == ([], [])
+        assert carried(self.clip(["hips", "extra"]), new) == (["head"], ["head", "hat"])
 
 
 class TestClips:

@@ -18,7 +18,7 @@ from poise.io.registry import as_path, load, reader, save, writer
 from poise.io.vrma.tpose import placing
 from poise.io.vrma.write import is_animation
 from poise.libraries.clip_files import ALL, clip_paths
-from poise.libraries.losses import losses, meshes_of, unit_of
+from poise.libraries.losses import carried, losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
 from poise.libraries.roots import one_tree
 from poise.maths import rotations
@@ -52,7 +52,8 @@ class Converted:
         Frames per second of the first clip; 0 without one.
     off
         The largest distance between a joint in the new file and in the old one, at the old one's own keys [units of the
-        new file]; None where the new file holds no joints.
+        new file]; None where the new file holds no joints. What hung on a moving joint that is not in the new file is
+        told in `lost` instead.
     share
         The same as a share of the figure's size.
     lost
@@ -296,9 +297,11 @@ def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside:
     if missing:
         lost[f"clips: {listed(missing)}"] = None
     kept = [(clip, new) for clip, new in pairs if new is not None]
-    far = [off_at_keys(clip, new) for clip, new in kept if new is not clip]
-    off = max((distance for distance, _ in far), default=None)
-    share = max((distance / size for distance, size in far if size), default=None)
+    compared = [(clip, new) for clip, new in kept if new is not clip]
+    off, share, hung, they = _off(compared)
+    if hung and they:
+        what = f"the places of what these carried, from here down: {listed(hung)}"
+        lost[f"{what} (off by {they:.2g} of the figure's size at most)"] = None
     if off is not None and share is not None and share > _TOLD:
         lost[f"exact keys: {off:.3g} off at most ({share:.2g} of the figure's size) at the clip's own keys"] = None
     return Converted(
@@ -311,6 +314,25 @@ def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside:
         lost=tuple(lost),
         notes=tuple(notes),
     )
+
+
+def _off(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, list[str], float]:
+    """How far joints are off at the old keys, and as a share of the size; what lost joints carried, and its share.
+
+    The last two are of joints that are elsewhere because a joint above them is not in the file; the first of the rest.
+    """
+    far: list[tuple[float, float]] = []
+    hung, they = dict[str, None](), 0.0
+    for clip, new in pairs:
+        first, names = carried(clip, new.skeleton)
+        far.append(off_at_keys(clip, new, [name for name in clip.skeleton.names if name not in names]))
+        distance, size = off_at_keys(clip, new, names) if names else (0.0, 1.0)
+        if size and distance / size > _TOLD:
+            hung.update(dict.fromkeys(first))
+            they = max(they, distance / size)
+    off = max((distance for distance, _ in far), default=None)
+    share = max((distance / size for distance, size in far if size), default=None)
+    return off, share, list(hung), they
 
 
 def _pairs(wanted: Rig, again: Rig | None) -> list[tuple[Clip, Clip | None]]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from poise.errors import listed
 from poise.model.clip import Clip
+from poise.model.local import local_parts
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 
+_STILL = 1e-6  # of lengths in file units, and of a quaternion's components: less is no motion
 _PLAIN = 1e-6  # a scale this near to 1 is none
 _UNITS = {0.001: "millimetres", 0.01: "centimetres", 1.0: "metres"}
 
@@ -32,6 +34,26 @@ def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
     if after is None:
         return ("the skeleton: the file holds joint values only, and needs the rig beside it",)
     return tuple(_of_rig(before, after, meshes))
+
+
+def carried(clip: Clip, new: Skeleton) -> tuple[list[str], list[str]]:
+    """Joints of a new file that stand elsewhere in it because a joint above them that moved is not in it.
+
+    The first ones on the way down, and all of them. A root of the new file stands where it stood, whatever carried it.
+    """
+    old, parts = clip.skeleton, local_parts(clip.poses)
+    swings = [np.abs(part - part[:1]).max(axis=(0, 2), initial=0.0) for part in (parts.translation, parts.rotation)]
+    moves = np.maximum(*swings) > _STILL
+    hangs: list[bool] = []  # whether a joint is carried so
+    first: list[str] = []
+    for name, parent in zip(old.names, old.parents.tolist(), strict=True):
+        lost = parent >= 0 and bool(moves[parent]) and old.names[parent] not in new.names
+        is_root = name in new.names and new[name].parent is None
+        hangs.append(parent >= 0 and not is_root and (hangs[parent] or lost))
+        above = new[name].parent if name in new.names else None
+        if hangs[-1] and above is not None and not hangs[old.index(above)]:
+            first.append(name)
+    return first, [name for name, hung in zip(old.names, hangs, strict=True) if hung and name in new.names]
 
 
 def _of_rig(before: Rig, after: Rig, meshes: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ Formats with one time between frames, such as BVH, begin at 0: so the first key'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -123,14 +123,15 @@ def _apart(times: Floats) -> Floats:
     return times[np.append(np.diff(times) > _slack(times, 0.0), True)]
 
 
-def off_at_keys(clip: Clip, made: Clip) -> tuple[float, float]:
+def off_at_keys(clip: Clip, made: Clip, names: Iterable[str] | None = None) -> tuple[float, float]:
     """How far joints are, at the clip's own keys, from where another clip has them; and the figure's size.
 
-    The largest distance of joints that both have, and the largest extent in a frame of joints that move or carry
-    moving ones [file units]: cameras and lights that stand far away are no part of a figure.
+    The largest distance of joints that both have, of `names` if given, and the largest extent in a frame of joints that
+    move or carry moving ones [file units]: cameras and lights that stand far away are no part of a figure.
     Where none moves, all count. Between frames values go in straight lines, as readers take them.
     """
-    names = [name for name in clip.skeleton.names if name in made.skeleton.names]
+    counted = clip.skeleton.names if names is None else names
+    names = [name for name in counted if name in made.skeleton.names]
     ours, theirs = ([skeleton.index(name) for name in names] for skeleton in (clip.skeleton, made.skeleton))
     far = size = whole = 0.0
     for part in _parts(len(clip)):
