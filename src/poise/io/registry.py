@@ -36,6 +36,7 @@ MARKERS = (".c3d", ".trc")  # files of points without a skeleton, which load_mar
 _NO_RIG = (
     "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
 )
+_DONE = {"read": "read", "write": "written"}
 _BESIDE = {".srdf": "an SRDF is read beside the URDF of the same name: load that one"}
 
 
@@ -238,4 +239,7 @@ def _format(path: Path, verb: str) -> Any:
         name, way_out = _WAY_OUT[suffix]
         raise FileError(path, f"{name} files are not supported yet; {way_out}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
-    raise FileError(path, f"cannot {verb} files named {suffix or 'without a suffix'!r}; known: {known}")
+    if path.is_dir():
+        raise FileError(path, f"is a folder, not a file; files that can be {_DONE[verb]}: {known}")
+    which = f"files named {suffix!r}" if suffix else "a file without a suffix"
+    raise FileError(path, f"cannot {verb} {which}; known: {known}")
