@@ -208,7 +208,7 @@ def test_a_single_pose_is_no_batch():
         len(pose)
     with pytest.raises(TypeError, match="indexed"):
         pose[0]
-    with pytest.raises(TypeError, match=r"where one is, is pose\.world\['a'\]"):
+    with pytest.raises(TypeError, match=r"where a joint is, is pose\.world\['a'\]"):
         pose["a"]
 
 
