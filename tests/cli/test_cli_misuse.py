@@ -54,6 +54,22 @@ CALLS = {
     "USD to write": ([*HAND, "--to", "0", "1", "0", "-o", "a.usdz"], "USD files are read, not written"),
     "xacro": (["info", "robot.urdf.xacro"], "xacro robot.urdf.xacro > robot.urdf"),
     "SRDF alone": (["info", "robot.srdf"], "an SRDF is read beside the URDF of the same name"),
+    "a folder": (["info", "."], ".: is a folder, not a file; files that can be read: .amc"),
+    "no suffix": (["info", "notes"], "cannot read a file without a suffix"),
+    "commas between": (
+        [*HAND, "--to", "0.4,1.2,0.3"],
+        "requires 3 arguments, with spaces between: --to 0.5 0.5 0.5",
+    ),
+    "Euler angles": ([*HAND, "--rotation", "90", "0", "0"], "requires 4 arguments, with spaces between"),
+    "words for options": (["solve", GLB, "LeftHand", "0.4", "1.2"], "'LeftHand' is no file: the joint and its target"),
+    "a pose in a picture": ([*HAND, "--to", "0", "1", "0", "-o", "a.png"], "--plot a.png draws a picture"),
+    "a time after the end": (
+        [*HAND, "--to", "0", "1", "0", "--clip", "walk", "--time", "9"],
+        "--time 9: the clip 'walk' goes from 0 to 1 s",
+    ),
+    "a joint to compare": (["compare", GLB, "--joint", "LeftHand"], "the limb is given by --chain ROOT TIP"),
+    "a clip to list": (["info", GLB, "--clip", "walk"], "No such option: --clip; every clip is listed"),
+    "help as a command": (["help"], "poise --help lists the commands"),
     "another suffix": (["info", "notes.txt"], "cannot read files named '.txt'"),
     "no such method": (["solvers", "lm"], "did you mean 'levenberg_marquardt'"),
     "both limits": ([*HAND, "--to", "0", "1", "0", "--no-limits", "--limits", "a.toml"], "not both"),
@@ -105,3 +121,12 @@ def test_samples_are_copied_once(tmp_path, monkeypatch, capsys):
     (folder / "arm.urdf").write_text("mine")
     assert samples.copy_to(folder) == []
     assert (folder / "arm.urdf").read_text() == "mine"
+
+
+def test_nothing_at_all_is_answered_by_the_help(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["poise"])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr()
+    assert "Usage: poise" in said.out
+    assert "error" not in said.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import warnings
 from functools import cache
@@ -13,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 import poise
-from poise.errors import PoiseError, PoiseWarning, UnknownNameError
+from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError
 
 VERBS = {
     "info": "info.info", "limits": "limits.limits", "solve": "solve.solve", "plant": "plant.plant",
@@ -37,6 +38,8 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb of this name, imported."""
         del ctx
+        if cmd_name == "help":
+            raise InputError("poise --help lists the commands, poise COMMAND --help explains one")
         if cmd_name not in VERBS:
             raise UnknownNameError("command", cmd_name, VERBS)
         return command(cmd_name)
@@ -60,6 +63,19 @@ app = typer.Typer(
 )
 
 
+_SEVERAL = re.compile(r"Option '(--[\w-]+)' requires (\d+) arguments")
+# Options that a verb does not have and another one has, and what is meant instead.
+_ELSEWHERE = {
+    "compare": {
+        "--joint": "the limb is given by --chain ROOT TIP",
+        "--to": "targets are made, or given by --targets FILE",
+    },
+    "info": {"--clip": "every clip is listed"},
+    "limits": {"-o": "it writes the sidecar beside the file", "--out": "it writes the sidecar beside the file"},
+    "view": {"--to": "a target is dragged in the page"},
+}
+
+
 def _version(wanted: bool) -> None:  # typer calls it with one positional value
     if wanted:
         typer.echo(f"poise {poise.__version__}")
@@ -79,7 +95,8 @@ def main() -> None:
     except typer.Abort:
         sys.exit(130)  # Ctrl-C, as shells have it
     except _MISUSE as error:  # one line, like every other error
-        typer.echo(f"error: {_misuse(error)}", err=True)
+        if error.format_message():  # none where the help was asked for by giving nothing
+            typer.echo(f"error: {_misuse(error)}", err=True)
         sys.exit(2)
     except PoiseError as error:
         typer.echo(f"error: {error}", err=True)
@@ -97,6 +114,14 @@ def _misuse(error: Any) -> str:
     """What the parser says, in one line, with the command whose help has the right call."""
     said = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
+    option = _SEVERAL.fullmatch(said)
+    if option is not None:
+        numbers = " ".join("0.5" for _ in range(int(option[2])))
+        said = f"{said}, with spaces between: {option[1]} {numbers}"
+    elsewhere = {} if context is None else _ELSEWHERE.get(context.info_name or "", {})
+    meant = elsewhere.get(getattr(error, "option_name", ""))
+    if meant is not None:
+        said = f"No such option: {error.option_name}; {meant}"
     return said if context is None else f"{said}; see {context.command_path} --help"
 
 

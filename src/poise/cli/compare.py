@@ -80,7 +80,7 @@ def compare(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the random targets")] = 0,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help=f"write a report ({', '.join(SUFFIXES)}) here")
+        Path | None, typer.Option("-o", "--out", "--report", help=f"write a report ({', '.join(SUFFIXES)}) here")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:

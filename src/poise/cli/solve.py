@@ -16,11 +16,12 @@ from poise.cli.given.groups import GroupedCommand, groups_in
 from poise.cli.given.opened import opened
 from poise.cli.given.targets import open_targets
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
-from poise.cli.library.plan import is_library
+from poise.cli.library.plan import is_library, is_pattern
 from poise.cli.told import answer, outputs
 from poise.errors import InputError
 from poise.io.registry import save
 from poise.libraries.clip_files import ALL
+from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.problem.goals import Goal
@@ -180,6 +181,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
     if is_library(files, out if every_frame else None) or suffix is not None:
         from poise.cli.library.run import run as run_library  # noqa: PLC0415  (one file has no need of processes)
 
+        _refuse_words(files)
         if not every_frame:
             raise InputError("poise solve with many files needs --every-frame: it solves their clips")
         refuse("solve", targets=targets)
@@ -190,8 +192,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
     if clip == ALL:
         raise typer.Exit(work.solve_all(rig, out, as_json=as_json))
     chosen_clip = clip_of(rig, clip) if every_frame or clip is not None else None
-    own = rig.pose if from_pose is None else rig.named_pose(from_pose)
-    start = own if chosen_clip is None else chosen_clip.at(0.0 if time is None else time)
+    start = _start_of(rig, chosen_clip, time, from_pose)
     rows = None if targets is None else open_targets(targets, joint or "", root)
     goals = asked.all_goals(wanted, others, start, main=rows is None)
     every = goals if rows is None else (rows.goal, *goals)
@@ -230,6 +231,25 @@ def _solve_one(
         answer.draw(plot, start, result)
     answer.show(result, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
     return 0 if result.reached else 1
+
+
+def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None) -> Pose:
+    """The pose to start from: of a clip at a time, a named one, or what the file shows."""
+    if clip is None:
+        return rig.pose if named is None else rig.named_pose(named)
+    first, last = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
+    if time is not None and not first <= time <= last:
+        raise InputError(f"--time {time:g}: the clip {clip.name!r} goes from {first:g} to {last:g} s")
+    return clip.at(0.0 if time is None else time)
+
+
+def _refuse_words(files: list[Path]) -> None:
+    """InputError for words after the file that are a joint or a target."""
+    words = [str(file) for file in files[1:] if not (file.suffix or file.exists() or is_pattern(file))]
+    if words:
+        raise InputError(
+            f"{words[0]!r} is no file: the joint and its target are options, poise solve FILE --joint JOINT --to X Y Z"
+        )
 
 
 def _refuse_with_targets(

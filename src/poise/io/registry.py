@@ -41,6 +41,7 @@ ELSEWHERE = {
     ".sdf": _NOT_YET.format("SDF", _BY_URDF),
     ".xacro": _NOT_YET.format("xacro", _BY_XACRO),
 }
+_DONE = {"read": "read", "write": "written"}
 
 
 class Format(Protocol):
@@ -238,4 +239,7 @@ def _format(path: Path, verb: str) -> Any:
         what = "read, not written" if verb == "write" else "written, not loaded"
         raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
-    raise FileError(path, f"cannot {verb} files named {suffix or 'without a suffix'!r}; known: {known}")
+    if path.is_dir():
+        raise FileError(path, f"is a folder, not a file; files that can be {_DONE[verb]}: {known}")
+    which = f"files named {suffix!r}" if suffix else "a file without a suffix"
+    raise FileError(path, f"cannot {verb} {which}; known: {known}")

@@ -40,11 +40,12 @@ class ManyFiles(NamedTuple):
 def is_library(inputs: Sequence[Path], out: Path | None) -> bool:
     """Whether a call means a library: several files, a folder, a pattern; or a folder to write to."""
     return (
-        len(inputs) > 1 or any(one.is_dir() or _is_pattern(one) for one in inputs) or (out is not None and out.is_dir())
+        len(inputs) > 1 or any(one.is_dir() or is_pattern(one) for one in inputs) or (out is not None and out.is_dir())
     )
 
 
-def _is_pattern(path: Path) -> bool:
+def is_pattern(path: Path) -> bool:
+    """Whether a name stands for the files that it matches."""
     return any(letter in str(path) for letter in _MAGIC) and not path.exists()
 
 
@@ -79,7 +80,7 @@ def _files(one: Path, new: Path) -> Iterable[tuple[Path, Path]]:
         old = [path for path in files if not path.resolve().is_relative_to(new)]
         visible = [path for path in old if not any(part.startswith(".") for part in path.relative_to(one).parts)]
         return [(path, path.relative_to(one)) for path in visible]
-    if _is_pattern(one):
+    if is_pattern(one):
         return [(path, Path(path.name)) for path in _matching(one)]
     if not one.exists():
         raise FileError(one, "there is no such file")

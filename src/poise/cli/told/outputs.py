@@ -9,11 +9,16 @@ from poise.errors import FileError, InputError, UnsupportedError
 from poise.io.registry import writer
 
 TABLES = (".csv", ".npy")
+_PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 _NO_POSE = (".urdf",)
 
 
 def check_pose_file(path: Path) -> None:
     """A pose can be written here: a format that holds one, in a folder that takes it."""
+    if path.suffix.lower() in _PICTURES:
+        raise InputError(
+            f"{path}: a pose is written to a file of a rig, such as posed.glb; --plot {path} draws a picture"
+        )
     writer(path)
     if path.suffix.lower() in _NO_POSE:
         raise UnsupportedError(f"{path}: a URDF file holds no pose; write joint values to a .json or .csv file")

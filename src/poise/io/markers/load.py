@@ -37,7 +37,8 @@ def load_markers(path: str | PathLike[str]) -> Markers:
     suffix = path.suffix.lower()
     if suffix not in MARKERS:
         known = ", ".join(sorted(MARKERS))
-        raise FileError(path, f"cannot read markers from files named {suffix or 'without a suffix'!r}; known: {known}")
+        which = f"files named {suffix!r}" if suffix else "a file without a suffix"
+        raise FileError(path, f"cannot read markers from {which}; known: {known}")
     markers: Markers = importlib.import_module(f"poise.io.markers.{suffix[1:]}").read(path, read_bytes(path))
     for note in markers.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
