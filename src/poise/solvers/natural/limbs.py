@@ -9,7 +9,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import SIDE_BEND, SIDE_LENGTH, SIDE_ROW
+from poise.kernels.codes import SIDE_BEND, SIDE_LENGTH, SIDE_ROW, SIDE_STRAIGHT_GAIN, SIDE_UP
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
@@ -142,9 +142,12 @@ def _numbers(
     if not length > 0.0 or not np.linalg.norm(straight) > 0.0:
         return None
     found = np.zeros(SIDE_ROW)
-    local = (maps[carrier], along), (maps[carrier], bend), (maps[rows[2]], units(straight)), (maps[rows[2]], ahead)
-    found[:12] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
-    found[12:] = *_GAINS[kind], length
+    body, own, up = maps[carrier], maps[rows[2]], axes[1]
+    local = (body, along), (body, bend), (own, units(straight)), (own, ahead), (body, up)
+    found[:SIDE_STRAIGHT_GAIN] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
+    found[SIDE_STRAIGHT_GAIN:] = *_GAINS[kind], length, float(np.linalg.norm(middle - first))
+    if kind == "leg":  # a knee that is drawn up stands above hip and foot
+        found[SIDE_UP : SIDE_UP + 3] = 0.0
     return found
 
 
