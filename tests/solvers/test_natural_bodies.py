@@ -191,3 +191,23 @@ class TestLongUpperArms:
         assert result.reached.all()
         high = result.pose.world["LeftForeArm"].positions @ UP
         assert (high <= np.maximum(shoulder @ UP, hands @ UP) + 1e-9)[possible].all()
+
+
+@pytest.mark.parametrize("pole", [UP, -UP, FORWARD, -FORWARD])
+def test_an_arm_that_is_stretched_out_and_helped_by_the_collar_bone_is_not_twisted(pole):
+    """Where its elbow pointed before it was straight says how it is twisted, whatever side its own would be."""
+    free = FIGURE.skeleton.limited(dict.fromkeys(FIGURE.skeleton.names))
+    rest, world = poise.Pose(free, FIGURE.rest.q), FIGURE.rest.world
+    shoulder, elbow, hand = (world[name].positions for name in ("LeftArm", "LeftForeArm", "LeftHand"))
+    length = np.linalg.norm(elbow - shoulder) + np.linalg.norm(hand - elbow)
+    way = length * (0.6 * LEFT + FORWARD - 0.3 * UP) / np.linalg.norm(0.6 * LEFT + FORWARD - 0.3 * UP)
+    bent = [
+        poise.Position("LeftHand", shoulder + 0.98 * way, root="LeftArm"),
+        poise.Pole("LeftForeArm", shoulder + 0.5 * way + length * pole, root="LeftArm", tip="LeftHand"),
+    ]
+    start = poise.solve(rest, bent).pose
+    result = poise.solve(start, poise.Position("LeftHand", shoulder + 1.02 * way, root="LeftShoulder"))
+    assert result.natural
+    assert result.reached
+    at = free.q_slice("LeftArm")
+    assert np.degrees(2 * np.arccos(abs(start.q[at] @ result.q[at]))) < 30
