@@ -120,6 +120,9 @@ def test_figures_are_posed_and_judged(data):
     assert [len(found[proof]) for proof in (1, 2, 3, 4)] == [8, 8, 56, 2]
     late = {"time", "batch", "cost", ""}
     assert {what for rows in found.values() for row in rows for what in figures.misses(row).split(", ")} <= late
+    robot = body_of("g1", loaded(data / "urdf/g1_29dof.urdf"))
+    assert robot is not None
+    assert "left_ankle_pitch_joint at its lowest" in figures.whole(robot, "squat")["upright"]
 
 
 def test_figures_judge_sees_what_is_wrong():

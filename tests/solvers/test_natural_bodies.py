@@ -159,3 +159,55 @@ def test_knees_follow_feet_that_are_built_pointing_outward():
         found[out] = astray(squat(start).pose, "Left")
     assert found[0.02] == pytest.approx(found[0.0], abs=0.5)
     assert found[0.12] > found[0.0] + 5
+
+
+class TestLongUpperArms:
+    """An elbow above both shoulder and hand is nobody's, least of all with the hand above the other shoulder."""
+
+    def _straight_arm(self, share):
+        """A figure whose left upper arm is a share of its arm, where that hangs, and the lengths of its bones."""
+        world = FIGURE.rest.world
+        shoulder, elbow, hand = (world[name].positions for name in ("LeftArm", "LeftForeArm", "LeftHand"))
+        start, arm = (
+            built({"LeftForeArm": shoulder + share * (hand - shoulder) - elbow}),
+            np.linalg.norm(hand - shoulder),
+        )
+        return start, shoulder, share * float(arm), (1.0 - share) * float(arm)
+
+    @pytest.mark.parametrize("share", [0.45, 0.65])
+    def test_no_elbow_is_higher_than_it_has_to_be(self, share):
+        start, shoulder, upper, lower = self._straight_arm(share)
+        ways = np.random.default_rng(3).normal(size=(2000, 3)) * 0.5 + [-0.3, 0.8, 0.0]
+        ways /= np.linalg.norm(ways, axis=1)[:, None]
+        sizes = np.random.default_rng(4).uniform(0.4, 0.99, 2000) * (upper + lower)
+        rise = ways @ UP
+        ahead = (upper**2 - lower**2 + sizes**2) / (2 * sizes)
+        lowest = ahead * rise - np.sqrt(np.maximum(upper**2 - ahead**2, 0.0) * (1.0 - rise**2))
+        possible = lowest < np.maximum(sizes * rise, 0.0)
+        assert possible.mean() > 0.8
+        hands = shoulder + ways * sizes[:, None]
+        result = poise.solve(start, poise.Position("LeftHand", hands, root="LeftArm"))
+        assert result.natural
+        assert result.reached.all()
+        high = result.pose.world["LeftForeArm"].positions @ UP
+        assert (high <= np.maximum(shoulder @ UP, hands @ UP) + 1e-9)[possible].all()
+
+
+@pytest.mark.parametrize("pole", [UP, -UP, FORWARD, -FORWARD])
+def test_an_arm_that_is_stretched_out_and_helped_by_the_collar_bone_is_not_twisted(pole):
+    """Where its elbow pointed before it was straight says how it is twisted, whatever side its own would be."""
+    free = FIGURE.skeleton.limited(dict.fromkeys(FIGURE.skeleton.names))
+    rest, world = poise.Pose(free, FIGURE.rest.q), FIGURE.rest.world
+    shoulder, elbow, hand = (world[name].positions for name in ("LeftArm", "LeftForeArm", "LeftHand"))
+    length = np.linalg.norm(elbow - shoulder) + np.linalg.norm(hand - elbow)
+    way = length * (0.6 * LEFT + FORWARD - 0.3 * UP) / np.linalg.norm(0.6 * LEFT + FORWARD - 0.3 * UP)
+    bent = [
+        poise.Position("LeftHand", shoulder + 0.98 * way, root="LeftArm"),
+        poise.Pole("LeftForeArm", shoulder + 0.5 * way + length * pole, root="LeftArm", tip="LeftHand"),
+    ]
+    start = poise.solve(rest, bent).pose
+    result = poise.solve(start, poise.Position("LeftHand", shoulder + 1.02 * way, root="LeftShoulder"))
+    assert result.natural
+    assert result.reached
+    at = free.q_slice("LeftArm")
+    assert np.degrees(2 * np.arccos(abs(start.q[at] @ result.q[at]))) < 30

@@ -9,6 +9,7 @@ __getattr__ = imported_when_asked(
     __name__,
     "arcs",
     "bends",
+    "crouch",
     "frames",
     "planar",
     "posed",

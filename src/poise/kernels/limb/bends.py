@@ -4,7 +4,8 @@
 The body says where the limb bends when it points in its usual direction, `along`: there towards `bend`. From there the
 side is carried to where the limb has to point by the smallest rotation. A leg that swings forward so brings its knee
 up, and one that is lifted aside keeps it in front; an arm that is raised brings its elbow from behind to below and
-aside. That has no answer for the direction opposite to `along`, which is chosen where no limb points.
+aside. That has no answer for the direction opposite to `along`, which is chosen where no limb points. Near there it
+would bring an elbow above both shoulder and hand: it is turned about the line between them until it is not.
 
 Two things speak besides. A limb that is bent at the start and has not far to go keeps its side, carried in the same
 way. A tip whose rotation is wanted would turn its own joint as little as it can: `straight`, where the bone above it
@@ -23,6 +24,8 @@ from poise.kernels.codes import (
     SIDE_LENGTH,
     SIDE_STRAIGHT,
     SIDE_STRAIGHT_GAIN,
+    SIDE_UP,
+    SIDE_UPPER,
 )
 from poise.kernels.compiled import kernel, part
 from poise.kernels.values.linear import (
@@ -44,6 +47,7 @@ from poise.kernels.values.linear import (
 CLEAR = 1e-9  # of the limb's length: shorter has no direction
 OPPOSITE = 1e-6  # 1 + cosine of the angle from which the smallest rotation is not known
 LEAST_BULGE, SURE_BULGE = 0.009, 0.026  # of the limb's length: what stands off the line when it is bent by 2, 6 degrees
+NO_HIGHER = 0.01  # of how far an elbow can rise and sink: it stays that far below the higher one of shoulder and hand
 NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))  # how far a limb goes with its side kept, or not
 
 SWEEPS, ENOUGH = 60, 1e-4  # over all legs, until each is as near as this share of its reach
@@ -112,12 +116,40 @@ def kept_side(maps, places, chord, length):
 
 
 @part
-def wished_side(maps, places, body, target, chord):
+def lowered(side, chord, size, up, body):
+    """The same side, turned about the chord until a limb so bent has its middle no higher than both its ends.
+
+    chord, size  unit vector from the limb's first joint to its tip, and how far that is
+    up           unit vector; zero leaves the side as it is, as does a limb that is stretched out
+
+    Where every side is too high, that is the lowest one.
+    """
+    length, upper = body[SIDE_LENGTH], body[SIDE_UPPER]
+    ahead = 0.5 * (size + (2.0 * upper - length) * length / size)  # upper^2 - lower^2 = (upper - lower) * length
+    radius2, rise = upper * upper - ahead * ahead, dot(up, chord)
+    across = square(up, chord)
+    level = norm(across)
+    if not (radius2 > 0.0 and level > CLEAR):
+        return side
+    most = (max(size * rise, 0.0) - ahead * rise) / (math.sqrt(radius2) * level) - NO_HIGHER
+    across = scale(across, 1.0 / level)
+    around = cross(chord, across)
+    high, aside = dot(side, across), dot(side, around)
+    whole = math.sqrt(high * high + aside * aside)
+    if high <= most * whole:
+        return side
+    most = max(most, -1.0)
+    rest = math.copysign(math.sqrt(max(1.0 - most * most, 0.0)), aside)
+    return add(scale(across, most * whole), scale(around, rest * whole))
+
+
+@part
+def wished_side(maps, places, body, target, chord, size):
     """The side that the body, and the tip's rotation if there is one, would choose; of no certain length."""
     side = carried(
         along_map(maps, places[0], vec_in(body, SIDE_ALONG)), chord, along_map(maps, places[0], vec_in(body, SIDE_BEND))
     )
-    side = square(side, chord)
+    side = lowered(square(side, chord), chord, size, along_map(maps, places[0], vec_in(body, SIDE_UP)), body)
     if target.shape[0] > 3:
         turn = quat_in(target, 3)
         straight, ahead = rotate(turn, vec_in(body, SIDE_STRAIGHT)), rotate(turn, vec_in(body, SIDE_AHEAD))
@@ -146,7 +178,7 @@ def poles(maps, places, body, targets, out):
             way = sub(origin(row, places[3]), first)
             size = max(norm(way), CLEAR * length)
         chord = scale(way, 1.0 / size)
-        side = wished_side(row, places, body, targets[k], chord)
+        side = wished_side(row, places, body, targets[k], chord, size)
         size = norm(side)
         side = scale(side, 1.0 / size) if size > 0.0 else side
         kept, counts = kept_side(row, places, chord, length)

@@ -9,7 +9,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import SIDE_BEND, SIDE_LENGTH, SIDE_ROW
+from poise.kernels.codes import SIDE_BEND, SIDE_LENGTH, SIDE_ROW, SIDE_STRAIGHT_GAIN, SIDE_UP
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, for_kernel
 from poise.maths.remember import remember
@@ -24,7 +24,6 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.corrected import ROUNDED
-from poise.solvers.natural.crouch import Stander, crouched, dots
 from poise.solvers.two_bone import TwoBone, bent
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
@@ -142,9 +141,12 @@ def _numbers(
     if not length > 0.0 or not np.linalg.norm(straight) > 0.0:
         return None
     found = np.zeros(SIDE_ROW)
-    local = (maps[carrier], along), (maps[carrier], bend), (maps[rows[2]], units(straight)), (maps[rows[2]], ahead)
-    found[:12] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
-    found[12:] = *_GAINS[kind], length
+    body, own, up = maps[carrier], maps[rows[2]], axes[1]
+    local = (body, along), (body, bend), (own, units(straight)), (own, ahead), (body, up)
+    found[:SIDE_STRAIGHT_GAIN] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
+    found[SIDE_STRAIGHT_GAIN:] = *_GAINS[kind], length, float(np.linalg.norm(middle - first))
+    if kind == "leg":  # a knee that is drawn up stands above hip and foot
+        found[SIDE_UP : SIDE_UP + 3] = 0.0
     return found
 
 
@@ -239,9 +241,9 @@ def _as_chosen(bends: Bends, maps: Floats) -> Floats:
     at = maps.reshape(len(maps), -1, 3, 4)
     first, middle, tip = (at[:, place, :, 3] for place in bends.places[1:].tolist())
     chord, out = tip - first, middle - first
-    size = np.maximum(dots(chord, chord), np.finfo(float).tiny)
-    bulge = out - chord * (dots(out, chord) / size)[:, None]
-    off = np.maximum(np.sqrt(dots(bulge, bulge)), np.finfo(float).tiny)
+    size = np.maximum(_dots(chord, chord), np.finfo(float).tiny)
+    bulge = out - chord * (_dots(out, chord) / size)[:, None]
+    off = np.maximum(np.sqrt(_dots(bulge, bulge)), np.finfo(float).tiny)
     middle -= bulge * np.minimum(bends.limb.built_in / off, 1.0)[:, None]
     return maps
 
@@ -306,16 +308,17 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
     if not is_leg.all():
         moved = place[:, None, :3] - hips[:, None]
         trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
-        figures = Stander(
-            place[:, :3].copy(), trunk + moved, _ahead(bends, pose, count), stance(pose.skeleton).up, hung[:, is_leg],
-            targets[:, is_leg], lengths[is_leg], hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg],
-        )  # fmt: skip
-        low = figures.lowness()
+        low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
+        up = remember(pose.skeleton, "up", None, lambda: stance(pose.skeleton).up)
+        ahead = _ahead(bends, pose, up, count)
+        legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
+        arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
+        figures = map(for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
+        kernels.limb.crouch.crouches(*figures, low, at, turns)
         if (low < 1.0).any():
             kernels.limb.bends.carried_by(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
         if (is_low := low > 0.0).any():
-            at, turn, bend[is_low], axis[is_low] = crouched(figures.part(is_low), low[is_low])
-            place[is_low] = np.concatenate([at, turn], axis=1)
+            place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], np.cross(up, ahead[is_low])
     own, lean = world[root], place[:, 3:].copy()
     place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - hips)
     place[:, 3:] = rotations.multiply(lean, own.rotations.reshape(-1, 4))
@@ -328,11 +331,12 @@ def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     before  the poses in which the axis of the bend stands
     """
     s, q, rows = before.skeleton, after.flat_q.copy(), np.flatnonzero(found.bend)
-    for row in spine:
-        own = np.arange(4) + int(s.q_start[row])
-        turn = np.broadcast_to(before.world.rotations.reshape(-1, len(s), 4)[:, row], (len(q), 4))[rows]
-        axis = rotations.rotate(rotations.inverse(turn), found.axis[rows])
-        q[np.ix_(rows, own)] = rotations.multiply(q[np.ix_(rows, own)], rotations.about(axis, found.bend[rows]))
+    joints = np.array(spine, dtype=np.int64)
+    turns = before.world.rotations.reshape(-1, len(s), 4)[:, joints]
+    turns = np.broadcast_to(turns, (len(q), *turns.shape[1:]))[rows]
+    axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
+    own = rows[:, None, None], s.q_start[joints][:, None] + np.arange(4)
+    q[own] = rotations.multiply(q[own], rotations.about(axes, found.bend[rows][:, None]))
     q[rows] = s.legal(q[rows])[0]
     return q
 
@@ -342,12 +346,17 @@ def _middle(points: Floats) -> Floats:
     return np.add.accumulate(points, axis=1)[:, -1] / points.shape[1]
 
 
-def _ahead(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:
+def _ahead(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats:
     """Where (count, 3) the pelvis looks, level: a leg's own numbers say so in the pelvis' frame."""
-    leg, up = next(one for one in bends if one.limb.kind == "leg"), stance(pose.skeleton).up
+    leg = next(one for one in bends if one.limb.kind == "leg")
     turn = _maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
     bend = leg.limb.numbers[SIDE_BEND : SIDE_BEND + 3]
     ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
-    ahead = ahead - dots(ahead, up)[:, None] * up
-    size = np.sqrt(dots(ahead, ahead))
+    ahead = ahead - _dots(ahead, up)[:, None] * up
+    size = np.sqrt(_dots(ahead, ahead))
     return np.broadcast_to(ahead / np.where(size > 0.0, size, 1.0)[:, None], (count, 3))
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """a . b (...), number by number: one row and many are the same bit for bit."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]

@@ -18,6 +18,7 @@ import numpy as np
 from poise import solvers
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place
 from poise.problem.limb_posed import LimbPlan
 from poise.problem.problem import Problem, Tolerance
@@ -28,7 +29,7 @@ from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.corrected import ROUNDED
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import Bends, bent_naturally, bent_spine, carried, poles
+from poise.solvers.natural.limbs import Bends, RoleLimb, bent_naturally, bent_spine, carried, poles
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
@@ -104,8 +105,8 @@ class Natural:
         """The same, where the engine did what the stages could not."""
         rows = np.flatnonzero(~answer.met)
         there = problem.part(rows)
-        there = there.at(there.posed(answer.q[rows]))
-        found = answered_in_groups(self.finisher, there, targets[rows], tolerance, request)
+        staged = there.at(there.posed(answer.q[rows]))
+        found = answered_in_groups(self.finisher, staged, targets[rows], tolerance, request)
         q = _turned_back(there, stages, targets[rows], tolerance, found.q)
         return merged(answer, rows, found._replace(q=q))
 
@@ -117,17 +118,32 @@ _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the p
 def _turned_back(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
 ) -> Floats:
-    """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then."""
+    """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then.
+
+    What a limb was bent by at the start of the problem speaks, and not what the engine made of it: how a limb that is
+    stretched out is twisted does not show in its bend.
+    """
     limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.closed)
     met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
     if not len(met) or not limbs:
         return q
     there = problem.part(met)
-    turned = _staged(there.at(there.posed(q[met])), limbs, targets[met], tolerance, Request()).q
+    bent = q[met].copy()
+    for stage in limbs:
+        assert stage.bends is not None
+        own = _numbers_of(there.skeleton, stage.bends.limb)
+        bent[:, own] = np.broadcast_to(there.start_rows, bent.shape)[:, own]
+    turned = _staged(there.at(there.posed(bent)), limbs, targets[met], tolerance, Request()).q
     still = there.met(there.errors(turned, targets[met]), tolerance)
     found = q.copy()
     found[met[still]] = turned[still]
     return found
+
+
+def _numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
+    """Where the rotations stand in q of the joints that bend a limb."""
+    ends = [int(skeleton.q_start[row]) + Kind(skeleton.kinds[row]).nq for row in (limb.first, limb.middle)]
+    return np.concatenate([np.arange(end - Kind.BALL.nq, end) for end in ends])
 
 
 class _Staged(NamedTuple):

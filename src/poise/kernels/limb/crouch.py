@@ -1,0 +1,195 @@
+# pyright: standard
+"""How a figure that stands goes down to what lies below its hips: knees bend, hips go back, the trunk bows ahead.
+
+A hand that has to reach the floor beside a foot could get there by a trunk that falls to that side, which is the
+smallest rotation. People bend forward: the lower the target is, the less the trunk leans any other way. The pelvis
+takes a half of the bow, the spine the rest: hips of people do not bend further while their knees are up.
+
+Crouch and bow grow together, the bow with the square of the share, so that knees bend first, and the least share for
+which all arms reach is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.compiled import kernel, part
+from poise.kernels.limb.bends import leaned, square
+from poise.kernels.values.linear import (
+    Quat,
+    Vec,
+    about,
+    add,
+    cross,
+    dot,
+    multiply,
+    norm,
+    put_quat_in,
+    put_vec_in,
+    rotate,
+    scale,
+    sub,
+    vec_at,
+)
+
+STEPS = 32  # from standing to the deepest crouch
+DEEPEST, OF_PELVIS = math.radians(110.0), 0.5  # how far the chest bows then, and which part of that the pelvis does
+BACK = 0.4  # how far hips go back, of how far they go down
+FOLDED, SQUATTING = 0.45, 0.35  # of a leg: how near to the feet hips come; to reach what lies there
+ALL, ASIDE = math.radians(100.0), math.radians(25.0)  # the most lean another way: for targets at the hips, on the floor
+LOW = 0.5  # of the way from hips to feet: targets so far down are reached by bowing ahead, those above less and less
+JUST = 1.0 + 1e-9  # of a reach: what is still within it
+CLEAR = 1e-9  # of the way from hips to feet: shorter has no direction
+
+
+class Stander(NamedTuple):
+    """A figure that stands: its hips, three axes (where it looks, level; against gravity; across), and how it crouches.
+
+    back, down  the level unit vector in which hips go back, and the most that they go down
+    low         how low its targets are, 0 to 1
+    """
+
+    hips: Vec
+    ahead: Vec
+    up: Vec
+    across: Vec
+    back: Vec
+    down: float
+    low: float
+
+
+class Crouch(NamedTuple):
+    """A crouch: the place of the hips, how the pelvis turns ahead, each joint of the spine bends, all leans aside then.
+
+    short  by what the worst arm misses; negative where all reach
+    """
+
+    hips: Vec
+    bow: float
+    bend: float
+    aside: Quat
+    short: float
+
+
+@part
+def middle(points):
+    """The mean of points (n, 3)."""
+    found = Vec(0.0, 0.0, 0.0)
+    for i in range(points.shape[0]):
+        found = add(found, vec_at(points, i))
+    return scale(found, 1.0 / points.shape[0])
+
+
+@part
+def lowness(hips, feet, arms, hands, up, reaches):
+    """How low the lowest target is that an arm does not reach: 0 above the hips, 1 far below."""
+    depth, most = LOW * dot(sub(hips, middle(feet)), up), 0.0
+    if not depth > 0.0:
+        return 0.0
+    for j in range(hands.shape[0]):
+        hand = vec_at(hands, j)
+        if norm(sub(hand, vec_at(arms, j))) > reaches[j]:
+            share = min(max(dot(sub(hips, hand), up) / depth, 0.0), 1.0)
+            most = max(most, share * share * (3.0 - 2.0 * share))
+    return most
+
+
+@part
+def stander_of(hips, ahead, up, low, legs, feet, lengths, hands):
+    """The Stander of a figure: it goes down until a leg is folded, and back from what it reaches for.
+
+    The lower that is, the more straight back.
+    """
+    size, least = dot(sub(hips, middle(feet)), up), math.inf
+    for j in range(legs.shape[0]):
+        folded = lengths[j] * (low * SQUATTING + (1.0 - low) * FOLDED)
+        least = min(least, norm(sub(vec_at(feet, j), vec_at(legs, j))) - folded)
+    level = square(sub(middle(hands), hips), up)
+    back = add(scale(level, low - 1.0), scale(ahead, -low * size))
+    far = norm(back)
+    back = scale(back, 1.0 / far) if far > CLEAR * size else Vec(0.0, 0.0, 0.0)
+    return Stander(hips, ahead, up, cross(up, ahead), back, max(least, 0.0), low)
+
+
+@part
+def bowed(stander, spine, arm, bow, bend):
+    """Where an arm hangs, seen from the hips, when the pelvis turns ahead and each joint of the spine bends.
+
+    All turns are about one axis, across the figure: what lies along it stays, the rest turns in a plane.
+    """
+    found, start, c, s = Vec(0.0, 0.0, 0.0), stander.hips, math.cos(bow), math.sin(bow)
+    more, side = math.cos(bend), math.sin(bend)
+    for i in range(spine.shape[0] + 1):
+        end = vec_at(spine, i) if i < spine.shape[0] else arm
+        way = sub(end, start)
+        ahead, up = dot(way, stander.ahead), dot(way, stander.up)
+        found = add(found, scale(stander.across, dot(way, stander.across)))
+        found = add(found, add(scale(stander.ahead, c * ahead + s * up), scale(stander.up, c * up - s * ahead)))
+        start, c, s = end, c * more - s * side, s * more + c * side
+    return found
+
+
+@part
+def crouch(stander, spine, arms, hands, reaches, share, at_most):
+    """The crouch by a share of the deepest; the trunk leans aside as far as it has to, or `at_most` as it may."""
+    down, joints = stander.down * share, spine.shape[0]
+    hips = add(stander.hips, scale(sub(scale(stander.back, BACK), stander.up), down))
+    bow, of_pelvis = stander.low * DEEPEST * share * share, OF_PELVIS if joints else 1.0
+    bend = bow * (1.0 - of_pelvis) / max(joints, 1)
+    most = (stander.low * ASIDE + (1.0 - stander.low) * ALL) * share
+    aside, short = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
+    for j in range(hands.shape[0]):
+        arm = rotate(aside, bowed(stander, spine, vec_at(arms, j), of_pelvis * bow, bend))
+        lean, _ = leaned(arm, sub(vec_at(hands, j), hips), 0.0 if at_most else reaches[j], most)
+        aside = multiply(lean, aside)
+    for j in range(hands.shape[0]):
+        arm = rotate(aside, bowed(stander, spine, vec_at(arms, j), of_pelvis * bow, bend))
+        short = max(short, norm(sub(sub(vec_at(hands, j), hips), arm)) - reaches[j] * JUST)
+    return Crouch(hips, of_pelvis * bow, bend, aside, short)
+
+
+@part
+def least_share(stander, spine, arms, hands, reaches):
+    """The least share of the deepest crouch with which all arms reach; 1 where none does.
+
+    Between two steps it is found as if what is missed were linear there, so that poses do not leap.
+    """
+    before = 0.0
+    for step in range(STEPS + 1):
+        short = crouch(stander, spine, arms, hands, reaches, step / STEPS, True).short
+        if short <= 0.0:
+            return (step - 1 + before / (before - short)) / STEPS if step else 0.0
+        before = short
+    return 1.0
+
+
+@kernel
+def crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
+    """Fill lows (k,) with how low targets are; where that is more than 0, out (k, 7) and bends (k,) with the crouch.
+
+    hips     (k, 3)     about which the pelvis turns
+    spine    (k, s, 3)  the joints of the spine, from the pelvis up
+    ahead    (k, 3)     where the pelvis looks, level and of length 1
+    up       (3,)       against gravity
+    legs     (k, l, 3)  where the legs hang
+    feet     (k, l, 3)  where their feet are
+    lengths  (l,)       of the legs
+    arms     (k, a, 3)  where the arms hang
+    hands    (k, a, 3)  what they are to reach
+    reaches  (a,)       how far each goes
+    out      (k, 7)     the place of the hips, and how the pelvis turns about them
+    bends    (k,)       by what each joint of the spine bends ahead before the pelvis turns
+    """
+    against = Vec(up[0], up[1], up[2])
+    for k in range(hips.shape[0]):
+        low = lowness(vec_at(hips, k), feet[k], arms[k], hands[k], against, reaches)
+        lows[k] = low
+        if not low > 0.0:
+            continue
+        stander = stander_of(vec_at(hips, k), vec_at(ahead, k), against, low, legs[k], feet[k], lengths, hands[k])
+        share = least_share(stander, spine[k], arms[k], hands[k], reaches)
+        found = crouch(stander, spine[k], arms[k], hands[k], reaches, share, False)
+        put_vec_in(out[k], 0, found.hips)
+        put_quat_in(out[k], 3, multiply(found.aside, about(stander.across, found.bow)))
+        bends[k] = found.bend
