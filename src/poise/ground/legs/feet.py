@@ -56,9 +56,7 @@ def every(feet: Feet, step: int) -> Feet:
 def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
     """Work out the targets of every foot."""
     standing, which = contacts.any, _which(plants, contacts)
-    ends = standing.copy()
-    ends[[0, -1]] = True  # a swing that the clip cuts off ends on the ground that is there
-    between = between_of(motion.times, ends)
+    between = between_of(motion.times, standing)  # a swing that the clip cuts off ends on the ground that is there
     level = floor_level(motion, soles, contacts)
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
     share = eased(between.share)

@@ -14,6 +14,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smooth import above, eased, last_of, next_of, rows_at, time_from
 
 _COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
+_CUT_OFF = 0.15  # [s] a swing that the clip cuts off is taken to last so long at least
 _FAR = 0.1  # [m] a foot that goes less far steps on the spot
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _BENT = 0.2  # [m] more than any toes are long
@@ -22,21 +23,35 @@ _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over w
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """For each of F frames and L legs: the frames of standing before and after it, and how far it is between them."""
+    """For each of F frames and L legs: the frames of standing before and after it, and how far it is between them.
+
+    Where there is none, the first or the last frame of the clip.
+    """
 
     before: Ints
     after: Ints
     share: Floats  # 0 at `before`, 1 at `after`
     since: Floats  # [s]
     until: Floats  # [s]
+    first: Floats  # the shares of the first and the last frame of a swing: 0 and 1 unless the clip cuts it off
+    last: Floats
 
 
-def between_of(times: Floats, mask: Bools) -> Between:
-    """Where frames lie between those of a mask (F, L), which holds in the first and the last."""
-    before, after = last_of(mask), next_of(mask)
+def between_of(times: Floats, standing: Bools) -> Between:
+    """Where frames lie between those in which a foot stands (F, L).
+
+    A swing that the clip cuts off goes on beyond its end, so that it lasts 0.15 s at least: else a foot that has just
+    left the ground, or is about to come down, would have to be as animated within a frame or two.
+    """
+    last = len(times) - 1
+    before, after = last_of(standing), next_of(standing)
+    begins, ends = before < 0, after > last
+    before, after = np.maximum(before, 0), np.minimum(after, last)
     since, until = times[:, None] - times[before], times[after] - times[:, None]
-    whole = since + until
-    return Between(before, after, since / np.where(whole > 0, whole, 1.0), since, until)
+    more = np.maximum(_CUT_OFF - since - until, 0.0)
+    since, until = since + more * begins, until + more * ends
+    whole = np.where(since + until > 0, since + until, 1.0)
+    return Between(before, after, since / whole, since, until, more * begins / whole, 1.0 - more * ends / whole)
 
 
 def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bools) -> Floats:
@@ -97,7 +112,8 @@ def _come(motion: Motion, offsets: Floats, between: Between) -> Floats:
     square = (way * way).sum(axis=-1)
     far = square > _FAR**2
     share = ((ankles - start) * way).sum(axis=-1) / np.where(far, square, 1.0)
-    return np.where(far, np.clip(share, 0.0, 1.0), between.share)
+    share = between.first + (between.last - between.first) * np.clip(share, 0.0, 1.0)
+    return np.where(far, share, between.share)
 
 
 def toe_joints(motion: Motion, turns: Floats) -> Floats:
