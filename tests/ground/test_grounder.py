@@ -84,11 +84,6 @@ def soles_over(live, pose):
     return paths_of(motion, live.gait.soles, Footing(live.terrain, live.figure)).heights[0]
 
 
-def plain(function):
-    """A piece of a kernel as a Python function: compiled, only kernels may call it."""
-    return getattr(function, "py_func", function)
-
-
 # --- springs -----------------------------------------------------------------------------------------------------
 
 
@@ -107,15 +102,15 @@ def test_half_of_an_offset_is_gone_after_the_half_life():
 def test_a_spring_hangs_behind_a_steady_goal_by_what_is_said():
     x, v = 0.0, 0.0
     for i in range(500):
-        x, v = plain(springs.followed)(x, v, 0.02 * i, 0.02 * (i + 1), 20.0, 0.01)
+        x, v = entered(springs.followed)(x, v, 0.02 * i, 0.02 * (i + 1), 20.0, 0.01)
     assert 10.0 - x == pytest.approx(2 * 2.0 / 20.0)
     assert v == pytest.approx(2.0)
 
 
 def test_turns_and_ways_are_inverse():
-    turned_by, way_between = plain(springs.turned_by), plain(springs.way_between)
+    turned_by, way_between = entered(springs.turned_by), entered(springs.way_between)
     a, way = turned_by(springs.Vec(0.3, -2.0, 0.5)), springs.Vec(-1.0, 0.7, 2.0)
-    b = springs.multiply(turned_by(way), a)
+    b = entered(springs.multiply)(turned_by(way), a)
     np.testing.assert_allclose(way_between(a, b), way, atol=1e-12)
     np.testing.assert_allclose(way_between(a, springs.Quat(*(-x for x in b))), way, atol=1e-12)
     np.testing.assert_allclose(way_between(a, a), 0, atol=1e-15)

@@ -141,7 +141,7 @@ def test_a_kick_that_meets_the_goal_is_the_answer(make):
 
     s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).limited({"j*": Range(-0.1, 2.5)})
     kicked = np.zeros((3, 4))
-    kick.py_func(np.ones(3, dtype=int), np.array([[-0.1, 2.5]] * 3), np.zeros((3, 4)), 1, kicked)
+    entered(kick)(np.ones(3, dtype=int), np.array([[-0.1, 2.5]] * 3), np.zeros((3, 4)), 1, kicked)
     at = poise.Pose(s, kicked[:, 0]).world["tip"]
     # Turning so little at a time gains too little: the first attempt ends after three sweeps.
     solver = CCD(restarts=1, bend=0, finish=False, max_turn=1e-4)
