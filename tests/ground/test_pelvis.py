@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from poise.ground.figure.motion import ANKLE, BALL, END, HIP, KNEE
-from poise.ground.legs.pelvis import STRETCHED, longest_chords, pelvis_heights
+from poise.ground.legs.pelvis import EASY, EASY_IN_AIR, chord_limits, pelvis_heights
 from tests.ground.motions import moved, path
 from tests.strategies import rng_of, seeds
 
@@ -25,14 +25,18 @@ def standing(bent=0.1, **options):
     return motion
 
 
+def easy_chords(motion):
+    return chord_limits(motion, np.ones(motion.places.shape[:2], dtype=bool))[0]
+
+
 def heights(motion, ankles, rise, stands=STANDS):
-    return pelvis_heights(motion, ankles, rise, longest_chords(motion), stands)
+    return pelvis_heights(motion, ankles, rise, easy_chords(motion), stands)
 
 
 def reached(motion, ankles, up, stands=STANDS):
     """By how much [m] the farthest of the ankles that stand is beyond its leg."""
     hips = motion.places[:, :, HIP] + up[:, None, None] * [0.0, 0.0, 1.0]
-    beyond = np.linalg.norm(ankles - hips, axis=-1) - longest_chords(motion)
+    beyond = np.linalg.norm(ankles - hips, axis=-1) - easy_chords(motion)
     return beyond[stands].max(initial=-np.inf)
 
 
@@ -40,12 +44,29 @@ def ankles_of(motion, rise):
     return motion.places[:, :, ANKLE] + rise[..., None] * [0.0, 0.0, 1.0]
 
 
-class TestLongestChords:
-    def test_a_bent_leg_may_become_almost_straight(self):
-        np.testing.assert_allclose(longest_chords(standing()), STRETCHED * 0.8, atol=1e-12)
+class TestChordLimits:
+    def test_a_leg_that_stands_gives_way_before_it_is_almost_straight(self):
+        easy, most = chord_limits(standing(), STANDS)
+        np.testing.assert_allclose(easy, EASY * 0.8, atol=1e-12)
+        assert (easy < most).all()
+        assert (most < 0.8).all()
 
-    def test_a_straight_leg_may_stay_straight(self):
-        np.testing.assert_allclose(longest_chords(standing(0.0)), 0.8, atol=1e-12)
+    def test_one_in_the_air_gives_way_earlier_and_that_begins_smoothly(self):
+        stands = STANDS.copy()
+        stands[20:40] = False
+        easy, most = chord_limits(standing(fps=60.0), stands)
+        np.testing.assert_allclose(easy[30], EASY_IN_AIR * 0.8, atol=1e-12)
+        np.testing.assert_allclose(easy[:20], EASY * 0.8, atol=1e-12)
+        assert np.abs(np.diff(easy, n=2, axis=0)).max() < 0.1 * (EASY - EASY_IN_AIR)
+        assert (easy < most).all()
+
+    def test_a_straight_leg_stays_straight_on_its_own_ground_and_only_there(self):
+        np.testing.assert_allclose(chord_limits(standing(0.0), STANDS)[0], 0.8, atol=1e-12)
+        np.testing.assert_allclose(chord_limits(standing(0.0), STANDS, 0.0)[0], EASY * 0.8, atol=1e-12)
+
+    def test_no_leg_gets_straighter_than_it_is_animated_by_more_than_a_quarter_of_the_rest(self):
+        bent = 0.001  # the chord is 0.799 of 0.8
+        np.testing.assert_allclose(chord_limits(standing(bent), STANDS)[1], 0.79925, atol=1e-12)
 
 
 class TestNoNeed:
@@ -82,7 +103,7 @@ class TestSinking:
         for _ in range(60):
             middle = 0.5 * (low + high)
             hips = motion.places[:, :, HIP] + middle[:, None, None] * [0.0, 0.0, 1.0]
-            fits = (np.linalg.norm(ankles - hips, axis=-1) <= longest_chords(motion)).all(axis=1)
+            fits = (np.linalg.norm(ankles - hips, axis=-1) <= easy_chords(motion)).all(axis=1)
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
         np.testing.assert_allclose(up, low, atol=1e-12)
         assert (up[-10:] < rise.mean(axis=1)[-10:] - 0.05).all()
@@ -108,7 +129,7 @@ class TestSinking:
         ankles = ankles_of(motion, rise)
         base = heights(motion, ankles, rise, ~STANDS)
         up = heights(motion, ankles, rise)
-        high = ankles[..., 2] + np.sqrt(longest_chords(motion) ** 2) - motion.places[:, :, HIP, 2]
+        high = ankles[..., 2] + np.sqrt(easy_chords(motion) ** 2) - motion.places[:, :, HIP, 2]
         missing = np.maximum(base - high.min(axis=1), 0.0)
         assert missing.max() > 0.05
         assert (base - up <= missing.max() + 1e-12).all()
@@ -135,7 +156,7 @@ def test_without_time_each_frame_is_for_itself(frames):
     motion = moved(path(frames), path(frames), times=np.zeros(frames))
     rise = np.zeros((frames, 2))
     rise[-1] = -0.2
-    up = pelvis_heights(motion, ankles_of(motion, rise), rise, longest_chords(motion), np.ones((frames, 2), dtype=bool))
+    up = pelvis_heights(motion, ankles_of(motion, rise), rise, easy_chords(motion), np.ones((frames, 2), dtype=bool))
     np.testing.assert_allclose(up, rise[:, 0], atol=1e-12)
 
 

@@ -197,6 +197,11 @@ class TestCarriedOn:
         assert 0.6 < np.abs(speed[edge - 4 : edge + 4]).max() < 0.8
         assert np.abs(np.diff(speed[edge - 4 : edge + 4], axis=0)).max() < 0.1
 
+    def test_speeds_die_away_slowly(self):
+        times, offsets = moving()
+        change = np.diff(self.carried(offsets, MASK[:, None], times)[:, 0], n=2, axis=0) * SECOND**2
+        assert np.abs(change).max() < 20.0  # [m/s^2] a speed of v dies away in T with 4 v / T; of 0.6 m/s in 0.2 s
+
     @pytest.mark.parametrize("back", [False, True], ids=["leaves", "lands"])
     def test_a_swing_that_the_clip_cuts_off_after_two_frames_does_not_end_in_them(self, back):
         times, offsets = np.arange(10) / 30.0, np.zeros((10, 1, 3))

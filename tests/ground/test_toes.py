@@ -121,6 +121,14 @@ class TestHeelsToLower:
         assert (down <= 1.0 + 1e-9).all()
         np.testing.assert_allclose(down, down[0, 0], atol=1e-12)
 
+    def test_and_for_a_twentieth_of_a_second_after_the_ball_has_left(self):
+        motion, feet = self.lifted(1.0)
+        feet.free[10:] = False  # the last in which the ball stands alone is frame 9, of 60 a second
+        down = heels_to_lower(motion, SOLES, feet, riser(motion.places[0, 0, BALL, 1] + 0.005, 0.3))
+        np.testing.assert_allclose(down[:12], down[0, 0], atol=1e-12)
+        assert (np.diff(down[11:], axis=0) <= 1e-12).all()
+        assert not down[18:].any()
+
 
 class TestStepBack:
     def test_back_from_a_riser_and_no_further_than_out_of_it(self):

@@ -16,6 +16,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, SHIN, THIGH, motion_of, turning
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import bend_axes
+from poise.ground.legs.pelvis import kept_share
 from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
@@ -100,6 +101,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     settings[k.TERRAIN_Y] = terrain.up == "y"
     if plane is not None:
         settings[k.IS_PLANE], settings[k.PLANE : k.PLANE + 3] = 1.0, plane
+        settings[k.KEPT] = kept_share(float(np.arctan(np.hypot(*plane[1:]))), 0.0)
     turn = rotations.as_matrix(figure.turn) / figure.metre
     settings[k.FIGURE_MAP : k.FIGURE_MAP + 12] = np.column_stack([turn, np.zeros(3)]).ravel()
     mover = skeleton.index(figure.mover)

@@ -35,7 +35,7 @@ InPlace = Literal["travel", "keep", "refuse"]
 
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
-_HOLD = 0.01  # [s] that a foot is held longer before and after a contact, whose ends are not known better than this
+_HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
 _SAME = 1e-6  # [s] times that differ by less are the same
 _SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
@@ -298,8 +298,8 @@ def _stances(
 def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
     motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
     contacts = repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
-    held = held_longer(seen.contacts, _HOLD)
     footing = Footing(terrain, motion.figure)
+    held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(repeats.finer(seen.finer).plants(plants), footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)

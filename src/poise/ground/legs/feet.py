@@ -17,13 +17,15 @@ from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion
+from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import between_of, carried_on, cleared, faded
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smooth import eased, rows_at, time_from
+from poise.maths.smooth import eased, last_of, rows_at, time_from
 from poise.maths.vectors import UP, dots, level, units
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
+_GONE = 0.03  # [m] a point that is farther away within 10 ms has long left the ground
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +73,41 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
-    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns), free)
+    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns, np.arange(turns.shape[1])), free)
 
 
-def _across(soles: Soles, turns: Floats) -> Floats:
-    """The level axis (F, L, 3) across each foot: the sole's normal, towards the ankle, times the way to the ball."""
+def _across(soles: Soles, turns: Floats, leg: Ints) -> Floats:
+    """The level axis (..., 3) across feet with these rotations (..., 4) and of these legs.
+
+    It is the sole's normal, towards the ankle, times the way to the ball.
+    """
     along = units(soles.ball - soles.heel)
     ankle = -soles.heel
     normal = ankle - dots(ankle, along)[:, None] * along
-    axis = units(level(rotations.rotate(turns, np.broadcast_to(np.cross(normal, along), (*turns.shape[:2], 3)))))
-    return np.where(soles.lengths[:, None] > 0.0, axis, [1.0, 0.0, 0.0])
+    across = np.broadcast_to(np.cross(normal, along)[leg], (*turns.shape[:-1], 3))
+    return np.where(soles.lengths[leg, None] > 0.0, units(level(rotations.rotate(turns, across))), [1.0, 0.0, 0.0])
 
 
-def held_longer(contacts: Contacts, seconds: float) -> Contacts:
-    """Contacts that begin earlier and end later by `seconds`, where that leaves a gap of as much to the next one."""
+def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, seconds: float) -> Contacts:
+    """Contacts that end later by `seconds`, where that leaves a gap of as much to the next one.
 
-    def longer(stands: Bools) -> Bools:
-        since, until = time_from(contacts.times, stands)
-        return stands | ((np.minimum(since, until) <= seconds) & (since + until > 3.0 * seconds))
+    Not those of a point that is far away by then, nor of a foot in front of a riser: its toes would turn into it.
+    """
+    legs = contacts.heel.shape[1]
+    stands = np.hstack([contacts.heel, contacts.ball])  # (F, 2 L): heels, then balls
+    since, until = time_from(contacts.times, stands)
+    frame, column = np.nonzero((since <= seconds) & (since + until > 3.0 * seconds))  # few: all else is for these only
+    leg = column % legs
 
-    return dataclasses.replace(contacts, heel=longer(contacts.heel), ball=longer(contacts.ball))
+    def place(frame: Ints, points: Floats) -> Floats:
+        return motion.places[frame, leg, ANKLE] + rotations.rotate(motion.turns[frame, leg, FOOT], points)
+
+    points = np.vstack([soles.heel, soles.ball])[column]
+    gone = np.linalg.norm(place(frame, points) - place(last_of(stands)[frame, column], points), axis=-1)
+    across = _across(soles, motion.turns[frame, leg, FOOT], leg)
+    held = (gone <= _GONE) & ~before_risers(place(frame, soles.ball[leg]), across, footing)
+    stands[frame[held], column[held]] = True
+    return dataclasses.replace(contacts, heel=stands[:, :legs], ball=stands[:, legs:])
 
 
 def _which(plants: Plants, contacts: Contacts) -> Ints:
@@ -157,7 +174,7 @@ def _over_ground(
     if not angle.any():
         return turns
     turns = turns.copy()
-    up = rotations.about(-_across(soles, turns)[frame, leg], angle)
+    up = rotations.about(-_across(soles, turns[frame, leg], leg), angle)
     turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
     return turns
 

@@ -54,16 +54,15 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
     return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(units(mean), thigh.shape))
 
 
-def soft_chords(motion: Motion, feet: Feet, hips: Floats, longest: Floats) -> Floats:
-    """How far (F, L) each ankle may be from its hip: up to the animated distance d what is asked for, beyond it less.
+def soft_chords(feet: Feet, hips: Floats, easy: Floats, most: Floats) -> Floats:
+    """How far (F, L) each ankle comes from its hip: up to `easy` as far as is asked for, beyond it less.
 
-    A distance D beyond d becomes d + r (1 - exp(-(D - d) / r)) with r = longest - d: smooth to the first derivative,
-    growing with D, never above `longest`.
+    A distance D beyond easy becomes easy + r tanh((D - easy) / r) with r = most - easy: smooth to the second
+    derivative, growing with D, never above `most`.
     """
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)
-    posed = np.linalg.norm(motion.places[:, :, ANKLE] - motion.places[:, :, HIP], axis=-1)
-    room = np.maximum(longest - posed, 1e-9 * longest)
-    return np.where(asked <= posed, longest, posed + room * -np.expm1(-np.maximum(asked - posed, 0.0) / room))
+    room = np.maximum(most - easy, 1e-9 * most)
+    return np.where(asked <= easy, most, easy + room * np.tanh(np.maximum(asked - easy, 0.0) / room))
 
 
 def bend_legs(

@@ -6,11 +6,15 @@ import numpy as np
 
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, averaged
+from poise.maths.smooth import above, averaged, eased, time_from
 
 _SMOOTH = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _SINK = 0.2  # [s] before and after: how early the pelvis sinks for a leg that would be too short
-STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
+EASY, EASY_IN_AIR = 0.975, 0.9  # shares of a leg's length from where its chord is made shorter, standing and in the air
+_MOST, _MOST_IN_AIR = 0.998, 0.985  # and how far it comes at most: a knee that is nearly straight moves in jerks
+_REST = 0.25  # or by so much of what a leg that is animated straighter still has
+_TILTED, _UNEVEN = np.radians(5.0), 0.05  # [m] ground so steep or uneven leaves no leg as straight as animated
+_IN_AIR = 0.15  # [s] before and after a stance in which the one becomes the other
 
 
 def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
@@ -22,24 +26,42 @@ def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
     return thigh, shin, posed
 
 
-def longest_chords(motion: Motion) -> Floats:
-    """How far (F, L) an ankle may be from its hip [m]: `STRETCHED` of the leg, or as far as it is animated."""
+def kept_share(tilt: float, uneven: float) -> float:
+    """The share of its animated straightness that a leg keeps on ground of a tilt [rad] and differences in height [m].
+
+    On its own ground all: a figure whose feet stand already is to keep its legs, straight ones too.
+    """
+    return 1.0 - float(eased(np.array(max(tilt / _TILTED, uneven / _UNEVEN))))
+
+
+def chord_limits(motion: Motion, standing: Bools, kept: float = 1.0) -> tuple[Floats, Floats]:
+    """From where (F, L) a distance from hip to ankle is made smaller [m], and how far it comes at most.
+
+    Near to full extension a knee moves many times as fast as hip and ankle do: for two equal bones of together L with
+    the chord c, its height over the chord is sqrt(L^2 - c^2) / 2. A leg in the air gives way early, since nothing holds
+    its foot. A leg that is animated straighter may stay so by the share `kept`.
+    """
     thigh, shin, posed = leg_lengths(motion)
-    return np.maximum(STRETCHED * (thigh + shin), posed)
+    length = thigh + shin
+    air = eased(np.minimum(*time_from(motion.times, standing)) / _IN_AIR)
+    begin = (EASY + (EASY_IN_AIR - EASY) * air) * length
+    begin = begin + kept * np.maximum(posed - begin, 0.0)
+    most = (_MOST + (_MOST_IN_AIR - _MOST) * air) * length
+    return begin, np.maximum(most, begin + _REST * np.maximum(length - begin, 0.0))
 
 
-def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, longest: Floats, standing: Bools) -> Floats:
+def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, easy: Floats, standing: Bools) -> Floats:
     """How much higher (F,) the pelvis goes than animated [m].
 
     It follows the ground under the feet, averaged over time. For each leg the pelvis must stay below the height at
-    which the ankle is `longest` away: with d the hip's horizontal distance from it, z + sqrt(longest^2 - d^2). Where it
+    which the ankle is `easy` away: with d the hip's horizontal distance from it, z + sqrt(easy^2 - d^2). Where it
     would not, it sinks by what is missing, smoothly, early, and never less than needed.
     """
     step = motion.step if motion.step > 0 else np.inf  # no time passes: nothing is averaged
     base = averaged(rise.mean(axis=1), round(_SMOOTH / step))
     away = motion.places[:, :, HIP] - ankles
     across = (away[..., :2] ** 2).sum(axis=-1)
-    high = np.sqrt(np.maximum(longest**2 - across, (0.5 * longest) ** 2))
+    high = np.sqrt(np.maximum(easy**2 - across, (0.5 * easy) ** 2))
     highest = np.where(standing, high - away[..., 2], np.inf)
     missing = np.maximum(base - highest.min(axis=1), 0.0)
     return base - above(missing, round(_SINK / step))

@@ -12,7 +12,7 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.fold import unfolded
 from poise.ground.legs.heels import heel_room, lifted, needed_lift
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
-from poise.ground.legs.pelvis import longest_chords, pelvis_heights
+from poise.ground.legs.pelvis import chord_limits, kept_share, pelvis_heights
 from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
 from poise.maths.vectors import raised
 
@@ -24,24 +24,24 @@ def reach_feet(
 ) -> Turned:
     """Bring the figure to its feet.
 
-    The pelvis goes where all legs that stand reach, once their free heels are lifted; then heels are lifted only as
-    far as they must be. A leg in the air may fall short of its foot, softly. Toes bend out of the ground last; a foot
-    that leaves the ground in front of a riser steps back from it.
+    The pelvis goes where all legs that stand reach without getting nearly straight, once their free heels are lifted;
+    then heels are lifted only as far as they must be. A leg in the air may fall short of its foot, softly. Toes bend
+    out of the ground last; a foot that leaves the ground in front of a riser steps back from it.
     """
-    longest = longest_chords(motion)
+    easy, most = chord_limits(motion, contacts.any, _kept(feet, footing))
     down = heels_to_lower(motion, soles, feet, footing)
     feet = lifted(feet, -down)
     room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
     room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
-    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, longest, contacts.any)
+    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, easy, contacts.any)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
     feet = unfolded(motion, soles, feet, hips, contacts.any, footing)
-    feet = lifted(feet, needed_lift(feet, hips, soft_chords(motion, feet, hips, longest), room))
-    most = np.where(contacts.any, longest, soft_chords(motion, feet, hips, longest))
+    chords = soft_chords(feet, hips, easy, most)
+    feet = lifted(feet, needed_lift(feet, hips, chords, room))
     axes = bend_axes(motion, soles)
 
     def turned_to(feet: Feet) -> Turned:
-        return raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, most, stretch), footing)
+        return raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, chords, stretch), footing)
 
     turned = turned_to(feet)
     for _ in range(_STEPS_BACK):
@@ -51,3 +51,9 @@ def reach_feet(
         feet = clear
         turned = turned_to(feet)
     return turned
+
+
+def _kept(feet: Feet, footing: Footing) -> float:
+    """`kept_share` of the ground under the feet of a clip: one number, so that legs do not change their ways."""
+    tilt = 2.0 * np.arccos(np.clip(np.abs(feet.tilt[..., 0]), 0.0, 1.0)).max(initial=0.0)
+    return kept_share(float(tilt), float(np.ptp(footing.heights(feet.ankles))))

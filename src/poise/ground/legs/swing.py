@@ -13,8 +13,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smooth import above, eased, last_of, next_of, rows_at, time_from
 
-_COAST = 0.05  # [s] in which an ankle's speed over the animated one dies away
-_CUT_OFF = 0.15  # [s] a swing that the clip cuts off is taken to last so long at least
+_COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
+_CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
 _FAR = 0.1  # [m] a foot that goes less far steps on the spot
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _BENT = 0.2  # [m] more than any toes are long
@@ -40,7 +40,7 @@ class Between:
 def between_of(times: Floats, standing: Bools) -> Between:
     """Where frames lie between those in which a foot stands (F, L).
 
-    A swing that the clip cuts off goes on beyond its end, so that it lasts 0.15 s at least: else a foot that has just
+    A swing that the clip cuts off goes on beyond its end, so that it lasts 0.3 s at least: else a foot that has just
     left the ground, or is about to come down, would have to be as animated within a frame or two.
     """
     last = len(times) - 1
@@ -59,7 +59,7 @@ def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bool
 
     A foot that must go higher or lower does so with the level way that it has come: along the slope, and over stairs.
 
-    A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.05 s or the whole swing.
+    A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.2 s or the whole swing.
     """
     start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
     result = start + (end - start) * eased(between.share)[..., None]
@@ -148,7 +148,7 @@ def cleared(
     """
     depths = [footing.heights(point) - point[..., 2] for point in sole_points(motion, ankles, turns, tilt, soles)]
     free = eased(np.minimum(*time_from(motion.times, standing)) / _CLEAR)
-    left = eased(between.since / _CLEAR)  # toes that have just left the ground bend as far as while they stood
+    left = eased(np.minimum(between.since, between.until) / _CLEAR)  # near to a stance toes bend as far as in it
     bends = motion.bends * (_TOES + (1.0 - left) * _BENT)
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():

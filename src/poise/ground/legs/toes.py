@@ -11,6 +11,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned
+from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import toe_joints
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -20,12 +21,12 @@ from poise.maths.vectors import UP, raised
 _TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
 _BENT = 0.06  # [s] before and after: how smoothly
 _AGAIN = 0.03  # [s] the same, for toes that are bent further in front of a riser
-_RISER = 0.1  # [m] ground that rises by more within 0.2 m in front of a foot is a riser
 _TRIES = 17  # angles of toes, and distances, that are tried
 _BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
-_BACK_TIME = 0.08  # [s] before and after: how smoothly, but never while it stands
+_BACK_TIME = 0.12  # [s] before and after: how smoothly, but never while it stands
 _FREE = 0.5  # near to a stance a foot is moved for by so much more at most
 _HEEL_DOWN = np.radians(90.0)  # a heel rises less by so much at most in front of a riser
+_LEFT = 0.05  # [s] after its ball has left the ground a foot is still so near to the riser
 _LOWERED = 0.05  # [s] before and after: how smoothly
 _TOUCH = 1e-4  # [m] a tip that is so deep in the ground only touches it
 _IN = 0.001  # [m] a sole may be so deep in the ground
@@ -35,11 +36,13 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     """By which angles (F, L) [rad] heels must rise less, because their toes would be in the riser of a step ahead.
 
     A heel that rises high while the ball stands pushes the toes forward. Where even toes bent upwards do not clear the
-    step, the foot is turned back about its ball, until they do or its heel is on the ground.
+    step, the foot is turned back about its ball, until they do or its heel is on the ground; so is one that has just
+    left.
     """
     down = np.zeros(feet.free.shape)
-    frame, leg = np.nonzero(feet.free)
-    stuck = _before_risers(feet.pivots[frame, leg], feet.across[frame, leg], footing) | ~motion.bends[leg]
+    since, _ = time_from(motion.times, feet.free)
+    frame, leg = np.nonzero(since <= _LEFT)
+    stuck = before_risers(feet.pivots[frame, leg], feet.across[frame, leg], footing) | ~motion.bends[leg]
     frame, leg = frame[stuck], leg[stuck]
     if not len(frame):
         return down
@@ -69,14 +72,6 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
     return np.minimum(above(down, round(_LOWERED / (motion.step or np.inf))), room)
-
-
-def _before_risers(balls: Floats, across: Floats, footing: Footing) -> Bools:
-    """(k,) whether the ground rises like a step in front of a ball."""
-    ahead = np.cross(across, UP)
-    probes = balls[..., None, :] + np.linspace(0.0, 0.2, 5)[:, None] * ahead[..., None, :]
-    heights = footing.heights(probes)
-    return heights.max(axis=-1) - heights[..., 0] > _RISER
 
 
 def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:

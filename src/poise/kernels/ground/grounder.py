@@ -13,19 +13,23 @@ from poise.kernels.ground.grounder_feet import height_at, place_foot
 from poise.kernels.ground.grounder_walk import (
     ABOVE,
     ACROSS,
+    AIR,
+    AIR_MOVES,
     ANKLE,
     AXIS,
     BALL,
     BASE,
     BASE_GOAL,
     BASE_MOVES,
+    EASY,
     FOOT_ROW,
     FRESH,
     HIGHER,
     IS_PLANE,
-    LONGEST,
+    KEPT,
     LONGEST_PAUSE,
     MODE,
+    MOST,
     MOVER_ABOVE,
     MOVER_REST,
     MOVER_ROW,
@@ -85,11 +89,12 @@ from poise.kernels.values.linear import (
     sub,
     vec_in,
 )
-from poise.kernels.values.springs import followed, way_between
+from poise.kernels.values.springs import damped, followed, way_between
 
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both, on a plane
 
-_STRETCHED = 0.998  # a leg is bent at least so much, in shares of its length, unless it is animated straighter
+_EASY, _EASY_IN_AIR, _MOST, _MOST_IN_AIR, _REST = 0.975, 0.9, 0.998, 0.985, 0.25  # as those of `chord_limits`
+_AIR_RATE = 40.0  # [1/s] of the spring between standing and in the air
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
 _SINKS = 2.0  # [m/s] at most, besides the spring, for a leg that stands
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
@@ -134,18 +139,33 @@ def lifted(frame, marks, angle):
 
 
 @part
-def highest_pelvis(frame, marks):
-    """How much higher than animated the hip may be for the ankle to be within reach, see `pelvis_heights`."""
+def put_limits(s, frame, kept, dt, fresh):
+    """From where the distance of hip and ankle is made smaller, and how far it comes, see `chord_limits`."""
     hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
-    # A leg that is animated straighter may be as straight as that: else every such frame would sink the pelvis.
-    longest = max(_STRETCHED * (norm(sub(knee, hip)) + norm(sub(ankle, knee))), norm(sub(ankle, hip)))
-    frame[LONGEST] = longest
+    length, posed = norm(sub(knee, hip)) + norm(sub(ankle, knee)), norm(sub(ankle, hip))
+    goal = 0.0 if s[MODE] > 0.0 else 1.0
+    if fresh:
+        s[AIR], s[AIR_MOVES] = goal, 0.0
+    else:
+        away, s[AIR_MOVES] = damped(s[AIR] - goal, s[AIR_MOVES], _AIR_RATE, dt)
+        s[AIR] = goal + away
+    easy = (_EASY + (_EASY_IN_AIR - _EASY) * s[AIR]) * length
+    easy += kept * max(posed - easy, 0.0)
+    frame[EASY] = easy
+    frame[MOST] = max((_MOST + (_MOST_IN_AIR - _MOST) * s[AIR]) * length, easy + _REST * max(length - easy, 0.0))
+    # How far it may be where it stands: a leg in the air that is short must not pull the pelvis down.
+    return _EASY * length + kept * max(posed - _EASY * length, 0.0)
+
+
+@part
+def highest_pelvis(frame, marks, easy):
+    """How much higher than animated the hip may be for the ankle to be within `easy`, see `pelvis_heights`."""
     # With the heel as high as it may go: the pelvis sinks only for what the heel cannot give.
     to, _ = lifted(frame, marks, frame[ROOM])
-    away = sub(hip, to)
-    room_left = longest * longest - away.x * away.x - away.y * away.y
+    away = sub(vec_in(frame, PLACES), to)
+    room_left = easy * easy - away.x * away.x - away.y * away.y
     # A foot too far aside for any height: half the chord, so that the pelvis sinks far but not for ever.
-    return math.sqrt(max(room_left, 0.25 * longest * longest)) - away.z
+    return math.sqrt(max(room_left, 0.25 * easy * easy)) - away.z
 
 
 @part
@@ -165,7 +185,7 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     base = body[BASE] + 2.0 / rate * body[BASE_MOVES]
     missing, must = 0.0, 0.0
     for l in range(legs):
-        lacks = base - highest_pelvis(frames[l], marks[l])
+        lacks = base - highest_pelvis(frames[l], marks[l], put_limits(state[l], frames[l], settings[KEPT], dt, fresh))
         # Legs in the air may be short for a moment, those that stand may not: two amounts.
         missing = max(missing, lacks)
         if state[l, MODE] > 0.0:
@@ -188,13 +208,11 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
 @inline
 def soft_chord(frame, hip):
     """How far an ankle may be from its hip, see `soft_chords`."""
-    longest, asked = frame[LONGEST], norm(sub(vec_in(frame, NEW), hip))
-    posed = norm(sub(vec_in(frame, PLACES + 6), vec_in(frame, PLACES)))
-    # Up to the animated distance exact, beyond it slower and slower towards the longest chord: no leg snaps straight.
-    if asked <= posed:
-        return longest
-    slack = max(longest - posed, 1e-9 * longest)
-    return posed - slack * math.expm1((posed - asked) / slack)
+    easy, asked = frame[EASY], norm(sub(vec_in(frame, NEW), hip))
+    if asked <= easy:
+        return frame[MOST]
+    room = max(frame[MOST] - easy, 1e-9 * easy)
+    return easy + room * math.tanh((asked - easy) / room)
 
 
 @inline
@@ -208,10 +226,10 @@ def first_angle(a, b, c):
 
 @part
 def lift_heel(frame, marks, hip):
-    """Lift the heel by the least angle that lets the leg reach, see `needed_lift`."""
-    if frame[ROOM] <= 0.0:
-        return
+    """Lift the heel by the least angle that lets the leg reach, see `needed_lift`; return how far it reaches."""
     most = soft_chord(frame, hip)
+    if frame[ROOM] <= 0.0:
+        return most
     axis, arm = across_foot(frame, marks)
     r = scale(arm, -1.0)
     # |w - R r| = most with R a turn about the axis: one cosine and one sine of its angle, solved in closed form.
@@ -221,6 +239,7 @@ def lift_heel(frame, marks, hip):
     ankle, turn = lifted(frame, marks, min(max(angle, 0.0), frame[ROOM]))
     put_vec_in(frame, NEW, ankle)
     put_quat_in(frame, NEW_TURN, turn)
+    return most
 
 
 @part
@@ -290,10 +309,11 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     turns = room2(SCALAR, 4, 4)
     hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
     raised = Vec(hip.x, hip.y, hip.z + up)
-    lift_heel(frame, marks, raised)
+    most = lift_heel(frame, marks, raised)
     axis = rotate(quat_in(frame, TURNS), vec_in(marks, AXIS))
     # A foot that stands is reached as far as the leg goes; one that swings stops softly before that.
-    most = frame[LONGEST] if s[MODE] > 0.0 else soft_chord(frame, raised)
+    if s[MODE] > 0.0:
+        most = frame[MOST]
     thigh, shin, reached = bend(hip, knee, ankle, axis, raised, vec_in(frame, NEW), most, 1.0)
     foot = multiply(quat_in(frame, NEW_TURN), conjugate(quat_in(frame, TURNS + 8)))
     joint = add(reached, rotate(foot, sub(vec_in(frame, PLACES + 9), ankle)))

@@ -60,13 +60,15 @@ TERRAIN_SCALE, TERRAIN_Y = 15, 16  # units of the terrain in a metre; 1 where it
 IS_PLANE, PLANE = 17, 18  # 1 where the ground is a plane: height at the origin and two slopes
 FIGURE_MAP = 21  # affine map from file units and axes to metres, z up
 MOVER_REST, MOVER_ABOVE, MOVER_START, MOVER_ROW = 33, 37, 38, 39  # rotation of A, row of `maps`, column of q or -1, row
-SETTINGS = 40
+KEPT = 40  # the share of its animated straightness that a leg keeps
+SETTINGS = 41
 # Columns of frame, of the pose as animated [m]:
 PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of the parts; heel, ball, tip of the sole
 # and of what becomes of it: the ankle, the foot's rotation, that of the slope, by how much the ground is higher than
-# the floor of the animation, the longest distance of hip and ankle, the angle [rad] by which the heel may be lifted
-NEW, NEW_TURN, TILT, HIGHER, LONGEST, ROOM = 37, 40, 44, 48, 49, 50
-FRAME = 51
+# the floor of the animation, the angle [rad] by which the heel may be lifted; from where the distance of hip and ankle
+# is made smaller, and how far it comes at most
+NEW, NEW_TURN, TILT, HIGHER, ROOM, EASY, MOST = 37, 40, 44, 48, 49, 50, 51
+FRAME = 52
 # Columns of state, what a leg remembers. Of heel and ball, POINT numbers each:
 POINT = 8
 ON, AT, MOVES, FLOOR = 0, 1, 4, 7  # 1 while it stands, its place, its velocity, the height of its floor
@@ -80,7 +82,8 @@ SLOPE, SLOPE_MOVES, SLOPE_GOAL = 63, 65, 67  # slopes that the foot has, how the
 GROUND = 69  # the ground under heel and ball last: x, y, height, two slopes each
 ANKLE = 79  # the ankle as animated last
 BENDS = 82  # [m] by which toes may bend out of the ground before the foot is lifted for them
-STATE = 83
+AIR, AIR_MOVES = 83, 84  # 0 while it stands, 1 in the air; between them by a spring
+STATE = 85
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
