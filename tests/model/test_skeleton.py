@@ -140,6 +140,13 @@ class TestLimited:
         with pytest.raises(poise.InputError, match="'b' and 'a' leave no legal value"):
             s.limited({"a": poise.Range(3, 4)})
 
+    def test_a_coupling_that_moves_nothing_bounds_nothing(self):
+        s = poise.Skeleton.build(
+            "ab", [-1, 0], [HINGE] * 2, axes=np.ones((2, 3)), couplings=[None, poise.Coupling(0, -5e-324, 0.0)],
+            limits=[None, poise.Range(-3, 5)],
+        )  # fmt: skip
+        np.testing.assert_array_equal(s.value_ranges, [[-np.inf, np.inf]])
+
 
 class TestLegal:
     @given(seeds)

@@ -19,6 +19,7 @@ from poise.maths import rotations
 from poise.solving.frames.pace import Approach
 from poise.solving.judge import largest_violation
 from tests.conftest import ROOT
+from tests.kernels.entered import entered
 from tests.reference import slow_pace
 from tests.reference.slow_pace import rotation_angle
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
@@ -34,7 +35,7 @@ BOX = EulerBox("XYZ", x=(-0.4, 1.9), y=(-0.3, 0.3), z=(-2.0, 0.1))
 
 def left_of(distance, seconds, speed, half_life):
     """The compiled one, of numbers of any kind."""
-    return kernels.pace.left_of(float(distance), float(seconds), float(speed), float(half_life))
+    return entered(kernels.pace.left_of)(float(distance), float(seconds), float(speed), float(half_life))
 
 
 def limited(rng, skeleton):

@@ -32,9 +32,9 @@ def cluster(address: str, *, processes: int | None = None) -> Generator[Executor
 
     with set_config({"distributed.scheduler.allowed-failures": _MOST_DEATHS}):
         if address == LOCAL:
-            local: Any = distributed.LocalCluster  # its types do not know that there may be no dashboard
+            # Any port is free for the dashboard: the usual one may be taken.
             with (
-                local(n_workers=processes, threads_per_worker=1, dashboard_address=None) as started,
+                distributed.LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0") as started,
                 distributed.Client(started) as client,
             ):
                 yield client.get_executor(pure=False)

@@ -174,6 +174,8 @@ def _arm_many() -> None:
         solve(_arm(), goal.with_target(np.repeat(goal.rows()[None], 2, axis=0))).message()
         solve(_arm(), goal, prefer="closest", seeds=2)
     solve(_arm(), Place("tool", _FAR, _UPRIGHT), trace=True)
+    pose = _arm()
+    solve(pose.with_q(np.repeat(pose.q[None], 2, axis=0)), Position("tool", _NEAR))
 
 
 def _far(goal: Position | Orientation | Place) -> Any:

@@ -74,7 +74,7 @@ class Bounds:
         for i, limit in enumerate(self.limits):
             if not isinstance(limit, Range) or limit.axis is not None or limit.soft:
                 continue
-            ratio, offset = self.couplings[i]
+            ratio, offset = map(float, self.couplings[i])  # of Python: its 1 / 5e-324 is infinite without a warning
             if ratio == 0.0:
                 if not limit.low <= offset <= limit.high:
                     raise InputError(f"{self.names[i]!r} is held at {offset:g}, outside its range")
