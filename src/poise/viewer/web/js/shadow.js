@@ -2,7 +2,10 @@
 
 import { PCFShadowMap, Vector3 } from "three";
 
-const AWAY = 4; // of the lamp from the figure [figure sizes]
+const AWAY = 4; // of the lamp above the figure [figure sizes]
+const FRONT = 0.55; // its way to the front and to the side, in shares of that
+const SIDE = 0.35;
+const DISTANCE = AWAY * Math.hypot(1, FRONT, SIDE);
 const TEXELS = 2048;
 const _side = new Vector3();
 const _front = new Vector3();
@@ -15,8 +18,8 @@ export function useShadows(stage, on) {
   stage.renderer.shadowMap.type = PCFShadowMap;
   lamp.castShadow = on;
   lamp.shadow.mapSize.set(TEXELS, TEXELS);
-  lamp.shadow.bias = -4e-4;
-  lamp.shadow.normalBias = 0.004;
+  lamp.shadow.bias = -2e-4; // of the depth seen: more, and soles seem to float above the ground
+  lamp.shadow.normalBias = 0.002;
   stage.scene.traverse((object) => {
     if (object.material) for (const material of [object.material].flat()) material.needsUpdate = true;
   });
@@ -39,8 +42,8 @@ export function shine(stage, view, actor) {
     lamp.position
       .copy(centre)
       .addScaledVector(up, AWAY)
-      .addScaledVector(_front, 0.55 * AWAY);
-    lamp.position.addScaledVector(_side, 0.35 * AWAY);
+      .addScaledVector(_front, FRONT * AWAY);
+    lamp.position.addScaledVector(_side, SIDE * AWAY);
     const { camera } = lamp.shadow;
     if (camera.right === radius) continue;
     Object.assign(camera, {
@@ -48,8 +51,8 @@ export function shine(stage, view, actor) {
       right: radius,
       bottom: -radius,
       top: radius,
-      near: 0.1,
-      far: 3 * AWAY + radius,
+      near: Math.max(DISTANCE - 1.5 * radius, 0.1),
+      far: DISTANCE + 3 * radius, // where the ground falls away the shadow lies deeper
     });
     camera.updateProjectionMatrix();
   }
