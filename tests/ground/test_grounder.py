@@ -376,6 +376,20 @@ def test_a_plane_is_the_same_as_terrain_or_as_function():
     assert np.abs(a.poses.q - b.poses.q).max() < 1e-6
 
 
+def test_level_ground_of_any_kind_leaves_straight_legs_straight():
+    level = Terrain.function(lambda x, _z: np.zeros(x.shape), unit=None)
+    a, b = (clip_shown(Grounder(walk(), ground), walk())[0] for ground in (FLAT, level))
+    assert np.abs(a.poses.q - b.poses.q).max() < 1e-9
+
+
+def test_one_that_another_version_has_pickled_is_refused():
+    live = grounder()
+    state = live.__getstate__()
+    state["_state"] = state["_state"][..., :-1].copy()
+    with pytest.raises(InputError, match="pickled by another version of Poise"):
+        Grounder.__new__(Grounder).__setstate__(state)
+
+
 @pytest.mark.parametrize("scale", [None, (1.0, 1.0, 1.0), (-1.2, -1.2, -1.2), (1.0, 1.1, 0.8), (0.1, 0.1, 3.0)])
 def test_legs_are_where_forward_kinematics_says(scale):
     poses = walk().poses[[7]]

@@ -137,6 +137,9 @@ class TestRate:
         times = (1e6 + np.arange(50) / 8.3).astype(np.float32)
         assert clip_at(times).fps == 1.0 / np.median(np.diff(times.astype(float))[np.diff(times) > 0])
 
+    def test_of_two_rates_that_would_do_the_nearer_counts(self):
+        assert clip_at(1000 + np.arange(5) / 59.94).fps == pytest.approx(59.94, rel=1e-5)
+
     def test_uneven_times_keep_the_median(self):
         assert clip_at([0, 0.1, 0.21, 0.3, 0.47]).fps == pytest.approx(
             1 / np.median(np.diff([0, 0.1, 0.21, 0.3, 0.47]))

@@ -210,6 +210,8 @@ def test_a_single_pose_is_no_batch():
         pose[0]
     with pytest.raises(TypeError, match=r"where a joint is, is pose\.world\['a'\]"):
         pose["a"]
+    with pytest.raises(TypeError, match=r"where a joint is, is pose\.world\['a'\]"):
+        poise.Pose(s, s.rest_q[None])["a"]
 
 
 def test_quaternions_in_q_are_made_unit_and_unit_ones_are_left_alone():

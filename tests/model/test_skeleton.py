@@ -146,6 +146,8 @@ class TestLimited:
             limits=[None, poise.Range(-3, 5)],
         )  # fmt: skip
         np.testing.assert_array_equal(s.value_ranges, [[-np.inf, np.inf]])
+        with pytest.raises(poise.InputError, match="'b' and 'a' leave no legal value"):
+            s.limited({"b": poise.Range(1, 2)})
 
 
 class TestLegal:

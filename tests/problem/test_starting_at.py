@@ -58,3 +58,12 @@ def test_a_root_that_moves_has_one_plan():
     q[:3] += 1.0
     assert at(problem, q).plan is problem.plan
     assert at(Problem(figure, (goal,)), q).plan is not problem.plan
+
+
+def test_what_a_solver_does_to_the_bases_of_a_problem_stays_there():
+    arm = poise.load(samples.path("arm.urdf")).rest
+    goals = (poise.Position("tool", (0.3, 0.1, 0.4)),)
+    spoilt = Problem(arm, goals)
+    expected = spoilt.bases.copy()
+    spoilt.bases[:] = 1e3
+    np.testing.assert_array_equal(Problem(arm, goals).bases, expected)

@@ -158,6 +158,10 @@ class Grounder:
         return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in own.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        k = kernels.ground.grounder_walk
+        widths = *(state[name].shape[-1] for name in ("_state", "_frames", "_body")), len(state["_live"].settings)
+        if widths != (k.STATE, k.FRAME, k.BODY, k.SETTINGS):  # the kernel would write beyond the ends of its arrays
+            raise InputError("this Grounder was pickled by another version of Poise; make it anew, of its reference")
         self.__dict__.update(state, _tables={}, _step=kernels.ground.grounder.step)
 
     def __repr__(self) -> str:

@@ -36,6 +36,9 @@ def _package_stamp() -> str:
 STAMP = _package_stamp()
 
 
+_ANY = hash(Flags())
+
+
 class _SettledFlags(Flags):
     """Flags of a compile that remember what they say until one of them is set.
 
@@ -52,10 +55,22 @@ class _SettledFlags(Flags):
         return self._said
 
     def __hash__(self) -> int:
-        return len(self._values)
+        return _ANY  # Numba's own is of the names alone, too: flags that are equal must have the same
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
+        self._forget()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        self._forget()
+
+    def discard(self, name: str) -> None:
+        """Set a flag back to its default."""
+        super().discard(name)
+        self._forget()
+
+    def _forget(self) -> None:
         if hasattr(self, "_said"):
             object.__delattr__(self, "_said")
 

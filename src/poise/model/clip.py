@@ -125,7 +125,9 @@ def _true_rate(times: Floats, rate: float) -> float:
     frames = np.cumsum(np.round(np.diff(times) * rate))
     slack = _ROUNDING * float(np.abs(times).max())
     mean = float(frames[-1] / begun[-1])
-    for true in (float(round(mean)), round(mean * _NTSC) / _NTSC):
+    candidates = float(round(mean)), round(mean * _NTSC) / _NTSC
+    # Where both would do, the nearer; the whole one where they are the same but for rounding.
+    for true in sorted(candidates, key=lambda one: round(abs(one / mean - 1.0), 9)):
         if true > 0.0 and abs(true - rate) <= _NEAR * rate and slack * true <= _CLEAR:
             off = np.abs(begun - np.round(begun * true) / true)
             if float(off.max()) <= slack:

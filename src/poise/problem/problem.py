@@ -179,7 +179,7 @@ class Problem:
             return np.eye(3, 4)[None]
         if start.translations is None and start.scales is None:
             still = still_map(start.skeleton, base)
-            return still if still is not None else world_maps(start.skeleton, base, self.start_rows)[:, 0]
+            return still.copy() if still is not None else world_maps(start.skeleton, base, self.start_rows)[:, 0]
         return start.world_of(start.skeleton.names[base]).affine.reshape(-1, 3, 4)
 
     @cached_property

@@ -105,7 +105,8 @@ def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footi
     points = np.vstack([soles.heel, soles.ball])[column]
     gone = np.linalg.norm(place(frame, points) - place(last_of(stands)[frame, column], points), axis=-1)
     across = _across(soles, motion.turns[frame, leg, FOOT], leg)
-    held = (gone <= _GONE) & ~before_risers(place(frame, soles.ball[leg]), across, footing)
+    has_toes = soles.lengths[leg] > 0.0  # else `across` is no direction of the foot
+    held = (gone <= _GONE) & ~(has_toes & before_risers(place(frame, soles.ball[leg]), across, footing))
     stands[frame[held], column[held]] = True
     return dataclasses.replace(contacts, heel=stands[:, :legs], ball=stands[:, legs:])
 

@@ -55,7 +55,7 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
 
 
 def soft_chords(feet: Feet, hips: Floats, easy: Floats, most: Floats) -> Floats:
-    """How far (F, L) each ankle comes from its hip: up to `easy` as far as is asked for, beyond it less.
+    """How far (F, L) each ankle may be from its hip: `most` where it is asked for up to `easy`, beyond that less.
 
     A distance D beyond easy becomes easy + r tanh((D - easy) / r) with r = most - easy: smooth to the second
     derivative, growing with D, never above `most`.

@@ -94,6 +94,7 @@ from poise.kernels.values.springs import damped, followed, way_between
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both, on a plane
 
 _EASY, _EASY_IN_AIR, _MOST, _MOST_IN_AIR, _REST = 0.975, 0.9, 0.998, 0.985, 0.25  # as those of `chord_limits`
+_TILTED, _UNEVEN = math.radians(5.0), 0.05  # as those of `kept_share` in ground/legs/pelvis.py
 _AIR_RATE = 40.0  # [1/s] of the spring between standing and in the air
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
 _SINKS = 2.0  # [m/s] at most, besides the spring, for a leg that stands
@@ -139,8 +140,25 @@ def lifted(frame, marks, angle):
 
 
 @part
+def kept_share(frames, settings):
+    """The share of its animated straightness that a leg keeps on the ground under the feet, see `pelvis.kept_share`."""
+    if settings[IS_PLANE] > 0.0:
+        return settings[KEPT]
+    flattest, low, high = 1.0, math.inf, -math.inf
+    for l in range(frames.shape[0]):
+        flattest = min(flattest, abs(frames[l, TILT]))
+        low, high = min(low, frames[l, HIGHER]), max(high, frames[l, HIGHER])
+    # Tilt and height go by springs: so does the share.
+    t = min(max(2.0 * math.acos(flattest) / _TILTED, (high - low) / _UNEVEN), 1.0)
+    return 1.0 - t * t * (3.0 - 2.0 * t)
+
+
+@part
 def put_limits(s, frame, kept, dt, fresh):
-    """From where the distance of hip and ankle is made smaller, and how far it comes, see `chord_limits`."""
+    """Put from where the distance of hip and ankle is made smaller and how far it comes, see `chord_limits`.
+
+    Returns how far it may be where the leg stands: one in the air that is short must not pull the pelvis down.
+    """
     hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
     length, posed = norm(sub(knee, hip)) + norm(sub(ankle, knee)), norm(sub(ankle, hip))
     goal = 0.0 if s[MODE] > 0.0 else 1.0
@@ -153,7 +171,6 @@ def put_limits(s, frame, kept, dt, fresh):
     easy += kept * max(posed - easy, 0.0)
     frame[EASY] = easy
     frame[MOST] = max((_MOST + (_MOST_IN_AIR - _MOST) * s[AIR]) * length, easy + _REST * max(length - easy, 0.0))
-    # How far it may be where it stands: a leg in the air that is short must not pull the pelvis down.
     return _EASY * length + kept * max(posed - _EASY * length, 0.0)
 
 
@@ -183,9 +200,9 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
         body[BASE], body[BASE_MOVES] = followed(body[BASE], body[BASE_MOVES], before, goal, rate, dt)
     # On a slope the goal rises steadily, and a critically damped spring follows 2 v / rate behind: added back.
     base = body[BASE] + 2.0 / rate * body[BASE_MOVES]
-    missing, must = 0.0, 0.0
+    missing, must, kept = 0.0, 0.0, kept_share(frames, settings)
     for l in range(legs):
-        lacks = base - highest_pelvis(frames[l], marks[l], put_limits(state[l], frames[l], settings[KEPT], dt, fresh))
+        lacks = base - highest_pelvis(frames[l], marks[l], put_limits(state[l], frames[l], kept, dt, fresh))
         # Legs in the air may be short for a moment, those that stand may not: two amounts.
         missing = max(missing, lacks)
         if state[l, MODE] > 0.0:

@@ -82,7 +82,7 @@ class Bounds:
             low, high = sorted(((limit.low - offset) / ratio, (limit.high - offset) / ratio))
             row = ranges[self.values[i]]
             row[:] = max(row[0], low), min(row[1], high)
-            if row[0] > row[1]:
+            if row[0] > row[1] or row[0] == np.inf or row[1] == -np.inf:
                 other = self.leaders[i] or "the joints coupled to it"
                 raise InputError(f"the ranges of {self.names[i]!r} and {other!r} leave no legal value")
         ranges.setflags(write=False)
