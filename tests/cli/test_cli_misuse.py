@@ -67,6 +67,14 @@ CALLS = {
         [*HAND, "--to", "0", "1", "0", "--clip", "walk", "--time", "9"],
         "--time 9: the clip 'walk' goes from 0 to 1 s",
     ),
+    "a number for a joint": (
+        ["solve", GLB, "--joint", "LeftHand", "0.3", "1.2"],
+        "'0.3' is no file: the joint and its",
+    ),
+    "all clips in a picture": (
+        [*HAND, "--to", "0", "1", "0", "--every-frame", "--clip", "all", "-o", "a.png"],
+        "draws a picture",
+    ),
     "a joint to compare": (["compare", GLB, "--joint", "LeftHand"], "the limb is given by --chain ROOT TIP"),
     "a clip to list": (["info", GLB, "--clip", "walk"], "No such option: --clip; every clip is listed"),
     "help as a command": (["help"], "poise --help lists the commands"),

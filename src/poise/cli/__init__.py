@@ -104,9 +104,10 @@ def main() -> None:
     except BrokenPipeError:
         _drop_output()  # the reader went away: nothing to say
         sys.exit(1)
-    except OSError as error:  # of standard output: files answer with a FileError
+    except OSError as error:  # of standard output, or of a path that no system takes: files answer with a FileError
         _drop_output()
-        typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
+        where = "cannot write the output" if error.filename is None else str(error.filename)
+        typer.echo(f"error: {where}: {error.strerror}", err=True)
         sys.exit(2)
 
 

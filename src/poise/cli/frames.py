@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from poise.cli.many import SolveOptions
 from poise.cli.told import outputs
 from poise.cli.told.answer import largest
 from poise.cli.told.bars import bar
-from poise.cli.told.clips import new_files, save_clips
+from poise.cli.told.clips import free_names, new_files, save_clips
 from poise.errors import InputError
 from poise.io.registry import load, save
 from poise.libraries.clip_files import ALL
@@ -57,6 +57,8 @@ def solve_clip(
     given = _given(how)
     with bar("solving", len(clip), rate=True) as advance:
         baked = bake(clip, goals, **given, progress=lambda done: advance(done, ""))
+    (name,) = free_names([baked.name], out, rig)
+    baked = replace(baked, name=name)
     if out is not None:
         save(clip_made(baked), out, like=rig)
     if as_json:
@@ -106,14 +108,16 @@ class FramesWork:
     def solve_all(self, rig: Rig, out: Path | None, *, as_json: bool) -> int:
         """Solve every clip of a file, write them and say how it went, each in its turn; the exit code."""
         clips = self._clips(rig)
-        files = [None] * len(clips) if out is None else new_files(out, clips)
         if out is not None:
             outputs.check_pose_file(out)
+        files = [None] * len(clips) if out is None else new_files(out, clips)
         baked: list[Baked] = []
         with bar("solving", sum(map(len, clips)), rate=True) as advance:
             for clip in clips:
                 baked.append(self._baked(clip))
                 advance(len(clip), clip.name)
+        names = free_names([clip.name for clip in clips], out, rig)
+        baked = [replace(clip, name=name) for clip, name in zip(baked, names, strict=True)]
         save_clips([(clip_made(clip), file) for clip, file in zip(baked, files, strict=True) if file is not None], rig)
         if as_json:
             said = [as_object(clip, file) for clip, file in zip(baked, files, strict=True)]

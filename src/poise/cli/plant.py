@@ -17,6 +17,7 @@ from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
 from poise.cli.planted import clips as feet_clips
 from poise.cli.planted import feet
+from poise.cli.told import outputs
 from poise.errors import InputError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
@@ -196,6 +197,7 @@ def plant(
         terrain, terrain_size, terrain_height, terrain_origin, terrain_up and terrain_up.value, terrain_unit
     )
     _terrain(ground)  # what is wrong with it is said before any file is read
+    outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
     work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict)
     many = _Many(suffix, overwrite, processes, cluster)

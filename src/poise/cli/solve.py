@@ -19,6 +19,7 @@ from poise.cli.library.options import Cluster, Format, Overwrite, Workers, libra
 from poise.cli.library.plan import is_library, is_pattern
 from poise.cli.told import answer, outputs
 from poise.errors import InputError
+from poise.io.numbers import is_number
 from poise.io.registry import save
 from poise.libraries.clip_files import ALL
 from poise.model.clip import Clip
@@ -157,6 +158,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
         _refuse_with_targets(wanted, others, plot=plot, prefer=prefer, beside=not every_frame)
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
+    outputs.check_not_read({"--targets": targets}, {"--out": out, "--plot": plot})
     if from_pose is not None and (every_frame or clip is not None):
         raise InputError("--from-pose is another start than that of --clip and --every-frame: give one")
     if time is not None and clip is None:
@@ -238,14 +240,19 @@ def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None
     if clip is None:
         return rig.pose if named is None else rig.named_pose(named)
     first, last = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
-    if time is not None and not first <= time <= last:
+    # From 0 on, as without --time; and a time as it is shown, with some digits, may lie beyond the last key.
+    if time is not None and not min(first, 0.0) <= time <= last + (0.5 / clip.fps if clip.fps else 0.0):
         raise InputError(f"--time {time:g}: the clip {clip.name!r} goes from {first:g} to {last:g} s")
     return clip.at(0.0 if time is None else time)
 
 
 def _refuse_words(files: list[Path]) -> None:
     """InputError for words after the file that are a joint or a target."""
-    words = [str(file) for file in files[1:] if not (file.suffix or file.exists() or is_pattern(file))]
+    words = [
+        str(file)
+        for file in files[1:]
+        if not ((file.suffix and not is_number(str(file))) or file.exists() or is_pattern(file))
+    ]
     if words:
         raise InputError(
             f"{words[0]!r} is no file: the joint and its target are options, poise solve FILE --joint JOINT --to X Y Z"

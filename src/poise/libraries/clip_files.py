@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from poise.io.registry import writer
 
 ALL = "all"  # instead of the name of a clip: each of them
+_LONGEST = 200  # bytes of a file's name: systems take 255, and a temporary name is longer
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]')
 
 
@@ -22,15 +24,15 @@ def holds_one_clip(path: Path) -> bool:
 def clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
     """The file of each clip: `path` itself for one clip, else NAME_CLIP.bvh.
 
-    Letters that a file's name does not take become lines, and clips of the same name, also of one that differs in
-    capitals only, get a number.
+    Letters that a file's name does not take become lines, names too long for a file are cut, and clips of the same
+    name, also of one that differs in capitals only, get a number.
     """
     if len(names) == 1:
         return [path]
     taken: set[str] = set()
     paths: list[Path] = []
     for clip in names:
-        plain = _NOT_IN_NAMES.sub("_", clip).strip(". ") or "clip"
+        plain = _short(_NOT_IN_NAMES.sub("_", clip), path).strip(". ") or "clip"
         name, k = f"{path.stem}_{plain}", 0
         while name.casefold() in taken:
             k += 1
@@ -38,3 +40,9 @@ def clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
         taken.add(name.casefold())
         paths.append(path.with_name(name + path.suffix))
     return paths
+
+
+def _short(name: str, path: Path) -> str:
+    """As much of a clip's name as the file's own leaves room for."""
+    room = max(_LONGEST - len(os.fsencode(path.name)), 1)
+    return name.encode()[:room].decode(errors="ignore")

@@ -32,9 +32,11 @@ def cluster(address: str, *, processes: int | None = None) -> Generator[Executor
 
     with set_config({"distributed.scheduler.allowed-failures": _MOST_DEATHS}):
         if address == LOCAL:
-            # Any port is free for the dashboard: the usual one may be taken.
+            # The dashboard is for this machine only, as without an address, at any port: the usual one may be taken.
             with (
-                distributed.LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0") as started,
+                distributed.LocalCluster(
+                    n_workers=processes, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+                ) as started,
                 distributed.Client(started) as client,
             ):
                 yield client.get_executor(pure=False)

@@ -17,7 +17,7 @@ from poise.ground.figure.figure import up_of_legs
 from poise.io.registry import as_path, load, reader, save, writer
 from poise.io.vrma.tpose import placing
 from poise.io.vrma.write import is_animation
-from poise.libraries.clip_files import ALL, clip_paths
+from poise.libraries.clip_files import ALL, clip_paths, holds_one_clip
 from poise.libraries.losses import carried, losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
 from poise.libraries.roots import one_tree
@@ -253,7 +253,7 @@ def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, 
     try:
         _save(rig, path, rest)
     except UnsupportedError as error:
-        if len(rig.clips) < 2:  # noqa: PLR2004  (there is nothing to choose)
+        if len(rig.clips) < 2 or not holds_one_clip(path):  # noqa: PLR2004  (a choice of one would not help)
             raise
         single = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
         if not each:
@@ -276,13 +276,7 @@ def _save(rig: Rig, path: Path, rest: Rest) -> None:
         except UnsupportedError:
             if len(rig.clips) != 1:
                 raise
-            try:
-                save(rig.clips[0], path, like=rig, rest=rest)
-            except UnsupportedError:
-                pass
-            else:
-                return
-            raise
+            save(rig.clips[0], path, like=rig, rest=rest)
 
 
 # --- what came of it -------------------------------------------------------------------------------------------------

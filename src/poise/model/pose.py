@@ -136,12 +136,9 @@ class Pose(FrozenValue):
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Pose:
-        if isinstance(index, str):
-            message = f"where a joint is, is pose.world[{index!r}]"
-            raise TypeError(message)
-        if not self.shape:
-            message = "a single pose cannot be indexed; a batch of poses can"
-            raise TypeError(message)
+        if isinstance(index, str) or not self.shape:
+            by_joint = f"where a joint is, is pose.world[{index!r}]"
+            raise TypeError(by_joint if isinstance(index, str) else "a single pose cannot be indexed; a batch can")
         q = self.q[index].copy()
         if q.shape[-1:] != (self.skeleton.nq,):
             finite(q, "q", last=self.skeleton.nq)  # which says what is wrong

@@ -28,6 +28,8 @@ def library_of(
     """What was typed; InputError where the folder is missing or is a file."""
     if out is None:
         raise InputError("many files need -o FOLDER, the folder of the new ones")
+    if out.is_symlink() and not out.exists():
+        raise InputError(f"-o {out} is a link that leads nowhere: many files need a folder")
     if out.exists() and not out.is_dir():
         raise InputError(f"-o {out} is a file: many files need a folder")
     return ManyFiles(out, suffix, overwrite, processes, cluster)

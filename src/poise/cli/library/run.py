@@ -20,7 +20,7 @@ from poise.cli.library.journal import Journal, sweep
 from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
 from poise.cli.told.bars import bar
-from poise.errors import FileError, PoiseError, PoiseWarning
+from poise.errors import FileError, InputError, PoiseError, PoiseWarning
 from poise.io.files import write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
@@ -54,6 +54,9 @@ def run(
     """
     found = pairs(inputs, library.folder, library.suffix)
     verb, table = VERBS[name], library.folder / f"poise-{name}.csv"
+    taken = next((pair.file for pair in found if str(pair.out).casefold() == str(table).casefold()), None)
+    if taken is not None:
+        raise InputError(f"{taken} would be written to {table}, where the table of all files goes: rename it")
     journal = Journal(library.folder, name, repr(work), found)
     own = [pair.out for pair in found] if journal.is_resumed else []
     check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)

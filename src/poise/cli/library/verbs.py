@@ -48,14 +48,6 @@ class Work(Protocol):
         ...
 
 
-class ManyWork(Work, Protocol):
-    """A work that may write several files for one, whose names it tells beforehand."""
-
-    def files(self, file: Path, out: Path) -> tuple[Path, ...] | None:
-        """All files that are written for one, or None for just `out`; what is raised is told when it is worked on."""
-        ...
-
-
 class WarmWork(Work, Protocol):
     """A work that compiles its kernels itself, before other processes start."""
 

@@ -11,6 +11,7 @@ import typer
 
 from poise.cli.library.verbs import Row
 from poise.cli.planted import feet
+from poise.cli.told import outputs
 from poise.cli.told.bars import bar
 from poise.cli.told.clips import check_apart, new_files, save_clips, told
 from poise.errors import FileError, InputError, PoiseError, shown
@@ -88,11 +89,14 @@ def _check(each: list[feet.Files], contacts: Sequence[Path | None]) -> None:
     """Find out before any work whether files clash, and whether the contacts of every clip are there."""
     options = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
     check_apart({option: [path for files in each if (path := files[i]) is not None] for option, i in options.items()})
+    written = [path for files in each for path in files[:2]]  # --save-contacts may write what --contacts has read
     for path in contacts:
         if path is not None and not path.is_file():
             raise FileError(
                 path, "there is no such file; --clip all takes a contact file for each clip, NAME_CLIP.json"
             )
+        for new in written:
+            outputs.check_not_read({"--contacts": path}, {"--out or --report": new})
 
 
 def _write(good: list[PutClip], rig: Rig) -> None:

@@ -116,6 +116,7 @@ def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: 
     With `strict` the exit code is 1 where something got worse than its bound.
     """
     files.check()
+    outputs.check_not_read({"--contacts": asked.contacts}, {"--out": files.out, "--report": files.report})
     with bar("reading", _STAGES) as advance:
         done = put_one(asked, files, put, verb=verb, advance=advance)
     planted = done.planted

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from poise.cli.told import outputs
@@ -19,6 +21,24 @@ def new_files(out: Path, clips: Sequence[Clip]) -> list[Path]:
     return clip_paths(out, names) if holds_one_clip(out) else [out] * len(names)
 
 
+def free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[str]:
+    """What clips are called in a new file: walk_1 where it keeps an old walk beside them."""
+    if out is None or holds_one_clip(out):
+        return list(names)
+    taken = {clip.name for clip in rig.clips} if _is_kept(rig, out) else set[str]()
+    free: list[str] = []
+    for name in names:
+        others = (f"{name}_{i}" for i in count(1))
+        free.append(next(one for one in chain([name], others) if one not in taken))
+        taken.add(free[-1])
+    return free
+
+
+def _is_kept(rig: Rig, out: Path) -> bool:
+    """Whether the document that a rig was read from is kept in a new file."""
+    return rig.path is not None and reader(rig.path) is writer(out)
+
+
 def check_apart(files: dict[str, list[Path]]) -> None:
     """Find out before any work whether two options write one file, for any of the clips.
 
@@ -31,7 +51,7 @@ def check_apart(files: dict[str, list[Path]]) -> None:
     for option, paths in files.items():
         for path in paths:
             outputs.check_place(path)
-            other = taken.setdefault(str(path.resolve()).casefold(), option)
+            other = taken.setdefault(os.path.realpath(path).casefold(), option)
             if other != option:
                 raise InputError(f"{other} and {option} would both write {path}: give two files")
 
@@ -43,8 +63,7 @@ def save_clips(made: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
         if len(clips) == 1:
             save(clips[0], out, like=rig)
             continue
-        is_kept = rig.path is not None and reader(rig.path) is writer(out)
-        old = rig.clips if is_kept else ()
+        old = rig.clips if _is_kept(rig, out) else ()
         save(Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid), out, like=rig)
 
 

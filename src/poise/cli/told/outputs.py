@@ -54,11 +54,19 @@ def check_place(path: Path) -> None:
 
 def check_apart(paths: dict[str, Path]) -> None:
     """No two options write the same file."""
-    taken: dict[Path, str] = {}
+    taken: dict[str, str] = {}
     for option, path in paths.items():
-        other = taken.setdefault(path.resolve(), option)
+        other = taken.setdefault(os.path.realpath(path), option)  # Path.resolve() fails for links that go round
         if other != option:
             raise InputError(f"{other} and {option} would both write {path}: give two files")
+
+
+def check_not_read(read: dict[str, Path | None], written: dict[str, Path | None]) -> None:
+    """No option writes over a file that another one reads."""
+    for writes, new in written.items():
+        for reads, old in read.items():
+            if new is not None and old is not None and is_same_file(new, old):
+                raise InputError(f"{writes} would write over {new}, which {reads} reads: give another file")
 
 
 def is_same_file(one: Path, other: Path) -> bool:

@@ -21,7 +21,7 @@ _MOST_LAYERS = 1000
 _MOST_NUMBERS = 20_000_000
 _LONGEST_SAID, _LONGEST_PLACE = 200, 30  # letters of what USD says, and of the place in the file
 _SOURCES = (  # names of its sources in what USD says, and what is put there
-    (r" matching pxrInternal\S+", ""), (r" in <[^>]*> ?'?$", ""), (r"pxrInternal\w*::", ""),
+    (r" matching pxrInternal.*?(?= at '|$)", ""), (r" in <[^>]*> ?'?$", ""), (r"pxrInternal\w*::", ""),
     (r",? while reading @.*?@", ""), (r"Corrupt asset <[^>]*>: ", "corrupt: "), (r"<[^>\[]*\[([^]]*)\]>", r"\1"),
 )  # fmt: skip
 _KINDS = {
