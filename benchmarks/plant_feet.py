@@ -35,7 +35,7 @@ STAGES = {
     "in place?": ("ground_velocity", "travelled"),
     "soles and contacts": ("stances",),
     "plants": ("find_plants",),
-    "feet": ("held_longer", "place_feet", "every"),
+    "feet": ("held_longer", "place_feet", "every", "overstretched", "released"),
     "pelvis, legs, toes": ("reach_feet",),
     "poses written": ("write_poses",),
 }

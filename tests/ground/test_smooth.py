@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.swing import between_of, carried_on, faded
-from poise.maths.smooth import above, averaged, eased, last_of, next_of, rows_at, time_from
+from poise.maths.smooth import above, averaged, eased, largest_near, last_of, next_of, rows_at, time_from
 from tests.ground.motions import two_legs
 from tests.strategies import rng_of, seeds
 
@@ -59,6 +59,13 @@ class TestAbove:
 
     def test_nothing_needed_stays_nothing(self):
         assert not above(np.zeros((9, 2)), 4).any()
+
+
+def test_the_largest_near_each_frame():
+    values = np.array([3.0, 0.0, 1.0, 0.0, 0.0, 5.0, 0.0])
+    np.testing.assert_array_equal(largest_near(values, 0), values)
+    np.testing.assert_array_equal(largest_near(values, 1), [3, 3, 1, 1, 5, 5, 5])
+    np.testing.assert_array_equal(largest_near(values, 9), [5] * 7)
 
 
 class TestAveraged:

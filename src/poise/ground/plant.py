@@ -20,11 +20,12 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, fineness, motion_of
-from poise.ground.legs.body import lean_of
-from poise.ground.legs.feet import every, floor_level, held_longer, place_feet
-from poise.ground.legs.legs import Turned
+from poise.ground.legs.body import Lean, lean_of
+from poise.ground.legs.feet import Feet, every, floor_level, held_longer, place_feet
 from poise.ground.legs.reach import reach_feet
+from poise.ground.legs.release import overstretched, released
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
+from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, real
@@ -37,7 +38,6 @@ _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
 _SAME = 1e-6  # [s] times that differ by less are the same
-_SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -124,7 +124,8 @@ def plant_feet(
     legs
         Names of the legs to plant, of `humanoid(rig).legs` and `.apart`; by default all.
     contacts
-        When feet stand; by default found by the speed and height of heel and ball.
+        When feet stand; by default found by the speed and height of heel and ball, less where a leg is too short to
+        hold its foot without folding up another leg.
     soles
         The points of the feet that stand, such as those of another clip of this figure; by default found.
     in_place
@@ -233,6 +234,7 @@ class _Seen(NamedTuple):
     soles: Soles
     contacts: Contacts  # of the fine motion
     mode: InPlace
+    given: bool  # whether the contacts were
 
 
 def _one_of(mode: Any) -> InPlace:
@@ -276,7 +278,7 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
         motion, offsets = travelled(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
     soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
-    return _Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode)
+    return _Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
 def _stances(
@@ -295,16 +297,50 @@ def _stances(
     return soles, repeats.of_contacts(once, fine)
 
 
-def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
-    motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
-    contacts = repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
-    footing = Footing(terrain, motion.figure)
+class _Down(NamedTuple):
+    """Feet on the ground, before the pelvis and the legs follow them."""
+
+    plants: Plants
+    held: Contacts
+    feet: Feet
+    lean: Lean | None
+
+
+def _set_down(seen: _Seen, footing: Footing, options: _Options) -> _Down:
     held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
-    check_under(repeats.finer(seen.finer).plants(plants), footing)
+    check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
-    plants, held = in_frames(plants, seen.finer), held.every(seen.finer)
-    lean = lean_of(motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
+    lean = lean_of(seen.motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
+    return _Down(in_frames(plants, seen.finer), held.every(seen.finer), feet, lean)
+
+
+def _let_go(seen: _Seen, down: _Down, footing: Footing, options: _Options) -> tuple[_Seen, _Down]:
+    """Contacts without what legs cannot hold, see `released`, and feet for these; given contacts are held as given."""
+    if seen.given or options.floor is not None:
+        return seen, down
+    body = down.lean.motion(seen.motion) if down.lean else seen.motion
+    over = overstretched(body, seen.soles, down.feet, down.held.any, footing)
+    if not over.any():
+        return seen, down
+    repeats, frames = seen.repeats.finer(seen.finer), np.arange(len(seen.fine))
+    contacts = repeats.kept(released(seen.contacts, over[np.rint(frames / seen.finer).astype(int)]))
+    seen = seen._replace(contacts=repeats.of_contacts(contacts, seen.fine))
+    return seen, _set_down(seen, footing, options)
+
+
+def _in_clip(seen: _Seen) -> Contacts:
+    """The contacts in the frames of the clip."""
+    return seen.repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
+
+
+def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
+    motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
+    footing = Footing(terrain, motion.figure)
+    contacts = _in_clip(seen)
+    seen, down = _let_go(seen, _set_down(seen, footing, options), footing, options)
+    before, contacts = contacts, _in_clip(seen)
+    plants, held, feet, lean = down
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
@@ -320,56 +356,8 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
-        notes=(*notes, *_notes(seen, contacts, plants, turned, footing)),
+        notes=(*notes, *notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing)),
     )  # fmt: skip
-
-
-def _notes(seen: _Seen, contacts: Contacts, plants: Plants, turned: Turned, footing: Footing) -> tuple[str, ...]:
-    """What a user should know of what was done."""
-    return tuple(
-        note for note in (
-            _travel_note(seen), _idle_note(contacts), _edge_note(plants, footing), _short_note(contacts, turned)
-        ) if note
-    )  # fmt: skip
-
-
-def _travel_note(seen: _Seen) -> str:
-    if seen.velocity is None:
-        return ""
-    speed = f"the clip walks in place; its feet go at {np.hypot(*seen.velocity):.2f} m/s"
-    return f"{speed}: it stays there" if seen.mode == "keep" else f"{speed}: it was carried over the ground so fast"
-
-
-def _idle_note(contacts: Contacts) -> str:
-    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
-    return f"never stands: {', '.join(never)}" if never else ""
-
-
-def _edge_note(plants: Plants, footing: Footing) -> str:
-    """Plants that were moved, and plants beside the ground."""
-    moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
-    said = []
-    if moved.any():
-        said.append(
-            f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
-        )
-    if plants.over.any():
-        said.append(f"{np.count_nonzero(plants.over)} of {len(moved)} plants stand over an edge: no place was near")
-    if outside.any():
-        said.append(
-            f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "
-            "the nearest ground's height was taken"
-        )
-    return "; ".join(said)
-
-
-def _short_note(contacts: Contacts, turned: Turned) -> str:
-    """Standing feet that their legs do not reach."""
-    short = turned.missing * contacts.any
-    frames = int((short > _SHORT).any(axis=1).sum())
-    return (
-        f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
-    )
 
 
 def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:

@@ -32,7 +32,12 @@ def above(values: Floats, half: int) -> Floats:
     """A smooth curve (F, ...) that is nowhere below the values: their largest over a window, averaged over the same."""
     if half < 1:
         return values
-    return averaged(_windows(values, half).max(axis=-1), half)
+    return averaged(largest_near(values, half), half)
+
+
+def largest_near(values: Floats, half: int) -> Floats:
+    """The largest value (F, ...) over `half` frames to each side."""
+    return np.asarray(_windows(values, half).max(axis=-1), dtype=np.float64)
 
 
 def _windows(values: Floats, half: int) -> Floats:

@@ -40,14 +40,22 @@ def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: B
     wanted[standing | (least**2 <= level)] = 0.0
     if not wanted.any():
         return feet
-    half = round(_EARLY / (motion.step or np.inf))
-    room = np.maximum(-above(-_room(motion, soles, feet, footing), half), 0.0)
+    rooms = rooms_below(motion, soles, feet, standing, footing)
     free = eased(np.minimum(*time_from(motion.times, standing)) / _FREE)
-    down = np.minimum(above(wanted, half), room) * free
+    down = np.minimum(above(wanted, _early(motion)) * free, rooms)
     return dataclasses.replace(feet, ankles=feet.ankles - raised(down), pivots=feet.pivots - raised(down))
 
 
-def _room(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -> Floats:
-    """How far (F, L) heel, ball and tip are above the ground, at least, less what must stay free."""
+def rooms_below(motion: Motion, soles: Soles, feet: Feet, standing: Bools, footing: Footing) -> Floats:
+    """How far (F, L) feet in the air may be let down: smooth in time, and none while they stand.
+
+    It is how far heel, ball and tip are above the ground, at least, less what must stay free.
+    """
     points = sole_points(motion, feet.ankles, feet.turns, feet.tilt, soles)
-    return np.minimum.reduce([point[..., 2] - footing.heights(point) for point in points]) - _OVER
+    rooms = np.minimum.reduce([point[..., 2] - footing.heights(point) for point in points]) - _OVER
+    free = eased(np.minimum(*time_from(motion.times, standing)) / _FREE)
+    return np.maximum(-above(-rooms, _early(motion)), 0.0) * free
+
+
+def _early(motion: Motion) -> int:
+    return round(_EARLY / (motion.step or np.inf))

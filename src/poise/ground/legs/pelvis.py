@@ -6,7 +6,7 @@ import numpy as np
 
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, averaged, eased, time_from
+from poise.maths.smooth import above, averaged, eased, largest_near, time_from
 
 _SMOOTH = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _SINK = 0.2  # [s] before and after: how early the pelvis sinks for a leg that would be too short
@@ -57,11 +57,29 @@ def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, easy: Floats, s
     which the ankle is `easy` away: with d the hip's horizontal distance from it, z + sqrt(easy^2 - d^2). Where it
     would not, it sinks by what is missing, smoothly, early, and never less than needed.
     """
-    step = motion.step if motion.step > 0 else np.inf  # no time passes: nothing is averaged
-    base = averaged(rise.mean(axis=1), round(_SMOOTH / step))
+    base = base_heights(motion, rise)
+    missing = np.where(standing, sinks_for(motion, ankles, base, easy), 0.0).max(axis=1, initial=0.0)
+    return base - above(missing, _frames(motion, _SINK))
+
+
+def base_heights(motion: Motion, rise: Floats) -> Floats:
+    """How much higher (F,) the pelvis would go with the ground alone [m]."""
+    return averaged(rise.mean(axis=1), _frames(motion, _SMOOTH))
+
+
+def sinks_for(motion: Motion, ankles: Floats, base: Floats, easy: Floats) -> Floats:
+    """How far (F, L) the pelvis must be below its base (F,) for each ankle to be within `easy`; below 0: not at all."""
     away = motion.places[:, :, HIP] - ankles
     across = (away[..., :2] ** 2).sum(axis=-1)
     high = np.sqrt(np.maximum(easy**2 - across, (0.5 * easy) ** 2))
-    highest = np.where(standing, high - away[..., 2], np.inf)
-    missing = np.maximum(base - highest.min(axis=1), 0.0)
-    return base - above(missing, round(_SINK / step))
+    return base[:, None] - (high - away[..., 2])
+
+
+def lowest_within_sink(motion: Motion, rooms: Floats) -> Floats:
+    """The least of values (F, L) over the frames in which the pelvis sinks, too, where it sinks in one."""
+    return -largest_near(-rooms, 2 * _frames(motion, _SINK))
+
+
+def _frames(motion: Motion, seconds: float) -> int:
+    """So many frames; none where no time passes: nothing is averaged then."""
+    return round(seconds / motion.step) if motion.step > 0 else 0

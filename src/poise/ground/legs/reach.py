@@ -28,7 +28,7 @@ def reach_feet(
     then heels are lifted only as far as they must be. A leg in the air may fall short of its foot, softly. Toes bend
     out of the ground last; a foot that leaves the ground in front of a riser steps back from it.
     """
-    easy, most = chord_limits(motion, contacts.any, _kept(feet, footing))
+    easy, most = chord_limits(motion, contacts.any, kept_on(feet, footing))
     down = heels_to_lower(motion, soles, feet, footing)
     feet = lifted(feet, -down)
     room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
@@ -53,7 +53,7 @@ def reach_feet(
     return turned
 
 
-def _kept(feet: Feet, footing: Footing) -> float:
+def kept_on(feet: Feet, footing: Footing) -> float:
     """`kept_share` of the ground under the feet of a clip: one number, so that legs do not change their ways."""
     tilt = 2.0 * np.arccos(np.clip(np.abs(feet.tilt[..., 0]), 0.0, 1.0)).max(initial=0.0)
     return kept_share(float(tilt), float(np.ptp(footing.heights(feet.ankles))))

@@ -1,0 +1,76 @@
+"""Notes: what was assumed or given up when a clip was planted, a sentence each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import Plants
+from poise.ground.figure.footing import Footing
+from poise.ground.legs.legs import Turned
+from poise.maths.arrays import Floats
+
+_SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
+
+
+def notes_of(
+    velocity: Floats | None,
+    mode: str,
+    contacts: tuple[Contacts, Contacts],
+    plants: Plants,
+    turned: Turned,
+    footing: Footing,
+) -> tuple[str, ...]:
+    """What a user should know of what was done; `contacts` as found and as held."""
+    found, held = contacts
+    return tuple(
+        note for note in (
+            _travel_note(velocity, mode), _idle_note(held), _released_note(found, held), _edge_note(plants, footing),
+            _short_note(held, turned),
+        ) if note
+    )  # fmt: skip
+
+
+def _travel_note(velocity: Floats | None, mode: str) -> str:
+    if velocity is None:
+        return ""
+    speed = f"the clip walks in place; its feet go at {np.hypot(*velocity):.2f} m/s"
+    return f"{speed}: it stays there" if mode == "keep" else f"{speed}: it was carried over the ground so fast"
+
+
+def _idle_note(contacts: Contacts) -> str:
+    never = [leg for leg, stands in zip(contacts.legs, contacts.any.T, strict=True) if not stands.any()]
+    return f"never stands: {', '.join(never)}" if never else ""
+
+
+def _released_note(found: Contacts, held: Contacts) -> str:
+    """Feet that were let go while they stood."""
+    frames = int((found.any & ~held.any).any(axis=1).sum())
+    return f"in {frames} frames a standing foot was let go, so that the other legs do not fold up" if frames else ""
+
+
+def _edge_note(plants: Plants, footing: Footing) -> str:
+    """Plants that were moved, and plants beside the ground."""
+    moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
+    said = []
+    if moved.any():
+        said.append(
+            f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
+        )
+    if plants.over.any():
+        said.append(f"{np.count_nonzero(plants.over)} of {len(moved)} plants stand over an edge: no place was near")
+    if outside.any():
+        said.append(
+            f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "
+            "the nearest ground's height was taken"
+        )
+    return "; ".join(said)
+
+
+def _short_note(contacts: Contacts, turned: Turned) -> str:
+    """Standing feet that their legs do not reach."""
+    short = turned.missing * contacts.any
+    frames = int((short > _SHORT).any(axis=1).sum())
+    return (
+        f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+    )
