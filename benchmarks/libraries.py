@@ -29,7 +29,7 @@ from poise.io import samples
 
 JOBS, KILLS, SHARE = 2500, 10, 5
 VERBS = {"convert": ("--format", "glb"), "plant": ("--terrain", "slope:5")}
-SOURCES, FROM_ONE, SHORTEST = 40, 8, 30  # clips that the library is made of; of one file at most; frames at least
+SOURCES, FROM_ONE, SHORTEST = 40, 12, 24  # clips that the library is made of; of one file at most; frames at least
 FRAMES, SPREAD = 120, 100  # a clip of the library has at least so many, and fewer than so many more
 KINDS = ("bvh/*.bvh", "bvh/rest/*.bvh", "fbx/*.fbx", "glb/*.glb", "glb/*.vrm")
 
