@@ -69,3 +69,8 @@ def time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
     since = np.where(before >= 0, times[:, None] - times[before], np.inf)
     until = np.where(after < len(times), times[np.minimum(after, len(times) - 1)] - times[:, None], np.inf)
     return since, until
+
+
+def far_from(times: Floats, marked: Bools, seconds: float) -> Floats:
+    """0 in marked frames (F, ...), 1 from so many seconds before and after them on, smoothly between."""
+    return eased(np.minimum(*time_from(times, marked)) / seconds)

@@ -49,6 +49,10 @@ class Motion:
         """Median time between frames [s]; 0 for a single frame."""
         return step_of(self.times)
 
+    def frames(self, seconds: float) -> int:
+        """How many frames take so long; none where no time passes."""
+        return round(seconds / self.step) if self.step > 0.0 else 0
+
     @cached_property
     def upright(self) -> Bools:
         """(F, L) whether the hip is above the foot by at least 0.35 of the leg; if not, the figure sits or lies."""

@@ -52,5 +52,5 @@ def lean_of(motion: Motion, feet: Feet) -> Lean | None:
     way = feet.ankles[:, front].mean(axis=1) - feet.ankles[:, hind].mean(axis=1)
     higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
     angle = np.arctan2(higher, np.maximum(dots(way, ahead), 0.5 * apart))
-    angle = averaged(angle, round(_SMOOTH / (motion.step or np.inf)))
+    angle = averaged(angle, motion.frames(_SMOOTH))
     return Lean(rotations.about(np.cross(ahead, UP), angle), hips.mean(axis=1))

@@ -17,7 +17,7 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import sole_points
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, eased, time_from
+from poise.maths.smooth import above, far_from
 from poise.maths.vectors import raised
 
 _KEPT = 0.85  # of the animated distance from hip to ankle that is kept
@@ -41,8 +41,8 @@ def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: B
     if not wanted.any():
         return feet
     rooms = rooms_below(motion, soles, feet, standing, footing)
-    free = eased(np.minimum(*time_from(motion.times, standing)) / _FREE)
-    down = np.minimum(above(wanted, _early(motion)) * free, rooms)
+    free = far_from(motion.times, standing, _FREE)
+    down = np.minimum(above(wanted, motion.frames(_EARLY)) * free, rooms)
     return dataclasses.replace(feet, ankles=feet.ankles - raised(down), pivots=feet.pivots - raised(down))
 
 
@@ -53,9 +53,5 @@ def rooms_below(motion: Motion, soles: Soles, feet: Feet, standing: Bools, footi
     """
     points = sole_points(motion, feet.ankles, feet.turns, feet.tilt, soles)
     rooms = np.minimum.reduce([point[..., 2] - footing.heights(point) for point in points]) - _OVER
-    free = eased(np.minimum(*time_from(motion.times, standing)) / _FREE)
-    return np.maximum(-above(-rooms, _early(motion)), 0.0) * free
-
-
-def _early(motion: Motion) -> int:
-    return round(_EARLY / (motion.step or np.inf))
+    free = far_from(motion.times, standing, _FREE)
+    return np.maximum(-above(-rooms, motion.frames(_EARLY)), 0.0) * free

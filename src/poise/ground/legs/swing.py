@@ -11,7 +11,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smooth import above, eased, last_of, next_of, rows_at, time_from
+from poise.maths.smooth import above, eased, far_from, last_of, next_of, rows_at, time_from
 
 _COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
@@ -147,13 +147,13 @@ def cleared(
     tips lack at most.
     """
     depths = [footing.heights(point) - point[..., 2] for point in sole_points(motion, ankles, turns, tilt, soles)]
-    free = eased(np.minimum(*time_from(motion.times, standing)) / _CLEAR)
+    free = far_from(motion.times, standing, _CLEAR)
     left = eased(np.minimum(between.since, between.until) / _CLEAR)  # near to a stance toes bend as far as in it
     bends = motion.bends * (_TOES + (1.0 - left) * _BENT)
     needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
     if not needed.any():
         return ankles
-    half = round(_CLEAR / motion.step) if motion.step > 0 else 0
+    half = motion.frames(_CLEAR)
     ankles = ankles.copy()
     ankles[..., 2] += np.maximum(above(needed, half) * free, needed)
     return ankles

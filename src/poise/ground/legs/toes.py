@@ -15,7 +15,7 @@ from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import toe_joints
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, eased, time_from
+from poise.maths.smooth import above, far_from, time_from
 from poise.maths.vectors import UP, raised
 
 _TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
@@ -71,7 +71,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     heels = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(soles.heel, feet.ankles.shape))
     length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
-    return np.minimum(above(down, round(_LOWERED / (motion.step or np.inf))), room)
+    return np.minimum(above(down, motion.frames(_LOWERED)), room)
 
 
 def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:
@@ -91,12 +91,12 @@ def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing
     if not low.any():
         return turned
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
-    angle = above(angle, round(_BENT / (motion.step or np.inf)))
+    angle = above(angle, motion.frames(_BENT))
     bent = angle > 0.0  # toes that begin to bend go forward first: into a riser, if there is one
     low = np.zeros_like(bent)
     low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], angle[bent], footing) > _TOUCH
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
-    smooth = above(angle, round(_AGAIN / (motion.step or np.inf)))
+    smooth = above(angle, motion.frames(_AGAIN))
     more = smooth > angle  # unless that takes them into a riser
     more[more] = _tip_depth(ball[more], tip[more], axes[more], smooth[more], footing) <= _TOUCH
     angle = np.where(more, smooth, angle)
@@ -164,10 +164,9 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
     moved = np.zeros((2, *depth.shape))
     moved[:, frame, leg] = distances[first], np.maximum(depths[first, np.arange(len(frame))], 0.0)
-    since, until = time_from(motion.times, standing)
-    free = eased(np.minimum(since, until) / _BACK_TIME)
+    free = far_from(motion.times, standing, _BACK_TIME)
     moved /= np.maximum(free, _FREE)
-    half = round(_BACK_TIME / (motion.step or np.inf))
+    half = motion.frames(_BACK_TIME)
     along, up = above(moved[0], half) * free, above(moved[1], half) * free
     ways = np.cross(UP, feet.across)
     return dataclasses.replace(feet, ankles=feet.ankles + along[..., None] * ways + raised(up))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, part
+from poise.kernels.ground.grounder_feet import eased
 from poise.kernels.ground.grounder_walk import (
     AIR,
     AIR_MOVES,
@@ -37,8 +38,7 @@ def kept_share(frames, settings):
         flattest = min(flattest, abs(frames[l, TILT]))
         low, high = min(low, frames[l, HIGHER]), max(high, frames[l, HIGHER])
     # Tilt and height go by springs: so does the share.
-    t = min(max(2.0 * math.acos(flattest) / _TILTED, (high - low) / _UNEVEN), 1.0)
-    return 1.0 - t * t * (3.0 - 2.0 * t)
+    return 1.0 - eased(max(2.0 * math.acos(flattest) / _TILTED, (high - low) / _UNEVEN))
 
 
 @part
