@@ -60,6 +60,14 @@ CALLS = {
         [*HAND, "--to", "0.4,1.2,0.3"],
         "requires 3 arguments, with spaces between: --to 0.5 0.5 0.5",
     ),
+    "commas, and more": (
+        [*HAND, "--to", "0.4,1.2,0.3", "-o", "out.glb"],
+        "'--to' takes 3 numbers with spaces between: --to 0.5 0.5 0.5",
+    ),
+    "one end of a chain": (
+        ["compare", GLB, "--chain", "LeftHand"],
+        "requires 2 arguments, with spaces between: --chain ROOT TIP",
+    ),
     "Euler angles": ([*HAND, "--rotation", "90", "0", "0"], "requires 4 arguments, with spaces between"),
     "words for options": (["solve", GLB, "LeftHand", "0.4", "1.2"], "'LeftHand' is no file: the joint and its target"),
     "a pose in a picture": ([*HAND, "--to", "0", "1", "0", "-o", "a.png"], "--plot a.png draws a picture"),

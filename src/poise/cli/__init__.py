@@ -64,6 +64,7 @@ app = typer.Typer(
 
 
 _SEVERAL = re.compile(r"Option '(--[\w-]+)' requires (\d+) arguments")
+_NAMES = {"--chain": "ROOT TIP"}  # options that take several words which are no numbers
 # Options that a verb does not have and another one has, and what is meant instead.
 _ELSEWHERE = {
     "compare": {
@@ -116,14 +117,22 @@ def _misuse(error: Any) -> str:
     said = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
     option = _SEVERAL.fullmatch(said)
+    asked_for = getattr(error, "param", None)
     if option is not None:
-        numbers = " ".join("0.5" for _ in range(int(option[2])))
-        said = f"{said}, with spaces between: {option[1]} {numbers}"
+        said = f"{said}, with spaces between: {_numbers(option[1], int(option[2]))}"
+    elif asked_for is not None and asked_for.nargs > 1:
+        name = asked_for.opts[0]
+        said = f"{name!r} takes {asked_for.nargs} numbers with spaces between: {_numbers(name, asked_for.nargs)}"
     elsewhere = {} if context is None else _ELSEWHERE.get(context.info_name or "", {})
     meant = elsewhere.get(getattr(error, "option_name", ""))
     if meant is not None:
         said = f"No such option: {error.option_name}; {meant}"
     return said if context is None else f"{said}; see {context.command_path} --help"
+
+
+def _numbers(option: str, count: int) -> str:
+    """An option with as many numbers as it takes, or with the names that it takes."""
+    return f"{option} {_NAMES.get(option) or ' '.join('0.5' for _ in range(count))}"
 
 
 def _drop_output() -> None:

@@ -19,6 +19,7 @@ from poise.errors import InputError
 from poise.libraries.clip_files import ALL
 from poise.libraries.convert import Converted
 from poise.libraries.convert import convert as run
+from poise.maths.in_words import counted
 
 
 class AnyAxis(StrEnum):
@@ -121,8 +122,7 @@ def _say(done: Converted, *, as_json: bool) -> None:
         typer.echo(f"wrote {path}")
     if done.clips:
         rate = f" at {done.fps:.6g} frames/s" if done.fps else ""
-        clips = f"{len(done.clips)} clip{'s' * (len(done.clips) > 1)}"
-        typer.echo(f"{clips}, {done.frames} frames{rate}")
+        typer.echo(f"{counted(len(done.clips), 'clip')}, {counted(done.frames, 'frame')}{rate}")
     for line in done.lost:
         typer.echo(f"lost: {line}")
     for note in done.notes:

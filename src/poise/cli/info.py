@@ -17,6 +17,7 @@ from poise.errors import listed, shown
 from poise.io.gltf.extras import limit_json
 from poise.io.markers.load import MARKERS, load_markers
 from poise.io.registry import load
+from poise.maths.in_words import counted
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
 from poise.model.roles import Roles, humanoid
@@ -98,9 +99,10 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
     s, found = rig.skeleton, humanoid(rig)
     counts = {kind: int((s.kinds == kind).sum()) for kind in Kind}
     kinds = ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count)
-    head = f"{file}: {len(s)} joints ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers"
+    head = f"{file}: {counted(len(s), 'joint')} ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers"
     clips = [
-        f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {len(c)} frames, {c.fps:.4g} fps" for c in rig.clips
+        f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {counted(len(c), 'frame')}, {c.fps:.4g} fps"
+        for c in rig.clips
     ]
     if clips:
         clips = [f"clips ({len(clips)}):", *clips]

@@ -16,6 +16,7 @@ from poise.io.files import sidecar_of, write_atomically
 from poise.io.gltf.extras import limit_json
 from poise.io.registry import load
 from poise.io.sidecar.append import sidecar_as_is, with_limits
+from poise.maths.in_words import counted
 from poise.model.anatomy.humanoid import humanoid
 from poise.model.anatomy.joint_limits import JointLimit
 from poise.model.rig import Rig
@@ -121,7 +122,7 @@ def _change_lines(change: Change, *, dry_run: bool) -> list[str]:
         old, new = (text.splitlines() for text in (change.old, change.new))
         lines += [shown(line) for line in difflib.unified_diff(old, new, name, name, lineterm="")]
     elif count:
-        lines += [f"{change.path}: limits for {count} joints added"]
+        lines += [f"{change.path}: limits for {counted(count, 'joint')} added"]
     else:
         lines += [f"{change.path}: nothing to add"]
     if change.kept:

@@ -9,6 +9,7 @@ from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
 from poise.ground.legs.legs import Turned
 from poise.maths.arrays import Floats
+from poise.maths.in_words import counted
 
 _SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 
@@ -46,7 +47,11 @@ def _idle_note(contacts: Contacts) -> str:
 def _released_note(found: Contacts, held: Contacts) -> str:
     """Feet that were let go while they stood."""
     frames = int((found.any & ~held.any).any(axis=1).sum())
-    return f"in {frames} frames a standing foot was let go, so that the other legs do not fold up" if frames else ""
+    return (
+        f"in {counted(frames, 'frame')} a standing foot was let go, so that the other legs do not fold up"
+        if frames
+        else ""
+    )
 
 
 def _edge_note(plants: Plants, footing: Footing) -> str:
@@ -72,5 +77,7 @@ def _short_note(contacts: Contacts, turned: Turned) -> str:
     short = turned.missing * contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
     return (
-        f"in {frames} frames a leg is too short for its foot, by at most {1000 * short.max():.0f} mm" if frames else ""
+        f"in {counted(frames, 'frame')} a leg is too short for its foot, by at most {1000 * short.max():.0f} mm"
+        if frames
+        else ""
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import listed
+from poise.maths.in_words import counted
 from poise.model.clip import Clip
 from poise.model.local import local_parts
 from poise.model.rig import Rig
@@ -60,30 +61,26 @@ def _of_rig(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
     old, new = before.skeleton, after.skeleton
     gone = [name for name in old.names if name not in new.names]
     if gone:
-        yield f"{_count(len(gone), 'joint')}: {listed(gone)}"
+        yield f"{counted(len(gone), 'joint')}: {listed(gone)}"
     limited = [_limited(skeleton) for skeleton in (old, new)]
     if limited[1] < limited[0]:
-        yield f"limits of {_count(limited[0] - limited[1], 'joint')}"
+        yield f"limits of {counted(limited[0] - limited[1], 'joint')}"
     freed = [name for name in old.names if name in new.names and _freer(old, new, name)]
     if freed:
-        yield f"the axes of {_count(len(freed), 'hinge or slide', 'hinges or slides')}: in the file they turn freely"
+        yield f"the axes of {counted(len(freed), 'hinge or slide', 'hinges or slides')}: in the file they turn freely"
     for what, count in _counts(old).items():
         if _counts(new)[what] < count:
-            yield _count(count - _counts(new)[what], what)
+            yield counted(count - _counts(new)[what], what)
     if meshes_of(after) < meshes:
-        yield f"{_count(meshes - meshes_of(after), 'mesh', 'meshes')}, with materials and skins"
+        yield f"{counted(meshes - meshes_of(after), 'mesh', 'meshes')}, with materials and skins"
     if before.humanoid and not after.humanoid:
-        yield f"the roles of {_count(len(before.humanoid), 'joint')}"
+        yield f"the roles of {counted(len(before.humanoid), 'joint')}"
     if _is_scaled(before) and not _is_scaled(after):
         yield "scale of joints: it went into the lengths"
     if old.metres_per_unit is not None and new.metres_per_unit is None:
         yield f"the unit: lengths are in {unit_of(old.metres_per_unit)}, which the file cannot say"
     if old.up is not None and new.up is None:
         yield f"which way is up: {old.up}, which the file cannot say"
-
-
-def _count(count: int, what: str, several: str = "") -> str:
-    return f"{count} {what if count == 1 else several or f'{what}s'}"
 
 
 def _limited(skeleton: Skeleton) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from poise.errors import InputError, UnsupportedError, listed
 from poise.maths.arrays import Floats
+from poise.maths.in_words import counted
 from poise.model.clip import Clip, KeyedClip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -71,7 +72,7 @@ def one_tree(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, list[str
     rest = [name for name in s.names if name not in part.skeleton]
     if not rest:
         return rig, []
-    what = "1 joint that does" if len(rest) == 1 else f"{len(rest)} joints that do"
+    what = counted(len(rest), "joint that does", "joints that do")
     return _on(rig, part), [f"{what} not hang on {s.names[row]!r}: {listed(rest)}"]
 
 

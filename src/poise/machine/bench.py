@@ -20,6 +20,7 @@ from poise.io import samples
 from poise.io.registry import load
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.in_words import counted
 from poise.maths.lanes import lane_width
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -95,7 +96,7 @@ def arm(size: Size) -> list[Measurement]:
     goal = Place("tool", targets[:, :3], targets[:, 3:])
     cores = os.cpu_count() or 1
     rows = [
-        _batch(f"arm, {size.arm:,} targets, {count} thread{'s' * (count > 1)}", start, goal, threads=count)
+        _batch(f"arm, {size.arm:,} targets, {counted(count, 'thread')}", start, goal, threads=count)
         for count in sorted({1, cores})
     ]
     example = goal.with_target(targets[0])
@@ -138,7 +139,7 @@ def figure(size: Size) -> list[Measurement]:
     options: dict[str, Any] = {"free_root": True, "tolerance": _FIGURE_TOLERANCE, "angle_tolerance": _FIGURE_TOLERANCE}
     cores = os.cpu_count() or 1
     return [
-        _batch(f"{what}, {count} thread{'s' * (count > 1)}", start, goals, threads=count, **options)
+        _batch(f"{what}, {counted(count, 'thread')}", start, goals, threads=count, **options)
         for count in sorted({1, cores})
     ]
 

@@ -1,4 +1,4 @@
-"""The repr of values that hold arrays or much else: a line that says what they are, never pages of numbers."""
+"""Counts with their noun, and the repr of values that hold much: a line that says what they are, never pages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 
 _NUMBERS, _ENTRIES, _TEXT, _MOST = 8, 4, 72, 380  # what is written out: numbers, entries; letters of a part, of all
+
+
+def counted(count: int, what: str, several: str = "") -> str:
+    """`1 target`, `1,200 targets`; `several` is the plural where it is not made with an s."""
+    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 
 
 def in_words(self: Any) -> str:

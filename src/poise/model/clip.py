@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, frozen, real
-from poise.maths.in_words import in_words
+from poise.maths.in_words import counted, in_words
 from poise.maths.remember import FrozenValue
 from poise.model.pose import Pose
 from poise.model.same import check_same
@@ -89,7 +89,7 @@ class Clip(FrozenValue):
         return len(self.times)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {len(self)} frames, {self.duration:.3g} s)"
+        return f"{type(self).__name__}({self.name!r}, {counted(len(self), 'frame')}, {self.duration:.3g} s)"
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch of poses at an array of times."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from poise.errors import InputError, listed
 from poise.maths.arrays import Floats, Ints, finite, frozen, same, short
+from poise.maths.in_words import counted
 from poise.maths.remember import remember
 from poise.model import joints
 from poise.model.free_root import Freed, bound, freed
@@ -194,7 +195,7 @@ class Skeleton:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"Skeleton({len(self)} joints, nq {self.nq}, nv {self.nv})"
+        return f"Skeleton({counted(len(self), 'joint')}, nq {self.nq}, nv {self.nv})"
 
     # --- q ---------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, listed
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, frozen, real
-from poise.maths.in_words import in_words
+from poise.maths.in_words import counted, in_words
 from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -47,11 +47,11 @@ class Fitted(Clip):
     def message(self) -> str:
         """Say in a sentence, with figures, how well the positions are met."""
         if not np.isfinite(self.residuals).any():
-            return f"{len(self)} frames; no positions to compare with"
+            return f"{counted(len(self), 'frame')}; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
         worst, mean = self.residuals[frame, column], np.nanmean(self.residuals)
         where = f"{self.joints[column]!r} in frame {frame}"
-        return f"{len(self)} frames; {mean:.3g} left on average, at most {worst:.3g}: {where}"
+        return f"{counted(len(self), 'frame')}; {mean:.3g} left on average, at most {worst:.3g}: {where}"
 
 
 def fit(

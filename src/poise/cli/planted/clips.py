@@ -18,6 +18,7 @@ from poise.errors import FileError, InputError, PoiseError, shown
 from poise.ground.contact.contact_files import write_contacts
 from poise.io.registry import load
 from poise.libraries.clip_files import clip_paths
+from poise.maths.in_words import counted
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
@@ -139,7 +140,7 @@ def _say(rig: Rig, done: list[PutClip]) -> None:
         report = one.put.planted.report
         before, after = report.before, report.after
         typer.echo(
-            f"clip {one.put.name!r} in {one.files.out}: {len(one.put.planted)} frames, foot skate "
+            f"clip {one.put.name!r} in {one.files.out}: {counted(len(one.put.planted), 'frame')}, foot skate "
             f"{before.skate:.1f} -> {after.skate:.1f} cm/s, "
             f"deepest {before.penetration:.1f} -> {after.penetration:.1f} mm"
         )

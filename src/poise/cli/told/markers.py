@@ -11,12 +11,15 @@ import numpy as np
 from poise.errors import shown
 from poise.io.markers.markers import Markers
 from poise.maths.arrays import Bools
+from poise.maths.in_words import counted
 
 
 def marker_lines(markers: Markers, file: Path) -> list[str]:
     """Everything `poise info` knows of markers, for people."""
     frames, count = markers.gaps.shape
-    seconds = f"{frames / markers.fps:.4g} s, {frames:,} frames at {markers.fps:.6g} frames/s, the first is number"
+    seconds = (
+        f"{frames / markers.fps:.4g} s, {counted(frames, 'frame')} at {markers.fps:.6g} frames/s, the first is number"
+    )
     unit = markers.metres_per_unit
     known = "unit unknown" if unit is None else f"1 unit = {unit:g} m"
     up = f"+{markers.up.upper()} up" if markers.up else "up axis unknown"
@@ -24,7 +27,7 @@ def marker_lines(markers: Markers, file: Path) -> list[str]:
     unseen = int(markers.gaps.sum())
     share = f" ({100 * unseen / markers.gaps.size:.3g} %)" if unseen else ""
     return [
-        f"{file}: {count} markers, no skeleton",
+        f"{file}: {counted(count, 'marker')}, no skeleton",
         f"{seconds} {markers.first_frame}",
         f"{known}, {up}, points span {span}" if span else f"{known}, {up}",
         f"not seen: {unseen:,} of {markers.gaps.size:,} points{share}",
@@ -78,5 +81,5 @@ def _gaps_of(gaps: Bools) -> str:
     if gaps.all():
         return "  never seen"
     if len(lengths) == 1:
-        return f"  1 gap of {lengths[0]:,} frame{'s' * (lengths[0] > 1)}"
+        return f"  1 gap of {counted(lengths[0], 'frame')}"
     return f"  {len(lengths)} gaps, {sum(lengths):,} frames in all, the longest {max(lengths):,}"

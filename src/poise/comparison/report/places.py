@@ -14,9 +14,10 @@ from poise.comparison.findings.ranks import share_interval
 from poise.comparison.findings.table import length_unit
 from poise.comparison.report.charts import opened, rectangle
 from poise.comparison.report.look import Look, named
-from poise.comparison.report.words import counted, percent
+from poise.comparison.report.words import percent
 from poise.comparison.trials.task import Task
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.in_words import counted
 from poise.problem.goals import Orientation
 from poise.solvers.base.capabilities import series
 from poise.svg.axes import Axis, polyline

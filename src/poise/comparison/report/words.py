@@ -11,6 +11,7 @@ from poise.comparison.effort import EFFORTS
 from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.comparison.findings.table import closeness, length_unit
+from poise.maths.in_words import counted
 from poise.problem.layout import POSITION
 from poise.solvers.base.capabilities import series
 
@@ -35,11 +36,6 @@ def spent(microseconds: float) -> str:
         if microseconds >= 0.9995 * size:
             return f"{microseconds / size:.3g} {unit}"
     return f"{microseconds:.3g} {_MICRO}"
-
-
-def counted(count: int, what: str) -> str:
-    """`1 target`, `1,200 targets`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def asked(findings: Findings) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.io.files import write_atomically
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.in_words import in_words
+from poise.maths.in_words import counted, in_words
 from poise.model.clip import Clip
 from poise.model.roles.lookup import row_of_role
 
@@ -130,8 +130,8 @@ class Report:
     def title(self) -> str:
         """What was planted on what: "2 legs (left, right), 131 frames, on stairs ..."."""
         legs, frames = self.contacts.legs, len(self.contacts.times)
-        of = f"{len(legs)} leg{'s' * (len(legs) > 1)} ({', '.join(legs)})"
-        return f"{of}, {frames} frame{'s' * (frames > 1)}, on {self.ground}"
+        of = f"{counted(len(legs), 'leg')} ({', '.join(legs)})"
+        return f"{of}, {counted(frames, 'frame')}, on {self.ground}"
 
     def __str__(self) -> str:
         width = max(len(f"{row.name} [{row.unit}]") for row in self.rows)
