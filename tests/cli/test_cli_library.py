@@ -84,9 +84,10 @@ class TestConvert:
         out = tmp_path / "new"
         code, text, errors = run("convert", takes, "-o", out, "--format", "glb", "--processes", "2")
         assert code == 1
-        assert text == f"3 of 4 files good, 1 failed; table in {out / 'poise-convert.csv'}\n"
+        failed = "1 failed (the same command tries them again)"
+        assert text == f"3 of 4 files good, {failed}; table in {out / 'poise-convert.csv'}\n"
         assert errors.startswith(f"failed: {takes / 'bad.bvh'}: line ")
-        made = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+        made = sorted(str(path.relative_to(out)) for path in out.rglob("[!.]*") if path.is_file())
         assert made == ["a.glb", "b.glb", "below/c.glb", "poise-convert.csv"]
         rows = table(out / "poise-convert.csv")
         assert [row["status"] for row in rows] == ["failed", "ok", "ok", "ok"]
@@ -324,6 +325,22 @@ class TestInterrupted:
         assert run("convert", takes, "-o", tmp_path / "quiet", "--format", "glb")[0] == 1
         assert contents(tmp_path / "new") == contents(tmp_path / "quiet")
 
+    def test_files_that_failed_are_tried_again_and_no_other(self, takes, tmp_path):
+        out = tmp_path / "new"
+        new = ("convert", takes, "-o", out, "--format", "glb")
+        assert run(*new)[0] == 1
+        kept = (out / "a.glb").stat().st_mtime_ns
+        assert run(*new)[0] == 1, "it fails again"
+        assert run(*new, "--overwrite")[2].count("going on") == 0, "all anew"
+        assert (out / "a.glb").stat().st_mtime_ns > kept
+        kept = (out / "a.glb").stat().st_mtime_ns
+        (takes / "bad.bvh").write_bytes((takes / "a.bvh").read_bytes())
+        code, text, errors = run(*new)
+        assert (code, text.startswith("4 of 4 files good")) == (0, True)
+        assert "going on: 3 of 4 were finished" in errors
+        assert (out / "a.glb").stat().st_mtime_ns == kept
+        assert not list(out.glob(".*")), "the journal goes with the last failure"
+
     def test_a_file_that_changed_since_is_worked_on_again(self, takes, tmp_path):
         pairs = [FilePair(takes / "a.bvh", tmp_path / "a.glb"), FilePair(takes / "b.bvh", tmp_path / "b.glb")]
         with Journal(tmp_path, "convert", "w", pairs) as journal:
@@ -373,8 +390,9 @@ class TestInterrupted:
 
 
 def contents(folder):
-    """Every file of a folder but for the folder's own name, which is in the table."""
-    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Every file of a folder but for the folder's own name, which is in the table, and a journal, which has times."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".journal"]
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
     return {name: data.replace(str(folder).encode(), b"NEW") for name, data in files.items()}
 
 

@@ -1,8 +1,8 @@
 """What of a job is done, kept beside the new files while it runs: a line for each file that is finished.
 
 The first line says which job it is: verb, options, files. Lines are only ever added, so that a kill at any moment
-leaves all but perhaps the last one whole. A run of the same job goes on where it ends; when the job is done the journal
-goes.
+leaves all but perhaps the last one whole. A run of the same job goes on where it ends, and tries again what failed; the
+journal goes when every file is done.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import Row
 from poise.errors import FileError
 from poise.io.files import half_written
+
+_ENDED = json.dumps({"ended": True})
 
 
 def stamp_of(file: Path) -> list[int]:
@@ -42,24 +44,26 @@ class Journal:
         How, in words that say everything: the repr of a `Work`.
     pairs
         The files, and the new ones.
+    anew
+        Whether a job that came to its end, with files that failed, begins anew; one that was interrupted goes on.
     """
 
-    def __init__(self, folder: Path, verb: str, work: str, pairs: Sequence[FilePair]) -> None:
+    def __init__(self, folder: Path, verb: str, work: str, pairs: Sequence[FilePair], *, anew: bool = False) -> None:
         self.path = folder / f".poise-{verb}.journal"
         said = [poise.__version__, verb, work, [[str(pair.file.resolve()), str(pair.out.resolve())] for pair in pairs]]
         self._job = hashlib.sha256(json.dumps(said).encode()).hexdigest()
         self._pairs = {str(pair.out): pair for pair in pairs}
-        self.is_resumed, self.rows = self._read()
+        self.is_resumed, self.rows = self._read(anew=anew)
         self._file: TextIO | None = None
 
-    def _read(self) -> tuple[bool, dict[str, Row]]:
-        """Whether this job was interrupted here, and the rows of what is done, by the name of the new file."""
+    def _read(self, *, anew: bool) -> tuple[bool, dict[str, Row]]:
+        """Whether this job goes on here, and the rows of what is done, by the name of the new file."""
         try:
             lines = self.path.read_text(encoding="utf-8").split("\n")
         except OSError:
             return False, {}
         first, *others = lines[:-1] or [""]  # what follows the last line's end was cut off
-        if _parsed(first).get("job") != self._job:
+        if _parsed(first).get("job") != self._job or (anew and _ENDED in others):
             return False, {}
         rows: dict[str, Row] = {}
         for entry in map(_parsed, others):
@@ -93,8 +97,12 @@ class Journal:
         return json.dumps({"out": name, "stamp": stamp_of(self._pairs[name].file), "row": row})
 
     def end(self) -> None:
-        """The job is done, and its table written."""
-        self.path.unlink(missing_ok=True)
+        """All is done, and the table written: the journal goes, unless files failed, which can be tried again."""
+        if all(row["status"] != "failed" for row in self.rows.values()):
+            self.path.unlink(missing_ok=True)
+            return
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{_ENDED}\n")
 
 
 def _parsed(line: str) -> dict[str, Any]:

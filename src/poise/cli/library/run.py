@@ -57,7 +57,7 @@ def run(
     taken = next((pair.file for pair in found if str(pair.out).casefold() == str(table).casefold()), None)
     if taken is not None:
         raise InputError(f"{taken} would be written to {table}, where the table of all files goes: rename it")
-    journal = Journal(library.folder, name, repr(work), found)
+    journal = Journal(library.folder, name, repr(work), found, anew=library.overwrite)
     own = [pair.out for pair in found] if journal.is_resumed else []
     check_new([*found, FilePair(table, table)], [*own, *[table] * journal.is_resumed], overwrite=library.overwrite)
     if each_clip:
@@ -167,9 +167,13 @@ def _badness(verb: Verb, row: Row) -> list[float]:
     return [-float(row.get(column) or 0.0) for column in verb.worst]
 
 
+def _failed(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == "failed"]
+
+
 def _say(rows: list[Row], table: Path, *, as_json: bool) -> int:
     bad = [row for row in rows if row["status"] != "ok"]
-    failed = [row for row in rows if row["status"] == "failed"]
+    failed = _failed(rows)
     if as_json:
         said: dict[str, Any] = {"files": len(rows), "ok": len(rows) - len(bad), "table": str(table), "rows": rows}
         typer.echo(json.dumps(said, indent=1))
@@ -179,6 +183,6 @@ def _say(rows: list[Row], table: Path, *, as_json: bool) -> int:
     if len(failed) > _SHOWN:
         typer.echo(f"and {len(failed) - _SHOWN} more", err=True)
     others = f", {len(bad) - len(failed)} with something to look at" if len(bad) > len(failed) else ""
-    failures = f", {len(failed)} failed" if failed else ""
+    failures = f", {len(failed)} failed (the same command tries them again)" if failed else ""
     typer.echo(f"{len(rows) - len(bad)} of {len(rows)} files good{others}{failures}; table in {table}")
     return 1 if bad else 0
