@@ -125,14 +125,21 @@ def _true_rate(times: Floats, rate: float) -> float:
     frames = np.cumsum(np.round(np.diff(times) * rate))
     slack = _ROUNDING * float(np.abs(times).max())
     mean = float(frames[-1] / begun[-1])
-    candidates = float(round(mean)), round(mean * _NTSC) / _NTSC
-    # Where both would do, the nearer; the whole one where they are the same but for rounding.
-    for true in sorted(candidates, key=lambda one: round(abs(one / mean - 1.0), 9)):
+    for true in usual_rates(mean):
         if true > 0.0 and abs(true - rate) <= _NEAR * rate and slack * true <= _CLEAR:
             off = np.abs(begun - np.round(begun * true) / true)
             if float(off.max()) <= slack:
                 return true
     return rate
+
+
+def usual_rates(rate: float) -> list[float]:
+    """The whole rate next to one [1/s], and 1000/1001 of a whole one (29.97), the nearer first.
+
+    The whole one is first where they are equally near but for rounding.
+    """
+    rates = float(round(rate)), round(rate * _NTSC) / _NTSC
+    return sorted(rates, key=lambda one: round(abs(one / rate - 1.0), 9))
 
 
 def checked_rate(fps: Any) -> float:

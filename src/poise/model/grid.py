@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, checked_rate
+from poise.model.clip import Clip, checked_rate, usual_rates
 from poise.model.skeleton import Skeleton
 
 _NEAR = 0.01  # of a step: times so near to a frame are on it
@@ -62,11 +62,11 @@ def grid_of(clip: Clip, fps: float | None = None) -> Grid:
 
 
 def _round(step: float | None, keys: Floats) -> float | None:
-    """The step of a whole number of frames per second, where it is that but for how files round times."""
-    rate = round(1.0 / step) if step is not None and step < 1.0 else 0
-    if step is None or not rate:
+    """The step of a whole rate, or of 1000/1001 of one, where it is that but for how files round times."""
+    if step is None or step >= 1.0:
         return step
-    return 1.0 / rate if abs(1.0 / rate - step) * float(keys[-1]) <= _slack(keys, 0.0) * step * rate else step
+    nearest = 1.0 / usual_rates(1.0 / step)[0]
+    return nearest if abs(nearest - step) * float(keys[-1]) <= _slack(keys, 0.0) * step / nearest else step
 
 
 def common_step(keys: Floats) -> float | None:

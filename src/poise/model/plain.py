@@ -33,34 +33,38 @@ from poise.model.joints import Kind
 _MOST = 64  # poses: of more it would take longer than compiling
 
 
-class _State(threading.local):
-    """`compiles`: this thread is the one that compiles."""
+class State(threading.local):
+    """Whether kernels are there; poses that are worked out all the time look at `State.waits` without a call.
 
-    waits = False  # of the class, for all threads: kernels are not there yet
+    waits     of the class, for all threads: kernels are still to be loaded or compiled
+    compiles  this thread is the one that compiles
+    """
+
+    waits = False
     compiles = False
 
 
-_STATE = _State()
+_STATE = State()
 
 
 @contextmanager
 def first_picture() -> Generator[None]:
     """Inside, poses are worked out without kernels until `compiled()`, which need not even be loaded for it."""
-    _State.waits = True
+    State.waits = True
     try:
         yield
     finally:
-        _State.waits = False
+        State.waits = False
 
 
 def waits() -> bool:
     """Whether kernels are still to be loaded or compiled."""
-    return _State.waits
+    return State.waits
 
 
 def counts(poses: int) -> bool:
     """Whether so many poses are worked out here, in this thread."""
-    return _State.waits and not _STATE.compiles and poses <= _MOST
+    return State.waits and not _STATE.compiles and poses <= _MOST
 
 
 def forward(poses: int) -> Any:
@@ -74,7 +78,7 @@ def compiled(use: Callable[[], Any]) -> None:
     try:
         use()
     finally:
-        _STATE.compiles = _State.waits = False
+        _STATE.compiles = State.waits = False
 
 
 def world_maps(table: Floats, q: Floats, used: Ints, given: Floats, out: Floats) -> None:
