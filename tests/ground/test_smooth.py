@@ -61,6 +61,13 @@ class TestAbove:
         assert not above(np.zeros((9, 2)), 4).any()
 
 
+@given(seeds, frames, halves)
+def test_the_largest_near_is_the_largest_of_all_that_are_near(seed, count, half):
+    values = curve(seed, count, 2)
+    near = [values[max(at - half, 0) : at + half + 1].max(axis=0) for at in range(count)]
+    np.testing.assert_array_equal(largest_near(values, half), near)
+
+
 def test_the_largest_near_each_frame():
     values = np.array([3.0, 0.0, 1.0, 0.0, 0.0, 5.0, 0.0])
     np.testing.assert_array_equal(largest_near(values, 0), values)

@@ -36,14 +36,25 @@ def above(values: Floats, half: int) -> Floats:
 
 
 def largest_near(values: Floats, half: int) -> Floats:
-    """The largest value (F, ...) over `half` frames to each side."""
-    return np.asarray(_windows(values, half).max(axis=-1), dtype=np.float64)
+    """The largest value (F, ...) over `half` frames to each side.
+
+    The largest of twice as many frames is that of two halves; two windows that overlap give the last, odd one.
+    """
+    largest, size, width = _held(values, half), 1, 2 * half + 1
+    while 2 * size <= width:
+        largest, size = np.maximum(largest[:-size], largest[size:]), 2 * size
+    more = width - size
+    return np.maximum(largest[: len(largest) - more], largest[more:])
 
 
 def _windows(values: Floats, half: int) -> Floats:
     """The values (F, ..., 2 half + 1) around each frame; the first and the last are held beyond the ends."""
-    padded = np.concatenate([np.repeat(values[:1], half, 0), values, np.repeat(values[-1:], half, 0)])
-    return sliding_window_view(padded, 2 * half + 1, axis=0)
+    return sliding_window_view(_held(values, half), 2 * half + 1, axis=0)
+
+
+def _held(values: Floats, half: int) -> Floats:
+    """The values (F + 2 half, ...), the first and the last repeated so often."""
+    return np.concatenate([np.repeat(values[:1], half, 0), values, np.repeat(values[-1:], half, 0)])
 
 
 def last_of(mask: Bools) -> Ints:

@@ -10,9 +10,9 @@ from poise.ground.figure.motion import FOOT, Motion, turning
 from poise.ground.legs.body import Lean
 from poise.ground.legs.legs import Turned
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats, finite
 from poise.maths.vectors import raised
-from poise.model.pose import Pose
+from poise.model.pose import Pose, unit_turns
 from poise.model.roles import Leg
 from poise.model.skeleton import Kind, Skeleton
 
@@ -74,7 +74,8 @@ def _translations(poses: Pose) -> Floats:
 def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
     """The new pose; translations that did not change stay what they were."""
     same = np.array_equal(translations, _translations(poses))
-    return Pose(poses.skeleton, q, poses.translations if same else translations, poses.scales)
+    kept = poses.translations if same else finite(translations, "translations")
+    return Pose.unchecked(poses.skeleton, unit_turns(poses.skeleton, finite(q, "q")), kept, poses.scales)
 
 
 def _maps_above(poses: Pose, joint: str) -> Floats:
