@@ -236,6 +236,7 @@ def test_the_generated_bvh_has_96_channels(tmp_path):
     assert len(path.read_text().splitlines()[-1].split()) == 96
 
 
+@pytest.mark.long
 def test_the_arm_yardstick_agrees_and_a_wrong_one_is_told():
     import arm_yardstick
 

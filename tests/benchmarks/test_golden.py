@@ -85,6 +85,7 @@ def test_every_kind_of_change_is_told_apart():
     }
 
 
+@pytest.mark.long
 def test_an_answer_that_may_change_is_accepted_with_its_reason(tmp_path, capsys):
     import golden
 

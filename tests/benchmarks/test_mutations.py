@@ -126,6 +126,7 @@ def tiny(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_mutant_that_matters_is_killed(tiny):
     from mutation.mutants import mutants
     from mutation.rooms import Room

@@ -314,6 +314,7 @@ class TestTables:
         np.save(tmp_path / "t.npy", places)
         assert "target 33333: " in run(*TOOL, "--targets", tmp_path / "t.npy").stderr
 
+    @pytest.mark.long
     def test_memory_stays_flat(self, tmp_path):
         """Sixty-four times the rows take hardly more memory, in and out: less than half of what the file has more."""
         peaks = []

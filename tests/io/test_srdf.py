@@ -215,6 +215,7 @@ def test_one_sentence(case, read, tmp_path):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.long
 def test_mutations(read, tmp_path):
     seeds = [srdf(GROUP, state("up", "arm", j=1), '<disable_collisions link1="a" link2="b"/>').encode()]
     counts = {True: 0, False: 0}

@@ -231,6 +231,7 @@ def arm_driver(kind):
     return solve
 
 
+@pytest.mark.long
 def test_lanes_and_plain_numbers_agree():
     code = "import json; from tests.kernels.test_lanes import arm_cases; print(json.dumps(arm_cases()))"
     done = subprocess.run(

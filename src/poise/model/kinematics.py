@@ -83,7 +83,7 @@ def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
     The same bits as `world_maps`, whatever else is in the table or the batch.
     """
     out, work = np.empty((len(q), count * 12)), scratch(table.room)
-    if plain.State.waits and plain.counts(len(q)):
+    if plain.Loading.waits and plain.counts(len(q)):
         plain.world_maps(table.constants, q, table.used, extra, out)
         return out
     kernel = kernels.forward.world_maps8 if lane_width() == _WIDE else kernels.forward.world_maps4

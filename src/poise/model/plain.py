@@ -33,8 +33,8 @@ from poise.model.joints import Kind
 _MOST = 64  # poses: of more it would take longer than compiling
 
 
-class State(threading.local):
-    """Whether kernels are there; poses that are worked out all the time look at `State.waits` without a call.
+class Loading(threading.local):
+    """Whether kernels are there; poses that are worked out all the time look at `Loading.waits` without a call.
 
     waits     of the class, for all threads: kernels are still to be loaded or compiled
     compiles  this thread is the one that compiles
@@ -44,27 +44,27 @@ class State(threading.local):
     compiles = False
 
 
-_STATE = State()
+_STATE = Loading()
 
 
 @contextmanager
 def first_picture() -> Generator[None]:
     """Inside, poses are worked out without kernels until `compiled()`, which need not even be loaded for it."""
-    State.waits = True
+    Loading.waits = True
     try:
         yield
     finally:
-        State.waits = False
+        Loading.waits = False
 
 
 def waits() -> bool:
     """Whether kernels are still to be loaded or compiled."""
-    return State.waits
+    return Loading.waits
 
 
 def counts(poses: int) -> bool:
     """Whether so many poses are worked out here, in this thread."""
-    return State.waits and not _STATE.compiles and poses <= _MOST
+    return Loading.waits and not _STATE.compiles and poses <= _MOST
 
 
 def forward(poses: int) -> Any:
@@ -78,7 +78,7 @@ def compiled(use: Callable[[], Any]) -> None:
     try:
         use()
     finally:
-        _STATE.compiles = State.waits = False
+        _STATE.compiles = Loading.waits = False
 
 
 def world_maps(table: Floats, q: Floats, used: Ints, given: Floats, out: Floats) -> None:
