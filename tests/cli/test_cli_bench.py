@@ -97,6 +97,7 @@ class TestBench:
             assert row["solved"] in (None, 100.0), row
             assert 0 < row["median"] <= (row["p99"] or np.inf), row
 
+    @pytest.mark.long
     def test_a_table(self):
         done = start("bench", "--quick")
         assert done.returncode == 0, done.stderr

@@ -238,6 +238,7 @@ def test_the_thresholds_are_in_the_notes():
 # --- the benchmark that fills it -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_benchmark_measures_every_chain(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     for name in ("properties", "fabrik_table", "harness"):

@@ -40,6 +40,7 @@ def run(**environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_compiled_and_uncompiled_kernels_agree():
     for compiled_row, plain_row in zip(run(), run(NUMBA_DISABLE_JIT="1"), strict=True):
         np.testing.assert_allclose(compiled_row, plain_row, atol=1e-9)

@@ -17,6 +17,7 @@ def redundant(rng, kinds):
 
 
 @pytest.mark.parametrize("kinds", [(HINGE,), (BALL,), (HINGE, SLIDE, BALL, MOVE)])
+@pytest.mark.long
 def test_of_all_that_meets_the_goals_the_nearest_is_found(kinds):
     """There, no step that the goals allow leads nearer: the way to it is a combination of the rows of J."""
     rng, farthest = np.random.default_rng(6), 0.0

@@ -429,6 +429,7 @@ print(json.dumps([result.pose.q.tolist() for result in found]))
 """
 
 
+@pytest.mark.long
 def test_compiled_and_uncompiled_agree():
     found = []
     for disabled in ("0", "1"):

@@ -275,6 +275,7 @@ def both_ways():
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_uncompiled_agrees():
     done = subprocess.run(
         [sys.executable, "-c", "import json, tests.solvers.test_jacobian_steps as t; print(json.dumps(t.both_ways()))"],

@@ -86,6 +86,7 @@ class TestOutOfReach:
 
 class TestLimited:
     @pytest.mark.parametrize("single", [True, False])
+    @pytest.mark.long
     def test_the_nearest_legal_pose_is_found_and_the_limits_named(self, single):
         s = generic_arm(limit=0.6)
         rng, limited = rng_of(3), 0
