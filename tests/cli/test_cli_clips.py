@@ -147,6 +147,7 @@ class TestSolve:
 
 
 class TestLibrary:
+    @pytest.mark.long
     def test_a_file_for_each_clip_of_each_file(self, two, tmp_path):
         (tmp_path / "in").mkdir()
         several(tmp_path / "in" / "a.glb", "walk", "start")

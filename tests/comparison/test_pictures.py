@@ -47,6 +47,7 @@ def with_methods(comparison, count):
 
 
 @pytest.mark.parametrize("kind", MAGIC)
+@pytest.mark.long
 def test_the_same_bytes_every_time(comparison, kind, tmp_path):
     path = tmp_path / f"picture.{kind}"
     comparison.save(path)

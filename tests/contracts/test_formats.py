@@ -181,6 +181,7 @@ class TestReading:
             path.write_bytes(data[:length])
             holds(path)
 
+    @pytest.mark.long
     def test_a_file_with_wrong_bytes(self, name, suffix, tmp_path):
         path, rng = tmp_path / f"rig{suffix}", rng_of(1)
         saved(path)

@@ -112,6 +112,7 @@ def chain(n, length=1.0, name="j"):
     return Skeleton.build([f"{name}{i}" for i in range(n)], range(-1, n - 1), [Kind.BALL] * n, offsets=offsets)
 
 
+@pytest.mark.long
 def test_as_many_joints_as_are_read_and_no_more(tmp_path):
     most = chain(9_999)  # and an End Site
     assert len(saved(Pose(most, most.rest_q), tmp_path).skeleton) == 10_000

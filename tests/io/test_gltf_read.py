@@ -315,6 +315,7 @@ def chain_of(path, count):
     return saved(path, {"asset": {"version": "2.0"}, "nodes": nodes})
 
 
+@pytest.mark.long
 def test_the_longest_chain_is_read(tmp_path):
     with no_hang():
         rig = gltf.read(chain_of(tmp_path / "a.gltf", 65_536))

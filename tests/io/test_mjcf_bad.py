@@ -158,6 +158,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.long
 def test_mutations(tmp_path):
     """Whatever stands in a file, reading ends soon with a rig of finite numbers or a FileError."""
     path, counts = tmp_path / "a.xml", {True: 0, False: 0}

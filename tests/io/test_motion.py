@@ -374,6 +374,7 @@ def test_pickles_are_not_read(tmp_path):
         poise.load_motion(tmp_path / "walk.pkl", ROBOT)
 
 
+@pytest.mark.long
 def test_mutations(tmp_path):
     seeds = {"a.npz": [arrays(), arrays(joint_names=None)], "a.csv": [f"{ROW}\n{ROW}\n".encode()]}
     counts = {True: 0, False: 0}

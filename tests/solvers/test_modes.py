@@ -99,6 +99,7 @@ class TestAll:
         assert known >= 500
         assert found >= 0.995 * known
 
+    @pytest.mark.long
     def test_it_finds_all_that_another_method_finds(self):
         q = np.array([0.4, -1.1, 1.3, -0.7, 0.9, 0.5])  # shoulder, elbow and wrist each have two ways: 8 branches
         position, rotation = tool_of(UR5, q)
