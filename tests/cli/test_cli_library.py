@@ -87,8 +87,8 @@ class TestConvert:
         failed = "1 failed (the same command tries them again)"
         assert text == f"3 of 4 files good, {failed}; table in {out / 'poise-convert.csv'}\n"
         assert errors.startswith(f"failed: {takes / 'bad.bvh'}: line ")
-        made = sorted(str(path.relative_to(out)) for path in out.rglob("[!.]*") if path.is_file())
-        assert made == ["a.glb", "b.glb", "below/c.glb", "poise-convert.csv"]
+        made = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+        assert made == [".poise-convert.journal", "a.glb", "b.glb", "below/c.glb", "poise-convert.csv"]
         rows = table(out / "poise-convert.csv")
         assert [row["status"] for row in rows] == ["failed", "ok", "ok", "ok"]
         assert rows[1]["frames"] == "31"
