@@ -100,7 +100,7 @@ def test_a_limit_holds_against_the_rings(tab):
     assert tab.studio.document.working.legal(pose.q)[1] == ()
     assert_shown_is_solved(tab)
     slider = tab.at("bone-slider")
-    assert slider.is_visible()
+    slider.wait_for()
     slider.focus()
     tab.page.keyboard.press("End")
     tab.answered()

@@ -38,15 +38,15 @@ def test_nothing_overlaps_or_is_cut_off(served, name):
 
 def test_drawers_of_a_narrow_window_hold_everything(served):
     tab = served("biped", width=400, height=800)
-    assert not tab.at("outliner").is_visible()
+    tab.at("outliner").wait_for(state="hidden")
     for side, control in (("left", "outliner"), ("right", "solver-a")):
         tab.click(f"panel-{side}")
-        assert tab.at(control).is_visible()
+        tab.at(control).wait_for()
         tab.pictures()
         assert tab.get(FAULTS, f".side.{side}") == []
         tab.at(f"panel-{'chains' if side == 'left' else 'target'}").scroll_into_view_if_needed()
         tab.click(f"panel-{side}")
-        assert not tab.at(control).is_visible()
+        tab.at(control).wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("size", SIZES)

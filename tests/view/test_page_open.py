@@ -119,7 +119,7 @@ def test_where_several_could_be_meant_it_is_asked(served, tmp_path):
         *(f"{tmp_path.name}/{n}.bvh" for n in ("one", "two")),
     ]
     tab.page.keyboard.press("Escape")
-    assert dialog.count() == 0
+    dialog.wait_for(state="detached")
     assert tab.state["scene"] == "ccd"
     drop(tab, tmp_path)
     dialog.get_by_text("two.bvh").click()

@@ -131,13 +131,13 @@ def test_one_and_two_views(served):
     tab.click("views-2")
     tab.until_state("state.views === 2 && state.undo === null")  # a look is no step of undo
     tab.until("window.poise.viewports.length === 2 && window.poise.ready")
-    assert tab.at("solver-b").is_visible()
-    assert tab.at("status-b").is_visible()
+    tab.at("solver-b").wait_for()
+    tab.at("status-b").wait_for()
     assert_shown_is_solved(tab)
     tab.key("1")
     tab.until_state("state.views === 1")
     tab.until("window.poise.viewports.length === 1")
-    assert not tab.at("solver-b").is_visible()
+    tab.at("solver-b").wait_for(state="hidden")
     tab.key("2")
     tab.until_state("state.views === 2")
     assert_shown_is_solved(tab)
@@ -218,14 +218,14 @@ def test_panels_fold_and_sides_hide(served):
     for side in ("left", "right"):
         tab.click(f"panel-{side}")
     tab.until(f"window.poise.viewports[0].stage.canvas.clientWidth > {wide + 400}")
-    assert not tab.at("solver-a").is_visible()
+    tab.at("solver-a").wait_for(state="hidden")
 
 
 def test_help_lists_every_key(served):
     tab = served("ccd")
     tab.click("help")
     sheet = tab.at("help-sheet")
-    assert sheet.is_visible()
+    sheet.wait_for()
     for key in (
         "W",
         "E",
@@ -246,14 +246,14 @@ def test_help_lists_every_key(served):
         "H",
         "?",
     ):
-        assert sheet.locator("kbd", has_text=key).first.is_visible()
+        sheet.locator("kbd", has_text=key).first.wait_for()
     tab.page.keyboard.press("Escape")
-    assert not sheet.is_visible()
+    sheet.wait_for(state="hidden")
     for key in ("h", "?"):
         tab.key(key)
-        assert sheet.is_visible()
+        sheet.wait_for()
         tab.page.keyboard.press(key)
-        assert not sheet.is_visible()
+        sheet.wait_for(state="hidden")
 
 
 def test_every_key_does_what_the_sheet_says(served):

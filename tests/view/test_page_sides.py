@@ -27,7 +27,7 @@ def test_what_matters_is_in_sight_in_a_small_window(served):
     tab.click("new-chain")
     assert tab.get(SEEN, "chain-add")
     tab.at("solver-options").locator("> summary").click()
-    assert tab.at("option-a-iterations").is_visible()
+    tab.at("option-a-iterations").wait_for()
     assert tab.get(SEEN, "chart")
     tab.page.reload()
     tab.until("window.poise && window.poise.ready")
@@ -60,10 +60,10 @@ def test_drawers_of_a_narrow_window_close_by_esc_and_by_a_click_beside(served):
     for close in (lambda: tab.page.keyboard.press("Escape"), lambda: tab.page.mouse.click(580, 600)):
         button.click()
         tab.until("document.querySelector('[data-testid=panel-left]').ariaExpanded === 'true'")
-        assert tab.at("outliner").is_visible()
+        tab.at("outliner").wait_for()
         close()
         tab.until("document.querySelector('[data-testid=panel-left]').ariaExpanded === 'false'")
-        assert not tab.at("outliner").is_visible()
+        tab.at("outliner").wait_for(state="hidden")
 
 
 def test_the_tree_says_what_is_selected_and_has_room(served):
