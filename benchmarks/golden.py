@@ -11,8 +11,7 @@ solver, joints), how many targets were reached and the worst error, or the sente
 processor and on NumPy: where the file was made elsewhere, only --against can tell.
 
 Answers are made in a process of their own with kernels of its own, compiled with a fixed hash seed: with another one
-the same kernel may round otherwise. They are made again in a fresh process before a difference is told: kernels that
-were compiled in the same process can round otherwise than those read from Numba's cache (1e-14 on an arm by ccd).
+the same kernel may round otherwise.
 """
 
 from __future__ import annotations
@@ -90,16 +89,6 @@ def made_by(checkout: Path | None, pattern: str = "*") -> Entries:
         command = [sys.executable, __file__, "--only", pattern, "--dump", str(path)]
         subprocess.run(command, check=True, timeout=PATIENCE, env=environment)
         return read(path)["entries"]
-
-
-def settled(before: Entries, pattern: str) -> tuple[Entries, dict[str, str]]:
-    """The answers of this Poise, and what is new in them; made twice where something is, with compiled kernels."""
-    now = made_by(None, pattern)
-    found = changes(before, now, pattern)
-    if found:
-        now = made_by(None, pattern)
-        found = changes(before, now, pattern)
-    return now, found
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -181,7 +170,9 @@ def compare(pattern: str) -> int:
     if other:
         message = f"golden.json was made on another kind of machine ({other}): compare with --against a checkout"
         raise ElsewhereError(message)
-    now, found = settled({name: entry for name, entry in stored["entries"].items() if _can_be_asked(name)}, pattern)
+    known = {name: entry for name, entry in stored["entries"].items() if _can_be_asked(name)}
+    now = made_by(None, pattern)
+    found = changes(known, now, pattern)
     return tell(found, len(now), "golden.json")
 
 
@@ -202,7 +193,8 @@ def accept(pattern: str, why: str) -> int:
         message = f"golden.json was made on another kind of machine ({other}); changes are accepted on that one"
         raise ElsewhereError(message)
     entries = stored["entries"]
-    now, found = settled(entries, pattern)
+    now = made_by(None, pattern)
+    found = changes(entries, now, pattern)
     if not found:
         print(f"nothing changed among {len(now)} entries like {pattern!r}")
         return 0
@@ -232,14 +224,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write(asked.dump, made(asked.only))
             return 0
         if asked.write:
-            made_by(None, asked.only)  # compiles what is not compiled
             write(FOLDER / "golden.json", made_by(None, asked.only))
             return 0
         if asked.accept:
             return accept(asked.accept, asked.why.strip())
         if asked.against:
-            made_by(asked.against, asked.only)
-            now, found = settled(made_by(asked.against, asked.only), asked.only)
+            made_by(asked.against, asked.only)  # an older one may answer otherwise where it has just compiled
+            now = made_by(None, asked.only)
+            found = changes(made_by(asked.against, asked.only), now, asked.only)
             return tell(found, len(now), str(asked.against))
         return compare(asked.only)
     except (ElsewhereError, FileNotFoundError) as error:

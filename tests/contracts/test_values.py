@@ -149,8 +149,7 @@ def raising(error):
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_values_travel_to_a_process_and_back(method):
-    # A fit holds numbers of the kernels here, whose last bits a process that compiles them may have otherwise.
-    names = [name for name in TRAVELLING if name not in ("Autodiff", "Comparison", "Fitted")]
+    names = [name for name in TRAVELLING if name not in ("Autodiff", "Comparison")]
     sent = [values.EVERY[name]() for name in names]
     kept = [copy.copy(value) for value in sent]
     wanted = [values.told(value) for value in kept]

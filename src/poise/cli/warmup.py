@@ -15,7 +15,7 @@ _WHAT = f"which kernels: {', '.join(GROUPS)}"
 
 
 def warmup(what: Annotated[str, typer.Argument(metavar="[WHAT]", help=_WHAT)] = "all") -> None:
-    """Compile kernels for this machine, once: about half a minute for arms or figures, two minutes for all.
+    """Compile kernels for this machine, once: about 20 seconds for arms or figures, a minute and a half for all.
 
     Further calls find them on the disk and take a second. Each first solve compiles what it needs by itself; this does
     it ahead of time: arms (robot arms), figures (limbs and whole bodies), methods (ccd, fabrik and other solvers that

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
-from numba.core.compiler import Compiler, Flags
 
 from poise.kernels import announced
+from poise.kernels.pipeline import Pipeline
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,58 +36,10 @@ def _package_stamp() -> str:
 STAMP = _package_stamp()
 
 
-_ANY = hash(Flags())
-
-
-class _SettledFlags(Flags):
-    """Flags of a compile that remember what they say until one of them is set.
-
-    Numba looks overloads up by them, tens of thousands of times for a kernel, and asks them one by one each time: a
-    fifteenth of the compile time.
-    """
-
-    __slots__ = ("_said",)
-
-    def values(self) -> dict[str, Any]:
-        """Every flag by its name."""
-        if not hasattr(self, "_said"):
-            object.__setattr__(self, "_said", super().values())
-        return self._said
-
-    def __hash__(self) -> int:
-        return _ANY  # Numba's own is of the names alone, too: flags that are equal must have the same
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        self._forget()
-
-    def __delattr__(self, name: str) -> None:
-        super().__delattr__(name)
-        self._forget()
-
-    def discard(self, name: str) -> None:
-        """Set a flag back to its default."""
-        super().discard(name)
-        self._forget()
-
-    def _forget(self) -> None:
-        if hasattr(self, "_said"):
-            object.__delattr__(self, "_said")
-
-
-class _Pipeline(Compiler):
-    """Numba's own compiler, with flags that remember what they say."""
-
-    def __init__(
-        self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
-    ) -> None:
-        super().__init__(typingctx, targetctx, library, args, result, _SettledFlags(flags), own)
-
-
 # Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be taken in another order and a zero may
 # lose its sign: a third of the time. Nothing else of "fast math": NaN and infinity mean what they mean.
 _ARITHMETIC: dict[str, Any] = {
-    "pipeline_class": _Pipeline,
+    "pipeline_class": Pipeline,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "nsz"},
 }
@@ -133,16 +85,8 @@ def strict(function: Function) -> Function:
 
 
 def part(function: Function) -> Function:
-    """Compile a larger piece, left to the optimiser to build in: much faster to compile. Never call it from Python."""
+    """Compile a larger piece, left to the optimiser to build in or to call. Never call it from Python."""
     return njit(**_HELPER)(function)  # pyright: ignore[reportReturnType]
-
-
-def merged(function: Function) -> Function:
-    """Copy a piece that is called in one place into its caller before that is compiled: it costs no compile of its own.
-
-    For large pieces, which as `inline` or `part` would be optimised once more on each level of calls.
-    """
-    return njit(inline="always", **_HELPER)(function)  # pyright: ignore[reportReturnType]
 
 
 def _stamp(compiled: Any) -> None:

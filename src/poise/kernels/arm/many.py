@@ -56,7 +56,7 @@ from poise.kernels.codes import (
     ARM_SHORTEST,
     ARM_WEIGHTS,
 )
-from poise.kernels.compiled import merged, part
+from poise.kernels.compiled import inline, part
 from poise.kernels.values.axes import rotation_error
 from poise.kernels.values.lanes import SCALAR, bits, lane, minimum, part_of, room, room2, select, width
 from poise.kernels.values.linear import Quat, Vec, sub
@@ -285,7 +285,7 @@ def note(trace, row, tested, w, m, error):
             trace[row, i + 1] = tested[i * w]
 
 
-@merged
+@inline
 def solve_range(kind, links, seeds, poses, targets, starts, settings, first, last, x, errors, counts, trace):
     """Solve problems first..last."""
     m, w = links.shape[0] - 1, width(kind)

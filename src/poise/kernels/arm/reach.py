@@ -52,7 +52,7 @@ from poise.kernels.codes import (
     ROUNDING,
     UNREADABLE,
 )
-from poise.kernels.compiled import kernel, merged, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import nearest_turn
 from poise.kernels.paths import measure_all
 from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, part_of, room
@@ -106,7 +106,7 @@ def put_answer(x, columns, turns, gains, ranges, q):
         q[j] = nearest_turn(value, q[j], low, high) if turns[i] > 0 else value
 
 
-@merged
+@inline
 def measured(numbers, layout, q, row):
     """Whether (1 or 0) q meets the target, and the two errors: by the judge's own path along the skeleton's rows."""
     count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
@@ -131,7 +131,7 @@ def measured(numbers, layout, q, row):
     return reached, first, second
 
 
-@merged
+@inline
 def reach(kind, numbers, layout, rows, bases, q, first, last, work):
     """Solve for targets first..last; where the layout has paths to measure along, for one that need not be plain.
 

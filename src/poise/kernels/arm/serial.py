@@ -16,7 +16,7 @@ many links there are. Damping l follows the squared error (Chan and Lawrence, IC
 from __future__ import annotations
 
 from poise.kernels.codes import ARM_HIGH, ARM_LOW, ARM_SLIDES, LARGEST_ARM
-from poise.kernels.compiled import inline, kernel, merged
+from poise.kernels.compiled import inline, kernel
 from poise.kernels.values.axes import third_axis, turned_about_z
 from poise.kernels.values.lanes import SCALAR, fill, half_turn, maximum, minimum, room2, select
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, put_vec, rotate, scale, sub, vec_at
@@ -26,13 +26,13 @@ LARGEST = LARGEST_ARM + 1  # room for the links and the tip; stack arrays of who
 MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and where it stays
 
 
-@merged
+@inline
 def offset_of(links, i):
     """Translation from the frame before to link i's frame."""
     return Vec(links[i, 0], links[i, 1], links[i, 2])
 
 
-@merged
+@inline
 def turn_of(links, i):
     """Rotation from the frame before to link i's frame."""
     return Quat(links[i, 3], links[i, 4], links[i, 5], links[i, 6])

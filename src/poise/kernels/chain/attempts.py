@@ -8,7 +8,7 @@ import math
 from poise.kernels.chain.escape import keep_turns, kick
 from poise.kernels.chain.links import copy, record
 from poise.kernels.codes import BALL
-from poise.kernels.compiled import inline, merged
+from poise.kernels.compiled import inline
 from poise.kernels.values.linear import normalise, put_quat, quat_at
 
 # A descent ends where three times in a row its error falls by less than this share:
@@ -34,7 +34,7 @@ def keep_first(x, error, met, found, count, best, trace_x, trace_error):
         record(trace_x, trace_error, count[0], x, error)
 
 
-@merged
+@inline
 def search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
     """Descend from the start pose; where that stalls, descend again from other poses. x becomes the best one found.
 

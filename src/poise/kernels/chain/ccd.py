@@ -30,7 +30,7 @@ from poise.kernels.chain.links import (
     tip_position,
 )
 from poise.kernels.codes import BASE_FIRST, EXACT, LIMIT, TIP_FIRST
-from poise.kernels.compiled import inline, kernel, merged, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.linear import norm, put_quat, quat_at, sub, vec_at
 
 LAGGING = 0.2  # a sweep that lowers the error by less than this share is followed by the finish, or by one from the tip
@@ -109,7 +109,7 @@ def measure(links, tip, target, setup, x):
     return error, error <= setup.tolerance
 
 
-@merged
+@inline
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until the tip is within tolerance, the sweeps run out or stall; `found` and room.best keep the best seen.
 
@@ -148,7 +148,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         keep(x, error, error <= setup.tolerance, found, room.best)
 
 
-@merged
+@inline
 def sweep(links, tip, target, setup, lagging, reach_on, x, room):
     """One sweep; base first, where that lags, one from the tip, and then on in the direction of its change.
 

@@ -20,7 +20,7 @@ from poise.kernels.chain.escape import keep_turns, unbend
 from poise.kernels.chain.finish import finish_step
 from poise.kernels.chain.links import link_offset, record
 from poise.kernels.codes import BASE_FIRST, CHAIN_AIM, WINDOW
-from poise.kernels.compiled import kernel, merged, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.linear import norm, sub
 
 # The damping of the finish, in squared errors: at first, and its bounds. It adapts, because a step that does not lower
@@ -147,7 +147,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
         record(trace_x, trace_error, count[0], x, error)
 
 
-@merged
+@inline
 def sweep(links, tip, target, setup, x, room):
     """One sweep; returns how many joints were visited."""
     m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn

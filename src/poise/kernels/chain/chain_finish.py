@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from poise.kernels.chain.links import copy, record, store_frames, tip_position
 from poise.kernels.codes import BALL, HINGE, MOVE, SLIDE
-from poise.kernels.compiled import inline, merged, part
+from poise.kernels.compiled import inline, part
 from poise.kernels.limits.angles import clamp
 from poise.kernels.limits.rotations import nearest_turn
 from poise.kernels.values.linear import (
@@ -110,7 +110,7 @@ def is_held(ranges, x, i, push):
     return (x[i, 0] <= ranges[i, 0] and push < 0.0) or (x[i, 0] >= ranges[i, 1] and push > 0.0)
 
 
-@merged
+@inline
 def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
     """J J^T without the columns that a limit holds, and without turns of a ball about its wall's normal."""
     a = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -160,7 +160,7 @@ def put_ball(limit, x, i, step, walls, trial):
     return True
 
 
-@merged
+@inline
 def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
     """Fill in the motions after the step J^T y; returns whether it met walls that were not known."""
     met = False
@@ -181,7 +181,7 @@ def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, w
     return met
 
 
-@merged
+@inline
 def take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
     """Fill in the motions after a step; where balls meet walls, after one that goes along them."""
     for i in range(kinds.shape[0]):

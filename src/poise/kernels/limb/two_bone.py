@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, LIMB_ROW
-from poise.kernels.compiled import inline, kernel, merged, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limb.arcs import (
     across_part,
     arc_between,
@@ -99,7 +99,7 @@ def softened_all(kind, distance, limb, share):
     return distance
 
 
-@merged
+@inline
 def bend_for(kind, limb, distance, weight, angles):
     """The legal bend that brings the tip this far from the first joint, or as near to that as can be.
 
@@ -206,7 +206,7 @@ def untwisted(turn, thigh):
     return multiply(turn, conjugate(twist)), twist
 
 
-@merged
+@inline
 def turned_tip(limb, wanted, turn, middle):
     """The tip's own motion that gives it a world rotation, where the limb has turned and its middle joint moved."""
     knee = multiply(multiply(limb.to_middle, multiply(middle, conjugate(limb.middle))), conjugate(limb.to_middle))
@@ -218,7 +218,7 @@ def turned_tip(limb, wanted, turn, middle):
 # --- the whole ---------------------------------------------------------------------------------------------------
 
 
-@merged
+@inline
 def aimed(kind, limb, options, r, pole, poled, angles):
     """The turn of the limb (in its frame), the middle joint's motion and angle, and how far from r the tip is left."""
     a, distance = unit(r)
@@ -251,13 +251,13 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     return turn, motion_of_middle(limb, part_cosine, part_sine, axis), angle, maximum(missed, -missed)
 
 
-@merged
+@inline
 def put_aside(out, at, q):
     """Store a quaternion side by side: single lanes are read from memory faster than taken out of a register."""
     out[at], out[at + 1], out[at + 2], out[at + 3] = q.w, q.x, q.y, q.z
 
 
-@merged
+@inline
 def put_lane(row, column, numbers, at, l, w):
     """Copy lane l of what was put aside to four numbers of a row."""
     for j in range(4):
@@ -274,7 +274,7 @@ def copy(row, start):
         row[j] = start[j]
 
 
-@merged
+@inline
 def gather(work, at, rows, block, w):
     """Put w rows side by side, from value `at` of the work array on; rows beyond the last repeat it."""
     for l in range(w):
@@ -283,7 +283,7 @@ def gather(work, at, rows, block, w):
             work[(at + j) * w + l] = rows[i, j]
 
 
-@merged
+@inline
 def solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, found):
     """Solve the problems of one block."""
     first, mid, tip, angles, w = columns[0], columns[1], columns[2], columns[4] > 0, width(kind)
@@ -331,7 +331,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
                 put_lane(row, tip, numbers, 8, l, w)
 
 
-@merged
+@inline
 def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, work):
     """Solve all problems, block by block."""
     options, w, k = settings_of(settings), width(kind), targets.shape[0]

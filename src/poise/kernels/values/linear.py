@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from poise.kernels.compiled import inline, merged, part
+from poise.kernels.compiled import inline, part
 
 
 class Vec(NamedTuple):
@@ -26,31 +26,31 @@ class Quat(NamedTuple):
     z: float
 
 
-@merged
+@inline
 def vec_at(rows, i):
     """Row i of an (n, 3) array."""
     return Vec(rows[i, 0], rows[i, 1], rows[i, 2])
 
 
-@merged
+@inline
 def quat_at(rows, i):
     """Row i of an (n, 4) array."""
     return Quat(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3])
 
 
-@merged
+@inline
 def vec_in(row, column):
     """Three numbers of a row, from a column on."""
     return Vec(row[column], row[column + 1], row[column + 2])
 
 
-@merged
+@inline
 def quat_in(row, column):
     """Four numbers of a row, from a column on."""
     return Quat(row[column], row[column + 1], row[column + 2], row[column + 3])
 
 
-@merged
+@inline
 def put_vec(rows, i, v):
     """Store a vector in row i."""
     rows[i, 0] = v.x
@@ -58,7 +58,7 @@ def put_vec(rows, i, v):
     rows[i, 2] = v.z
 
 
-@merged
+@inline
 def put_quat(rows, i, q):
     """Store a quaternion in row i."""
     rows[i, 0] = q.w
@@ -67,13 +67,13 @@ def put_quat(rows, i, q):
     rows[i, 3] = q.z
 
 
-@merged
+@inline
 def put_vec_in(row, column, v):
     """Store three numbers in a row."""
     row[column], row[column + 1], row[column + 2] = v.x, v.y, v.z
 
 
-@merged
+@inline
 def put_quat_in(row, column, q):
     """Store four numbers in a row."""
     row[column], row[column + 1], row[column + 2], row[column + 3] = q.w, q.x, q.y, q.z

@@ -1,0 +1,129 @@
+# pyright: standard
+"""How Numba compiles a kernel: with all that it calls inside it, and each piece of it optimised once.
+
+Numba gives every function machine code of its own and lets the loader choose, for a call that was not built in, among
+the copies that all kernels brought along. Then a call's last bits depend on which kernel was loaded before, and on
+whether this process compiled it or found it on the disk. Here a kernel calls its own copies only; and a function that
+only kernels call is kept as code to build in, which saves a sixth of the time.
+
+Numba has no public way to any of this: `tests/kernels/test_pipeline.py` guards each part for its next release.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite.binding import Linkage
+from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
+
+
+class Pipeline(Compiler):
+    """Numba's own compiler, with the libraries and flags below."""
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
+    ) -> None:
+        super().__init__(typingctx, targetctx, library, args, result, _SettledFlags(flags), own)
+        context = self.state.targetctx
+        if flags.no_cpython_wrapper:
+            self.state.library = _Piece(context.codegen(), "piece")
+            self.state.targetctx = _without_machine_code(context)
+        else:
+            self.state.library = _Kernel(context.codegen(), "kernel")
+            self.state.library.enable_object_caching()
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function, and what it calls."""
+        with _uncollected():
+            return super().compile_extra(func)
+
+
+class _Kernel(JITCodeLibrary):
+    """What Python calls: its own functions are seen from outside, those that they call are not."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+class _Piece(JITCodeLibrary):
+    """What only kernels call: neither optimised nor turned into machine code before it is in one of them."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+def _without_machine_code(context: Any) -> Any:
+    """A copy of a target context for pieces: what stands for one among Python's functions has no code to call."""
+
+    def get_executable(library: _Piece, described: Any, environment: Any) -> Any:
+        library._ensure_finalized()  # noqa: SLF001  (Numba's own does it by asking for an address)
+        name = described.qualname.split(".")[-1]
+        return _dynfunc.make_function(described.lookup_module(), name, "", 0, environment, (library,))
+
+    context = copy.copy(context)
+    context.get_executable = get_executable
+    return context
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which finds next to nothing and takes a twelfth of the compile time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+_ANY = hash(Flags())
+
+
+class _SettledFlags(Flags):
+    """Flags of a compile that remember what they say until one of them is set.
+
+    Numba looks overloads up by them, tens of thousands of times for a kernel, and asks them one by one each time: a
+    fifteenth of the compile time.
+    """
+
+    __slots__ = ("_said",)
+
+    def values(self) -> dict[str, Any]:
+        """Every flag by its name."""
+        if not hasattr(self, "_said"):
+            object.__setattr__(self, "_said", super().values())
+        return self._said
+
+    def __hash__(self) -> int:
+        return _ANY  # Numba's own is of the names alone, too: flags that are equal must have the same
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self._forget()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        self._forget()
+
+    def discard(self, name: str) -> None:
+        """Set a flag back to its default."""
+        super().discard(name)
+        self._forget()
+
+    def _forget(self) -> None:
+        if hasattr(self, "_said"):
+            object.__delattr__(self, "_said")

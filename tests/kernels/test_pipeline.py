@@ -1,0 +1,112 @@
+"""How kernels are compiled: what they call is inside them, what only they call has no code of its own. Numba is free to
+change all that this rests on."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+
+import pytest
+from llvmlite.binding import Linkage
+from numba import njit
+from numba.core.errors import TypingError
+
+import poise
+from poise.kernels.chain import ccd
+from poise.kernels.compiled import _HELPER
+from poise.kernels.pipeline import Pipeline
+
+
+def kernel_and_piece():
+    """A kernel that calls a piece that calls another one, and that piece."""
+
+    @njit(**_HELPER)
+    def inner(a):
+        return a + 1.0
+
+    @njit(**_HELPER)
+    def piece(a):
+        return inner(a)
+
+    @njit(pipeline_class=Pipeline)
+    def kernel(a):
+        return piece(a) + piece(2.0 * a)
+
+    assert kernel(0.5) == 3.5
+    return kernel, piece
+
+
+def only(dispatcher):
+    (overload,) = dispatcher.overloads.values()
+    return overload
+
+
+def test_a_kernel_calls_its_own_copies_of_pieces():
+    rig = poise.load(poise.sample("arm.urdf"))
+    poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd")
+    made, described = only(ccd.solve), only(ccd.solve).fndesc
+    functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
+    seen = {each.name for each in functions if each.linkage != Linkage.internal}
+    assert seen == {
+        described.llvm_func_name, described.llvm_cpython_wrapper_name, described.llvm_cfunc_wrapper_name
+    }  # fmt: skip
+    assert len(functions) > len(seen)  # not all was built in
+
+
+def test_a_piece_has_no_machine_code_of_its_own():
+    kernel, piece = kernel_and_piece()
+    library, name = only(piece).library, only(piece).fndesc.llvm_func_name
+    engine = library.codegen._engine
+    assert engine.is_symbol_defined(only(kernel).fndesc.llvm_func_name)
+    assert not engine.is_symbol_defined(only(piece).fndesc.llvm_cpython_wrapper_name)
+    assert library._object_caching_enabled is False
+    assert "inner" in str(library.get_function(name))  # which a kernel builds in, when that is optimised
+
+
+def test_python_collects_cycles_again_after_a_compile():
+    @njit(pipeline_class=Pipeline)
+    def seen(a):
+        return a + 1.0
+
+    @njit(pipeline_class=Pipeline)
+    def refused(a):
+        return a.not_there
+
+    assert gc.isenabled()
+    assert seen(1.0) == 2.0
+    with pytest.raises(TypingError):
+        refused(1.0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert seen(1) == 2.0
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+ASKED = """
+import numpy as np
+import poise
+rig = poise.load(poise.sample("arm.urdf"))
+tip = rig.rest.skeleton.names[-1]
+targets = np.random.default_rng(1).uniform(-0.6, 0.6, (300, 3))
+for solver in ("levenberg_marquardt", "ccd", "fabrik"):
+    print(poise.solve(rig.rest, poise.Position(tip, targets), solver=solver).q.tobytes().hex())
+"""
+
+
+@pytest.mark.long
+def test_a_process_that_compiles_answers_as_one_that_finds_the_kernels(tmp_path):
+    def answers():
+        done = subprocess.run(
+            [sys.executable, "-c", ASKED], check=True, capture_output=True, text=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        return done.stdout.split()
+
+    first = answers()
+    assert any(tmp_path.rglob("*.nbc"))
+    assert answers() == first
