@@ -4,6 +4,8 @@ change all that this rests on."""
 from __future__ import annotations
 
 import gc
+import itertools
+import operator
 import os
 import subprocess
 import sys
@@ -11,12 +13,15 @@ import sys
 import pytest
 from llvmlite.binding import Linkage
 from numba import njit
-from numba.core.errors import TypingError
+from numba.core import types
+from numba.core.errors import NumbaError, TypingError
+from numba.core.registry import cpu_target
 
 import poise
 from poise.kernels.chain import ccd
 from poise.kernels.compiled import _HELPER
-from poise.kernels.pipeline import Pipeline
+from poise.kernels.pipeline import Pipeline, _remembering
+from poise.kernels.values.lane_types import LanesType, Mask
 
 
 def kernel_and_piece():
@@ -85,6 +90,30 @@ def test_python_collects_cycles_again_after_a_compile():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+ASKED_OF = [types.float64, types.int64, types.boolean, types.literal(2), LanesType(8), Mask(8), types.unicode_type]
+
+
+TWO = operator.add, operator.mul, operator.truediv, operator.lt, operator.and_, operator.getitem
+
+
+@pytest.mark.parametrize(("each", "count"), [*((each, 2) for each in TWO), (operator.neg, 1), (operator.invert, 1)])
+def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
+    context = cpu_target.typing_context
+    context.refresh()
+    function = context.resolve_value_type(each)
+    for args in itertools.product(ASKED_OF, repeat=count):
+        for _ in range(2):
+            assert found(_remembering(context), function, args) == found(context, function, args)
+
+
+def found(context, function, args):
+    """The signature, None, or the kind of the refusal."""
+    try:
+        return context.resolve_function_type(function, args, {})
+    except NumbaError as error:
+        return type(error)
 
 
 ASKED = """

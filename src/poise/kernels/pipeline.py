@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import copy
 import gc
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
@@ -30,6 +32,7 @@ class Pipeline(Compiler):
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
     ) -> None:
         super().__init__(typingctx, targetctx, library, args, result, _SettledFlags(flags), own)
+        self.state.typingctx = _remembering(self.state.typingctx)
         context = self.state.targetctx
         if flags.no_cpython_wrapper:
             self.state.library = _Piece(context.codegen(), "piece")
@@ -75,6 +78,37 @@ def _without_machine_code(context: Any) -> Any:
 
     context = copy.copy(context)
     context.get_executable = get_executable
+    return context
+
+
+class SettledType(types.Type):
+    """A type of Poise's own, with operators that nothing is added to: what they give is remembered."""
+
+
+_VALUES = types.Number, types.Boolean, types.IntegerLiteral, types.BooleanLiteral, SettledType
+_OPERATORS = frozenset(each for each in vars(operator).values() if callable(each))
+_FOUND: dict[tuple[Any, Any], Any] = {}
+
+
+def _remembering(context: Any) -> Any:
+    """A copy of a typing context that remembers what operators on numbers and lanes give.
+
+    Numba tries all that is known of an operator, some forty cases, each time that it stands in a kernel.
+    """
+
+    def resolve_function_type(function: Any, args: Any, named: Any) -> Any:
+        if not isinstance(function, types.Function) or function.typing_key not in _OPERATORS:
+            return resolve(function, args, named)
+        if named or not all(isinstance(each, _VALUES) for each in args):
+            return resolve(function, args, named)
+        key = function, tuple(args)
+        if key not in _FOUND:
+            _FOUND[key] = resolve(function, args, named)
+        return _FOUND[key]
+
+    resolve = context.resolve_function_type
+    context = copy.copy(context)
+    context.resolve_function_type = resolve_function_type
     return context
 
 

@@ -22,10 +22,12 @@ from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import register_model, typeof_impl
 
+from poise.kernels.pipeline import SettledType
+
 _I1, _I32, _I64, _F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
-class LanesType(types.Type):
+class LanesType(SettledType):
     """`width` float64 side by side."""
 
     def __init__(self, width: int) -> None:
@@ -38,7 +40,7 @@ class LanesType(types.Type):
         return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
 
 
-class Mask(types.Type):
+class Mask(SettledType):
     """`width` truth values side by side."""
 
     def __init__(self, width: int) -> None:
