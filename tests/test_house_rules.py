@@ -27,11 +27,15 @@ OWN_FIELDS = {"model/pose.py": "unchecked", "solving/result.py": "Result"}
 
 
 class Source(NamedTuple):
-    """A file of the package: its path below it, its text, its syntax tree."""
+    """A file of the package: its path below it, and its text."""
 
     path: str
     text: str
-    tree: ast.Module
+
+    @property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return parsed(self.text)
 
     @property
     def room(self) -> str:
@@ -48,7 +52,7 @@ def parsed(text: str) -> ast.Module:
 def sources(package: Path) -> list[Source]:
     """Every Python file below a folder; the viewer's page has none."""
     return [
-        Source(path.relative_to(package).as_posix(), text := path.read_text(encoding="utf-8"), parsed(text))
+        Source(path.relative_to(package).as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(package.rglob("*.py"))
     ]
 

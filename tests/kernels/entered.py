@@ -6,12 +6,14 @@ import functools
 
 from numba import njit
 
+from poise.kernels.pipeline import Pipeline
+
 
 @functools.cache
 def entered(piece):
-    """The piece as a function for Python, with the machine code that kernels build in."""
+    """The piece as a function for Python, compiled as in a kernel that does nothing else."""
 
-    @njit
+    @njit(pipeline_class=Pipeline)
     def door(*args):
         return piece(*args)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import subprocess
@@ -105,15 +104,6 @@ class TestWhereAPersonLooks:
         text = announced.bar(step, 12.3)
         assert len(text) == len(announced.bar(0, 12.3)) < 80
         assert text[text.index("[") + 1 : text.index("]")].strip() == "===="
-
-
-class TestRubbish:
-    def test_is_looked_for_as_before(self, announcer):
-        before = gc.get_threshold()
-        announcer.on_start(event())
-        assert gc.get_threshold() > before
-        announcer.on_end(event())
-        assert gc.get_threshold() == before
 
 
 @pytest.mark.long

@@ -14,13 +14,15 @@ import pytest
 from llvmlite.binding import Linkage
 from numba import njit
 from numba.core import types
+from numba.core.compiler import Flags
 from numba.core.errors import NumbaError, TypingError
 from numba.core.registry import cpu_target
 
 import poise
+from poise.kernels import pipeline
 from poise.kernels.chain import ccd
 from poise.kernels.compiled import _HELPER
-from poise.kernels.pipeline import Pipeline, _remembering
+from poise.kernels.pipeline import Pipeline, _remembering, _SettledFlags
 from poise.kernels.values.lane_types import LanesType, Mask
 
 
@@ -65,7 +67,7 @@ def test_a_piece_has_no_machine_code_of_its_own():
     library, name = only(piece).library, only(piece).fndesc.llvm_func_name
     engine = library.codegen._engine
     assert engine.is_symbol_defined(only(kernel).fndesc.llvm_func_name)
-    assert not engine.is_symbol_defined(only(piece).fndesc.llvm_cpython_wrapper_name)
+    assert not engine.is_symbol_defined(name)
     assert library._object_caching_enabled is False
     assert "inner" in str(library.get_function(name))  # which a kernel builds in, when that is optimised
 
@@ -106,6 +108,42 @@ def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
     for args in itertools.product(ASKED_OF, repeat=count):
         for _ in range(2):
             assert found(_remembering(context), function, args) == found(context, function, args)
+
+
+@pytest.mark.parametrize(
+    ("args", "times"), [((types.float64, LanesType(4)), 1), ((types.unicode_type, types.unicode_type), 3)]
+)
+def test_operators_on_numbers_and_lanes_are_looked_up_once(args, times, monkeypatch):
+    monkeypatch.setattr(pipeline, "_FOUND", {})
+    asked = []
+
+    class Context:
+        def resolve_function_type(self, func, args, kws):
+            asked.append(args)
+
+    function = cpu_target.typing_context.resolve_value_type(operator.add)
+    for _ in range(3):
+        _remembering(Context()).resolve_function_type(function, args, {})
+    assert asked == [args] * times
+
+
+def test_flags_say_what_was_set_last():
+    given = Flags()
+    given.nrt = True
+    flags = _SettledFlags(given)
+    for change in (
+        lambda each: setattr(each, "error_model", "numpy"),
+        lambda each: delattr(each, "nrt"),
+        lambda each: setattr(each, "release_gil", True),
+        lambda each: each.discard("release_gil"),
+    ):
+        assert flags == given
+        assert hash(flags) == hash(given)
+        assert flags.values() == given.values()
+        change(flags)
+        assert flags != given
+        change(given)
+    assert flags.values() == given.values()
 
 
 def found(context, function, args):

@@ -8,7 +8,6 @@ on disk is not compiled, and nothing is said.
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import time
@@ -22,9 +21,6 @@ _TEXT = "poise: compiling for this machine, once"
 _WIDTH, _MARK = 16, 4  # letters of the bar, and of the mark that runs in it
 _PERIOD = 0.2  # [s] between two pictures of the bar
 _PACKAGE = __name__.rpartition(".")[0]
-# Of objects, before Python looks for cycles among them. Numba makes millions that live until a kernel is compiled, and
-# looking through them again and again would take a tenth of the time.
-_RARELY = (200_000, 20, 100)
 
 
 class Announcer(Listener):
@@ -36,16 +32,11 @@ class Announcer(Listener):
         self._said = False
         self._seconds = 0.0  # of the kernels before
         self._line: _Line | None = None
-        self._thresholds = gc.get_threshold()
 
     def on_start(self, event: Event) -> None:
         """A function begins to be compiled; the outermost is a kernel."""
         self._depth += 1
-        if self._depth > 1 or not _is_ours(event):
-            return
-        self._thresholds = gc.get_threshold()
-        gc.set_threshold(*_RARELY)
-        if self.quiet or sys.stderr is None:
+        if self._depth > 1 or not _is_ours(event) or self.quiet or sys.stderr is None:
             return
         if _is_watched(sys.stderr):
             self._line = _Line(sys.stderr, self._seconds)
@@ -58,7 +49,6 @@ class Announcer(Listener):
         self._depth -= 1
         if self._depth > 0 or not _is_ours(event):
             return
-        gc.set_threshold(*self._thresholds)
         if self._line is not None:
             self._seconds = self._line.close()
             self._line = None

@@ -59,16 +59,16 @@ def short_kernel(function: Function) -> Function:
     return compiled
 
 
-# Only kernels call these. No reference counts: they own no array, and an atomic increment per array and call would
-# cost more than the arithmetic. No wrappers that nobody calls: they would take a third of the compile time. So Python
-# must not call one: it has no door, and the interpreter would crash.
+# Only kernels call these. `Pipeline` knows them by having no wrapper for Python: Python must not call one, for it has
+# no door, and the interpreter would crash. No reference counts: they own no array, and an atomic increment per array
+# and call would cost more than the arithmetic.
 _HELPER: dict[str, Any] = {
     **_ARITHMETIC, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
 }  # fmt: skip
 
 
 def inline(function: Function) -> Function:
-    """Compile a small helper that is built into its caller; it must not allocate."""
+    """Compile a piece that is built into its callers: a small one, or one that is called once. It must not allocate."""
     return njit(forceinline=True, **_HELPER)(function)  # pyright: ignore[reportReturnType]
 
 

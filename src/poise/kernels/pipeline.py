@@ -1,5 +1,5 @@
 # pyright: standard
-"""How Numba compiles a kernel: with all that it calls inside it, and each piece of it optimised once.
+"""How Numba compiles a kernel: with all that it calls inside it, and optimised as a whole, once.
 
 Numba gives every function machine code of its own and lets the loader choose, for a call that was not built in, among
 the copies that all kernels brought along. Then a call's last bits depend on which kernel was loaded before, and on
@@ -48,7 +48,10 @@ class Pipeline(Compiler):
 
 
 class _Kernel(JITCodeLibrary):
-    """What Python calls: its own functions are seen from outside, those that they call are not."""
+    """What Python calls: its own functions are seen from outside, those that they call are not.
+
+    Pieces that call each other in a circle would need to be seen; there are none.
+    """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -58,7 +61,7 @@ class _Kernel(JITCodeLibrary):
 
 
 class _Piece(JITCodeLibrary):
-    """What only kernels call: neither optimised nor turned into machine code before it is in one of them."""
+    """What only kernels call: optimised, and turned into machine code, where it is in one of them."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -85,7 +88,7 @@ class SettledType(types.Type):
     """A type of Poise's own, with operators that nothing is added to: what they give is remembered."""
 
 
-_VALUES = types.Number, types.Boolean, types.IntegerLiteral, types.BooleanLiteral, SettledType
+_VALUES = types.Number, types.Boolean, SettledType  # and what is literally a number or a truth value
 _OPERATORS = frozenset(each for each in vars(operator).values() if callable(each))
 _FOUND: dict[tuple[Any, Any], Any] = {}
 
@@ -96,14 +99,14 @@ def _remembering(context: Any) -> Any:
     Numba tries all that is known of an operator, some forty cases, each time that it stands in a kernel.
     """
 
-    def resolve_function_type(function: Any, args: Any, named: Any) -> Any:
-        if not isinstance(function, types.Function) or function.typing_key not in _OPERATORS:
-            return resolve(function, args, named)
-        if named or not all(isinstance(each, _VALUES) for each in args):
-            return resolve(function, args, named)
-        key = function, tuple(args)
+    def resolve_function_type(func: Any, args: Any, kws: Any) -> Any:
+        if not isinstance(func, types.Function) or func.typing_key not in _OPERATORS:
+            return resolve(func, args, kws)
+        if kws or not all(isinstance(each, _VALUES) for each in args):
+            return resolve(func, args, kws)
+        key = func, tuple(args)
         if key not in _FOUND:
-            _FOUND[key] = resolve(function, args, named)
+            _FOUND[key] = resolve(func, args, kws)
         return _FOUND[key]
 
     resolve = context.resolve_function_type
