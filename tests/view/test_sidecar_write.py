@@ -16,7 +16,8 @@ from poise.io.sidecar.read import apply_sidecar, roles_in
 from poise.io.sidecar.write import quoted, sidecar_text
 from poise.model.skeleton import Kind, Skeleton
 
-ends = st.floats(allow_nan=False, width=64)
+# Multiples of 15 are refused, for they look like degrees.
+ends = st.floats(allow_nan=False, width=64).filter(lambda end: end == 0.0 or end % 15.0 != 0.0)
 pairs = st.tuples(ends, ends).map(sorted).map(tuple).filter(lambda p: p[0] != math.inf and p[1] != -math.inf)
 axes = st.tuples(*[st.floats(-1e6, 1e6)] * 3).filter(lambda a: max(map(abs, a)) > 1e-3)
 softs = st.one_of(st.just(0.0), st.floats(1e-300, 1e300))
