@@ -68,6 +68,10 @@ class _Piece(JITCodeLibrary):
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.external and not function.is_declaration:
+                function.linkage = Linkage.linkonce_odr
+        self._shared_module = self._final_module  # Numba would keep a copy with these linkages beside it
         self._finalized = True
 
 
