@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -277,6 +278,25 @@ class TestStartingAndStopping:
         assert not server._thread.is_alive()
         assert not server.studio._thread.is_alive()
         server.close()  # once more does nothing
+
+    def test_one_that_was_accepted_when_all_others_had_ended_is_closed(self, monkeypatch):
+        class Accepted(asyncio.Protocol):
+            def connection_made(self, transport):
+                self.transport = transport
+
+        here, there = socket.socketpair()
+        end = Server._end
+
+        async def ended_and_accepted(self, serving):
+            await end(self, serving)
+            _, late = await self._loop.connect_accepted_socket(Accepted, there)
+            self._connections.add(late)
+
+        monkeypatch.setattr(Server, "_end", ended_and_accepted)
+        Server(Studio(everything())).start().close()
+        assert there.fileno() == -1
+        with here, contextlib.suppress(ConnectionResetError):
+            assert here.recv(1) == b""
 
     def test_no_thread_is_left(self):
         before = set(threading.enumerate())

@@ -137,6 +137,10 @@ class Server:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        for connection in list(self._connections):  # accepted so late that its task was ended before it began
+            if hasattr(connection, "transport"):
+                connection.transport.abort()
+        await asyncio.sleep(0)
 
     def _connection(self, *args: Any, **options: Any) -> ServerConnection:
         connection = ServerConnection(*args, **options)
